@@ -1,0 +1,59 @@
+"""Every exception reread raises on purpose.
+
+    RereadError
+    ├── SourceError        a file or folder that cannot be read
+    ├── UnknownSession     no session answers to that name
+    ├── AmbiguousSession   several do
+    └── BadInput           a filter, date or option that makes no sense
+
+Unreadable *lines* are never an exception: they are values, see `reread.records.Unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["AmbiguousSession", "BadInput", "RereadError", "SourceError", "UnknownSession"]
+
+
+class RereadError(Exception):
+    """The base: its text is one sentence a person can act on."""
+
+
+class SourceError(RereadError):
+    """A file or folder that cannot be read, and why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{printable(str(path))}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class UnknownSession(RereadError):
+    """No session answers to this name."""
+
+    def __init__(self, wanted: str, searched: Sequence[Path]) -> None:
+        places = ", ".join(printable(str(path)) for path in searched) or "no source folder"
+        super().__init__(f"no session {printable(wanted)!r} in {places}")
+        self.wanted = wanted
+        self.searched = tuple(searched)
+
+
+class AmbiguousSession(RereadError):
+    """Several sessions begin with this prefix."""
+
+    def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
+        shown = ", ".join(candidates[:8]) + (", ..." if len(candidates) > 8 else "")
+        super().__init__(f"{printable(wanted)!r} could be any of {len(candidates)} sessions: {shown}")
+        self.wanted = wanted
+        self.candidates = tuple(candidates)
+
+
+class BadInput(RereadError):
+    """A value given by the caller that makes no sense; the text names it."""
+
+
+def printable(text: str) -> str:
+    """File names may hold bytes that are not UTF-8: show them escaped instead of failing to print."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
