@@ -1,0 +1,343 @@
+"""`attachment` lines: what the client slipped into the conversation beside the person's words.
+
+A new subtype is a new class here and a name in `AttachmentBody`; an unknown one keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from .base import Number, Record
+from .blocks import Content, text_of
+from .conversation import Origin
+from .timestamps import Timestamp
+from .tolerant import ABSENT, parse_or_none
+
+
+class _Attachment(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
+    @property
+    def as_text(self) -> str:
+        return ""
+
+
+class _WithContent(_Attachment, frozen=True):
+    content: Any = None
+
+    @property
+    def as_text(self) -> str:
+        return self.content if isinstance(self.content, str) else ""
+
+
+class _WithText(_Attachment, frozen=True):
+    text: str | None = None
+
+    @property
+    def as_text(self) -> str:
+        return self.text or ""
+
+
+class TaskReminder(_WithContent, tag="task_reminder", frozen=True):
+    item_count: int | None = None
+
+
+class TodoReminder(_WithContent, tag="todo_reminder", frozen=True):
+    item_count: int | None = None
+
+
+class TotalTokensReminder(_WithText, tag="total_tokens_reminder", frozen=True):
+    pass
+
+
+class SilentTurnReminder(_WithText, tag="silent_turn_reminder", frozen=True):
+    pass
+
+
+class _Hook(_WithContent, frozen=True):
+    hook_name: str | None = None
+    hook_event: str | None = None
+    tool_use_id: str | None = field(default=None, name="toolUseID")
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+    command: str | None = None
+    duration_ms: Number | None = None
+
+
+class HookSuccess(_Hook, tag="hook_success", frozen=True):
+    pass
+
+
+class HookAdditionalContext(_Hook, tag="hook_additional_context", frozen=True):
+    pass
+
+
+class HookSystemMessage(_Hook, tag="hook_system_message", frozen=True):
+    pass
+
+
+class HookNonBlockingError(_Hook, tag="hook_non_blocking_error", frozen=True):
+    pass
+
+
+class HookBlockingError(_Hook, tag="hook_blocking_error", frozen=True):
+    blocking_error: Raw = ABSENT
+
+
+class HookCancelled(_Hook, tag="hook_cancelled", frozen=True):
+    pass
+
+
+class EditedTextFile(_Attachment, tag="edited_text_file", frozen=True):
+    filename: str | None = None
+    snippet: str | None = None
+
+
+class DeferredToolsDelta(_Attachment, tag="deferred_tools_delta", frozen=True):
+    added_names: list[str] | None = None
+    added_lines: list[str] | None = None
+    removed_names: list[str] | None = None
+    readded_names: list[str] | None = None
+    pending_mcp_servers: Raw = ABSENT
+
+
+class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
+    """Text sent while the agent was busy. Up to 2.1.202 this is the only trace of what was typed."""
+
+    prompt: Content = None
+    command_mode: str | None = None
+    timestamp: Timestamp = None
+    origin: Origin | None = None
+    source_uuid: str | None = field(default=None, name="source_uuid")
+    delivery_id: str | None = field(default=None, name="delivery_id")
+    image_paste_ids: list[int] | None = None
+
+    @property
+    def as_text(self) -> str:
+        return text_of(self.prompt)
+
+
+class SkillListing(_WithContent, tag="skill_listing", frozen=True):
+    skill_count: int | None = None
+    is_initial: bool | None = None
+    names: list[str] | None = None
+    digests: Raw = ABSENT
+
+
+class BashOutputAudienceNote(_Attachment, tag="bash_output_audience_note", frozen=True):
+    tool_use_id: str | None = field(default=None, name="toolUseID")
+
+
+class AgentListingDelta(_Attachment, tag="agent_listing_delta", frozen=True):
+    added_types: list[str] | None = None
+    added_lines: list[str] | None = None
+    removed_types: list[str] | None = None
+    is_initial: bool | None = None
+    show_concurrency_note: bool | None = None
+
+
+class McpInstructionsDelta(_Attachment, tag="mcp_instructions_delta", frozen=True):
+    added_names: list[str] | None = None
+    added_blocks: list[str] | None = None
+    removed_names: list[str] | None = None
+
+
+class CommandPermissions(_Attachment, tag="command_permissions", frozen=True):
+    allowed_tools: list[str] | None = None
+
+
+class DiagnosticsAttachment(_Attachment, tag="diagnostics", frozen=True):
+    files: list[Any] | None = None
+    is_new: bool | None = None
+
+
+class FileAttachment(_Attachment, tag="file", frozen=True):
+    filename: str | None = None
+    content: Raw = ABSENT
+    display_path: str | None = None
+
+
+class CompactFileReference(_Attachment, tag="compact_file_reference", frozen=True):
+    filename: str | None = None
+    display_path: str | None = None
+
+
+class _PlanMode(_Attachment, frozen=True):
+    plan_file_path: str | None = None
+    plan_exists: bool | None = None
+    reminder_type: str | None = None
+    is_sub_agent: bool | None = None
+
+
+class PlanMode(_PlanMode, tag="plan_mode", frozen=True):
+    pass
+
+
+class PlanModeReentry(_PlanMode, tag="plan_mode_reentry", frozen=True):
+    pass
+
+
+class PlanModeExit(_PlanMode, tag="plan_mode_exit", frozen=True):
+    pass
+
+
+class _AutoMode(_Attachment, frozen=True):
+    reminder_type: str | None = None
+    auto_mode_consent_flow: Raw = ABSENT
+    bash_first: Raw = ABSENT
+    steer_only: Raw = ABSENT
+    bypass: Raw = ABSENT
+
+
+class AutoMode(_AutoMode, tag="auto_mode", frozen=True):
+    pass
+
+
+class AutoModeExit(_AutoMode, tag="auto_mode_exit", frozen=True):
+    pass
+
+
+class DateChange(_Attachment, tag="date_change", frozen=True):
+    new_date: str | None = None
+
+
+class GoalStatus(_Attachment, tag="goal_status", frozen=True):
+    met: bool | None = None
+    condition: str | None = None
+    sentinel: Raw = ABSENT
+    reason: str | None = None
+    iterations: int | None = None
+    duration_ms: Number | None = None
+    tokens: Number | None = None
+
+
+class _InIde(_WithContent, frozen=True):
+    ide_name: str | None = None
+    line_start: int | None = None
+    line_end: int | None = None
+    filename: str | None = None
+    display_path: str | None = None
+
+
+class SelectedLinesInIde(_InIde, tag="selected_lines_in_ide", frozen=True):
+    pass
+
+
+class OpenedFileInIde(_InIde, tag="opened_file_in_ide", frozen=True):
+    pass
+
+
+class NestedMemory(_Attachment, tag="nested_memory", frozen=True):
+    path: str | None = None
+    content: Raw = ABSENT
+    display_path: str | None = None
+
+
+class MaxTurnsReached(_Attachment, tag="max_turns_reached", frozen=True):
+    max_turns: int | None = None
+    turn_count: int | None = None
+    exit_committed: bool | None = None
+
+
+class Environment(_Attachment, tag="environment", frozen=True):
+    snapshot: Raw = ABSENT
+
+
+class ModelAttachment(_WithText, tag="model", frozen=True):
+    identity: Raw = ABSENT
+
+
+class DateAttachment(_Attachment, tag="date", frozen=True):
+    date: str | None = None
+
+
+class SessionContext(_Attachment, tag="session_context", frozen=True):
+    context: Raw = ABSENT
+
+
+class RemoteSessionChange(_Attachment, tag="remote_session_change", frozen=True):
+    url: str | None = None
+    commit: Raw = ABSENT
+    pr: Raw = ABSENT
+
+
+class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
+    """The client's own system prompt: kept, never shown or exported as conversation."""
+
+    system_prompt: Raw = ABSENT
+    tools: Raw = ABSENT
+
+
+class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen=True):
+    command_name: str | None = None
+    available_command_names: list[str] | None = None
+    available_command_count: int | None = None
+
+
+class UnknownAttachment(_Attachment, tag="reread:unknown", frozen=True):
+    type_name: str | None = None
+    value: Raw = ABSENT
+
+    @property
+    def as_text(self) -> str:
+        value = parse_or_none(self.value)
+        fields = value if isinstance(value, dict) else {}
+        found = (fields.get(key) for key in ("text", "content", "prompt", "snippet"))
+        return next((text for text in found if isinstance(text, str)), "")
+
+
+AttachmentBody = (
+    TaskReminder
+    | TodoReminder
+    | TotalTokensReminder
+    | SilentTurnReminder
+    | HookSuccess
+    | HookAdditionalContext
+    | HookSystemMessage
+    | HookNonBlockingError
+    | HookBlockingError
+    | HookCancelled
+    | EditedTextFile
+    | DeferredToolsDelta
+    | QueuedCommand
+    | SkillListing
+    | BashOutputAudienceNote
+    | AgentListingDelta
+    | McpInstructionsDelta
+    | CommandPermissions
+    | DiagnosticsAttachment
+    | FileAttachment
+    | CompactFileReference
+    | PlanMode
+    | PlanModeReentry
+    | PlanModeExit
+    | AutoMode
+    | AutoModeExit
+    | DateChange
+    | GoalStatus
+    | SelectedLinesInIde
+    | OpenedFileInIde
+    | NestedMemory
+    | MaxTurnsReached
+    | Environment
+    | ModelAttachment
+    | DateAttachment
+    | SessionContext
+    | RemoteSessionChange
+    | PromptSnapshot
+    | UnknownCommandFallback
+    | UnknownAttachment
+)
+
+
+class Attachment(Record, tag="attachment", frozen=True):
+    attachment: AttachmentBody | None = None
+    rendered: Raw = ABSENT
+    """What the model was actually shown (2.1.325)."""
+    rendered_role: str | None = None
+    rendered_beside_tool_result: Raw = ABSENT
+
+    @property
+    def text(self) -> str:
+        return self.attachment.as_text if self.attachment is not None else ""

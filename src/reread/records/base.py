@@ -1,0 +1,104 @@
+"""What every line has in common, and the line nobody can describe.
+
+No field is guaranteed by the client, so every field may be None; a null and a missing field read the same.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from .timestamps import Timestamp, parse_time
+from .tolerant import parse_or_none
+
+Number = int | float
+
+
+class ForkedFrom(Struct, frozen=True, gc=False, rename="camel"):
+    """Where an SDK fork with remapped uuids was taken from."""
+
+    session_id: str | None = None
+    message_uuid: str | None = None
+
+
+class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
+    """One line of a transcript or one frame of a stream; camelCase or snake_case, it reads the same."""
+
+    uuid: str | None = None
+    """Opaque: usually a UUID, but `request_<uuid>` and hand-made ids occur."""
+    parent_uuid: str | None = None
+    session_id: str | None = None
+    timestamp: Timestamp = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    agent_id: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    user_type: str | None = None
+    entrypoint: str | None = None
+    slug: str | None = None
+    team_name: str | None = None
+    agent_name: str | None = None
+    session_kind: str | None = None
+    prompt_id: str | None = None
+    forked_from: ForkedFrom | None = None
+
+    session_id_twin: str | None = field(default=None, name="session_id")
+    """The stream's spelling; transcripts repeat it beside `sessionId` since 2.1.199."""
+
+    # Set by `decode` and `read`, never by the line: no client writes keys that begin with `reread:`.
+    raw: bytes = field(default=b"", name="reread:raw")
+    line: int = field(default=0, name="reread:line")
+    offset: int = field(default=0, name="reread:offset")
+    rest: bytes = field(default=b"", name="reread:rest")
+    """What stood after the first object on the same line (two writers at once): decode it too."""
+    flaws: tuple[str, ...] = field(default=(), name="reread:flaws")
+    """Fields whose value had an unexpected type and was set aside; `raw` still holds them."""
+    is_frame: bool = field(default=False, name="reread:frame")
+    """Whether the line came in the stream's spelling."""
+
+    @property
+    def type(self) -> str | None:
+        """The `type` as it stands in the line."""
+        tag = self.__struct_config__.tag
+        return tag if isinstance(tag, str) else None
+
+    @property
+    def time(self) -> datetime | None:
+        return parse_time(self.timestamp)
+
+    @property
+    def text(self) -> str:
+        """What a person would read in this line; empty for bookkeeping."""
+        return ""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The whole line as plain values, including what no type describes."""
+        parsed = parse_or_none(self.raw)
+        return parsed if isinstance(parsed, dict) else {}
+
+
+class Unknown(Record, tag="reread:unknown", frozen=True):
+    """A line no type describes: an object of an unknown `type`, or bytes that are no JSON object.
+
+    The envelope is read where there is one, so an unknown line still holds its place in the tree.
+    """
+
+    reason: str = ""
+    type_name: str | None = None
+    malformed: bool = False
+    """True when the bytes are no JSON object at all."""
+
+    @property
+    def type(self) -> str | None:
+        return self.type_name
+
+    @property
+    def text(self) -> str:
+        """Whatever reads like text in an object of unknown type, so that search can find it."""
+        found = (self.data.get(key) for key in ("content", "text", "summary", "message"))
+        return next((value for value in found if isinstance(value, str)), "")

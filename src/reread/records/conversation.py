@@ -1,0 +1,175 @@
+"""The lines of the conversation itself: what the person, the tools and the model said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from .base import Number, Record
+from .blocks import Block, Content, text_of
+from .tolerant import ABSENT, parse_or_none
+from .usage import Usage
+
+SYNTHETIC_MODEL = "<synthetic>"
+"""The client's own notices wear this model name: no request was made, no tokens were used."""
+
+
+class CacheMissReason(Struct, frozen=True, gc=False):
+    type: str | None = None
+    cache_missed_input_tokens: int | None = None
+
+
+class Diagnostics(Struct, frozen=True, gc=False):
+    cache_miss_reason: CacheMissReason | None = None
+
+
+class Message(Struct, frozen=True, kw_only=True, gc=False):
+    """The API's message object; on user lines only `role` and `content` are there."""
+
+    id: str | None = None
+    type: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: Content = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: Usage | None = None
+    stop_details: Raw = ABSENT
+    container: Raw = ABSENT
+    context_management: Raw = ABSENT
+    provider: str | None = None
+    diagnostics: Diagnostics | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The content blocks; none where the content is plain text."""
+        return self.content if isinstance(self.content, list) else []
+
+
+class _Spoken(Record, frozen=True):
+    message: Message | None = None
+    is_api_error_message: bool | None = None
+    parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
+    """In a stream: the call whose subagent said this."""
+
+    @property
+    def content(self) -> Content:
+        return self.message.content if self.message is not None else None
+
+    @property
+    def blocks(self) -> list[Block]:
+        return self.message.blocks if self.message is not None else []
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+
+class Origin(Struct, frozen=True, gc=False, rename="camel"):
+    kind: str | None = None
+    producer: str | None = None
+    run_id: str | None = None
+
+
+class ThinkingMetadata(Struct, frozen=True, gc=False, rename="camel"):
+    max_thinking_tokens: Number | None = None
+    level: str | None = None
+    disabled: bool | None = None
+    triggers: list[Any] | None = None
+
+
+class PermissionDecision(Struct, frozen=True, gc=False, rename="camel"):
+    decision: str | None = None
+    source: str | None = None
+    reason_type: str | None = None
+    grant_scope: str | None = None
+    rule_source: str | None = None
+    reason_code: str | None = None
+
+
+class User(_Spoken, tag="user", frozen=True):
+    """What reached the model in the user's name: prompts, but far more often tool results."""
+
+    raw_result: Raw = field(default=ABSENT, name="toolUseResult")
+    source_tool_assistant_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
+    source_tool_use_id: str | None = field(default=None, name="sourceToolUseID")
+    tool_use_id: str | None = field(default=None, name="toolUseID")
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    permission_mode: str | None = None
+    prompt_source: str | None = None
+    origin: Origin | None = None
+    thinking_metadata: ThinkingMetadata | None = None
+    todos: list[Any] | None = None
+    plan_content: str | None = None
+    image_paste_ids: list[int] | None = None
+    interrupted_message_id: str | None = None
+    tool_denial_kind: str | None = None
+    user_feedback: str | None = None
+    permission_decision: PermissionDecision | None = None
+    classifier_meta_lines: str | None = None
+    is_replay: bool | None = None
+    is_synthetic: bool | None = None
+    tool_result_meta: Raw = field(default=ABSENT, name="tool_result_meta")
+
+    # Bookkeeping of 2.1.325, kept for completeness.
+    turn_origin: Raw = ABSENT
+    turn_position: Raw = ABSENT
+    turn_companion: Raw = ABSENT
+    turn_attribution_key: Raw = ABSENT
+    sandboxed: Raw = ABSENT
+    holds_persons_words: Raw = ABSENT
+    queue_skip_attachments: Raw = ABSENT
+    summarized_turn_prompt_uuids: Raw = ABSENT
+    refused_message_id: str | None = None
+
+    @property
+    def tool_use_result(self) -> Any:
+        """The structured twin of the tool result: an object, a string or a list."""
+        return parse_or_none(self.raw_result)
+
+
+class ToolResultLine(User, tag="tool_result", frozen=True):
+    """A tool result as a root type: described in old documents, seen only in hand-made files."""
+
+
+class Assistant(_Spoken, tag="assistant", frozen=True):
+    """One content block of an API response, usually; the response is all lines with one `message.id`."""
+
+    request_id: str | None = None
+    error: Raw = ABSENT
+    api_error: str | None = None
+    api_error_status: Number | None = None
+    api_error_type: str | None = None
+    error_details: Raw = ABSENT
+    effort: str | None = None
+    per_turn_effort: str | None = None
+    attribution_agent: str | None = None
+    attribution_skill: str | None = None
+    attribution_plugin: str | None = None
+    attribution_mcp_server: str | None = None
+    attribution_mcp_tool: str | None = None
+    is_aborted_mid_stream: bool | None = None
+    api_block_index: int | None = None
+    request_ref: Raw = ABSENT
+    requested_model: str | None = None
+    prompt_cache_requested: Raw = ABSENT
+    made_by: Raw = ABSENT
+    thinking_duration_ms: Number | None = None
+    thinking_display: str | None = None
+    tool_input_stream_ms: Number | None = None
+    server_classifier_request: Raw = ABSENT
+    failed_response_had_no_tool_call: bool | None = None
+    heals_distinct_carrier: Raw = ABSENT
+    thinking_metadata: ThinkingMetadata | None = None
+    todos: list[Any] | None = None
+    cost_usd: Number | None = field(default=None, name="costUSD")
+    """Written by 1.0.x clients: a hint, never a truth."""
+    duration_ms: Number | None = None
+    subagent_type: str | None = field(default=None, name="subagent_type")
+    task_description: str | None = field(default=None, name="task_description")
+
+    @property
+    def is_synthetic(self) -> bool:
+        return self.message is not None and self.message.model == SYNTHETIC_MODEL

@@ -1,0 +1,81 @@
+"""Format drift: what a line says that no type of ours describes.
+
+Clients change every week and publish no schema, so this is how a new field or record type is noticed. It costs
+a second parse of each line; `decode` itself never pays for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+
+from msgspec import Struct
+
+from .aliases import transcript_spelling
+from .attachments import UnknownAttachment
+from .base import Record, Unknown
+from .blocks import UnknownBlock
+from .progress import UnknownProgress
+from .salvage import fields_of, options, struct_for
+from .system import SYSTEM_SUBTYPES, System
+
+_FAMILY: dict[type[Struct], str] = {
+    UnknownBlock: "block",
+    UnknownAttachment: "attachment",
+    UnknownProgress: "progress",
+}
+
+
+class Drift:
+    """Counts of unknown types and unmodelled fields over any number of records."""
+
+    def __init__(self) -> None:
+        self.unknown_types: Counter[str] = Counter()
+        self.unmodelled_fields: Counter[str] = Counter()
+        self.unexpected_values: Counter[str] = Counter()
+        """Known fields whose value had a type we did not expect."""
+
+    def add(self, record: Record) -> None:
+        if isinstance(record, Unknown):
+            if not record.malformed:
+                self.unknown_types[record.type or "(no type)"] += 1
+            return
+        label = _label(record)
+        if isinstance(record, System) and record.subtype and record.subtype not in SYSTEM_SUBTYPES:
+            self.unknown_types[label] += 1
+        self.unexpected_values.update(f"{label}.{flaw}" for flaw in record.flaws)
+        for is_type, name in _unmodelled(type(record), record.data, label):
+            (self.unknown_types if is_type else self.unmodelled_fields)[name] += 1
+
+
+def _label(record: Record) -> str:
+    name = record.type or "(no type)"
+    return f"{name}/{record.subtype}" if isinstance(record, System) and record.subtype else name
+
+
+def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str) -> Iterator[tuple[bool, str]]:
+    """(is it a type, its name) for everything in an object that `kind` has no room for."""
+    known = dict(fields_of(kind).values())
+    tag_field = kind.__struct_config__.tag_field
+    for key, item in value.items():
+        annotation = known.get(key, known.get(transcript_spelling(key)))
+        if annotation is not None:
+            yield from _inside(annotation, item, f"{path}.{key}")
+        elif key != tag_field:
+            yield False, f"{path}.{key}"
+
+
+def _inside(annotation: Any, value: Any, path: str) -> Iterator[tuple[bool, str]]:
+    for member in options(annotation):
+        if isinstance(value, list) and get_origin(member) is list:
+            for item in value:
+                yield from _inside(get_args(member)[0], item, path)
+        elif isinstance(value, dict) and get_origin(member) is dict:
+            for item in value.values():
+                yield from _inside(get_args(member)[1], item, path)
+    if isinstance(value, dict) and (kind := struct_for(options(annotation), value)) is not None:
+        if kind in _FAMILY:
+            yield True, f"{_FAMILY[kind]}/{value.get('type')}"
+        else:
+            yield from _unmodelled(kind, value, path)

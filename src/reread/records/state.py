@@ -1,0 +1,167 @@
+"""Lines that stand beside the conversation: titles, modes, snapshots, queues, the client's own totals.
+
+They carry no uuid, so they are no part of the tree; they apply to what follows them in the same file.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct, field
+
+from .base import Number, Record
+from .timestamps import Timestamp
+from .tolerant import ABSENT
+
+
+class Summary(Record, tag="summary", frozen=True):
+    summary: str | None = None
+    leaf_uuid: str | None = None
+    """Often a line of another file: check before use."""
+
+    @property
+    def text(self) -> str:
+        return self.summary or ""
+
+
+class FileBackup(Struct, frozen=True, gc=False, rename="camel"):
+    backup_file_name: str | None = None
+    version: int | None = None
+    backup_time: Timestamp = None
+    real_parent_dir: str | None = None
+
+
+class Snapshot(Struct, frozen=True, gc=False, rename="camel"):
+    message_id: str | None = None
+    timestamp: Timestamp = None
+    tracked_file_backups: dict[str, FileBackup | None] | None = None
+
+
+class FileHistorySnapshot(Record, tag="file-history-snapshot", frozen=True):
+    message_id: str | None = None
+    is_snapshot_update: bool | None = None
+    snapshot: Snapshot | None = None
+
+
+class FileHistoryDelta(Record, tag="file-history-delta", frozen=True):
+    message_id: str | None = None
+    snapshot_message_id: str | None = None
+    tracking_path: str | None = None
+    backup: FileBackup | None = None
+
+
+class QueueOperation(Record, tag="queue-operation", frozen=True):
+    operation: str | None = None
+    content: str | None = None
+    reason: str | None = None
+    command_uuid: str | None = None
+    delivery_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.content or ""
+
+
+class PermissionMode(Record, tag="permission-mode", frozen=True):
+    permission_mode: str | None = None
+
+
+class Mode(Record, tag="mode", frozen=True):
+    mode: str | None = None
+
+
+class LastPrompt(Record, tag="last-prompt", frozen=True):
+    last_prompt: str | None = None
+    leaf_uuid: str | None = None
+    explicit: bool | None = None
+
+
+class AiTitle(Record, tag="ai-title", frozen=True):
+    ai_title: str | None = None
+
+
+class CustomTitle(Record, tag="custom-title", frozen=True):
+    custom_title: str | None = None
+
+
+class AgentName(Record, tag="agent-name", frozen=True):
+    """The session's name as the person set it; mirrors the custom title."""
+
+
+class PrLink(Record, tag="pr-link", frozen=True):
+    pr_number: int | None = None
+    pr_url: str | None = None
+    pr_repository: str | None = None
+
+
+class BridgeSession(Record, tag="bridge-session", frozen=True):
+    bridge_session_id: str | None = None
+    last_sequence_num: int | None = None
+    owner_account_uuid: str | None = None
+    owner_organization_uuid: str | None = None
+
+
+class AtisLatch(Record, tag="atis-latch", frozen=True):
+    atis: str | None = None
+
+
+class ToolsUsed(Record, tag="tools-used", frozen=True):
+    tools: list[str] | None = None
+
+
+class ModelUsage(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    thinking_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation_ephemeral_5m_input_tokens: int | None = field(
+        default=None, name="cacheCreationEphemeral5mInputTokens"
+    )
+    cache_creation_ephemeral_1h_input_tokens: int | None = field(
+        default=None, name="cacheCreationEphemeral1hInputTokens"
+    )
+    web_search_requests: int | None = None
+    cost_usd: Number | None = field(default=None, name="costUSD")
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    cost_basis: str | None = None
+
+
+class CostState(Record, tag="cost-state", frozen=True):
+    """The client's own running total, hidden calls included. The last one of a file wins."""
+
+    total_cost_usd: Number | None = field(default=None, name="totalCostUSD")
+    total_api_duration: Number | None = field(default=None, name="totalAPIDuration")
+    total_api_duration_without_retries: Number | None = field(default=None, name="totalAPIDurationWithoutRetries")
+    total_tool_duration: Number | None = None
+    total_lines_added: int | None = None
+    total_lines_removed: int | None = None
+    total_duration: Number | None = None
+    start_time: Timestamp = None
+    model_usage: dict[str, ModelUsage | None] | None = None
+    has_unknown_model_cost: bool | None = None
+
+
+class ApiRequest(Record, tag="api-request", frozen=True):
+    id: str | None = None
+    query_source: str | None = None
+    shape_hash: str | None = None
+    params: Raw = ABSENT
+    keep: Raw = ABSENT
+    tail: Raw = ABSENT
+    base: Raw = ABSENT
+    cache_control: Raw = ABSENT
+    request_digest: str | None = None
+
+
+class ApiRequestShape(Record, tag="api-request-shape", frozen=True):
+    """Holds the client's whole system prompt and tool texts: never part of a conversation."""
+
+    shape_hash: str | None = None
+    shape: Raw = ABSENT
+
+
+class ApiRequestBlob(Record, tag="api-request-blob", frozen=True):
+    """Looks like a message (`message.role`, `.content`) and is not one."""
+
+    hash: str | None = None
+    blob: Raw = field(default=ABSENT, name="message")

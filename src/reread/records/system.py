@@ -1,0 +1,255 @@
+"""`system` lines: one class per subtype, transcript and stream alike.
+
+A new subtype is a new class here; an unknown one reads as plain `System` and keeps its place in the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from .base import Number, Record
+from .tolerant import ABSENT
+
+
+class System(Record, tag="system", frozen=True):
+    """A notice without a subtype (hooks, 1.0.x) or of one we do not know."""
+
+    subtype: str | None = None
+    content: str | None = None
+    level: str | None = None
+    tool_use_id: str | None = field(default=None, name="toolUseID")
+
+    @property
+    def text(self) -> str:
+        return self.content or ""
+
+
+class TurnDuration(System, tag="system", frozen=True):
+    duration_ms: Number | None = None
+    message_count: int | None = None
+    pending_background_agent_count: int | None = None
+    pending_workflow_count: int | None = None
+
+
+class HookInfo(Struct, frozen=True, gc=False, rename="camel"):
+    command: str | None = None
+    duration_ms: Number | None = None
+
+
+class StopHookSummary(System, tag="system", frozen=True):
+    hook_count: int | None = None
+    hook_infos: list[HookInfo] | None = None
+    hook_errors: list[Any] | None = None
+    hook_additional_context: list[Any] | None = None
+    prevented_continuation: bool | None = None
+    stop_reason: str | None = None
+    has_output: bool | None = None
+
+
+class AwaySummary(System, tag="system", frozen=True):
+    """A recap written while the person was away."""
+
+
+class Informational(System, tag="system", frozen=True):
+    pass
+
+
+class ApiError(System, tag="system", frozen=True):
+    error: Raw = ABSENT
+    retry_in_ms: Number | None = None
+    retry_attempt: int | None = None
+    max_retries: int | None = None
+    cause: Raw = ABSENT
+    source: str | None = None
+
+
+class PreservedSegment(Struct, frozen=True, gc=False, rename="camel"):
+    head_uuid: str | None = None
+    anchor_uuid: str | None = None
+    tail_uuid: str | None = None
+
+
+class PreservedMessages(Struct, frozen=True, gc=False, rename="camel"):
+    anchor_uuid: str | None = None
+    uuids: list[str] | None = None
+    all_uuids: list[str] | None = None
+
+
+class CompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+    duration_ms: Number | None = None
+    pre_compact_discovered_tools: list[str] | None = None
+    cumulative_dropped_tokens: int | None = None
+    preserved_segment: PreservedSegment | None = None
+    preserved_messages: PreservedMessages | None = None
+    running_turn_prompt: Raw = ABSENT
+
+
+class CompactBoundary(System, tag="system", frozen=True):
+    """Where the conversation was summarised; `parentUuid` is always null here."""
+
+    logical_parent_uuid: str | None = None
+    """The last line before; missing from the file in 31 of 70 recorded cases."""
+    compact_metadata: CompactMetadata | None = None
+
+
+class MicrocompactMetadata(Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    tokens_saved: int | None = None
+    compacted_tool_ids: list[str] | None = None
+    cleared_attachment_uuids: list[str] | None = field(default=None, name="clearedAttachmentUUIDs")
+
+
+class MicrocompactBoundary(System, tag="system", frozen=True):
+    """Old tool outputs were cleared; an ordinary line of the chain."""
+
+    microcompact_metadata: MicrocompactMetadata | None = None
+
+
+class CommandRun(Struct, frozen=True, gc=False):
+    command: str | None = None
+    args: str | None = None
+
+
+class LocalCommand(System, tag="system", frozen=True):
+    command_run: CommandRun | None = None
+    context_usage: Raw = ABSENT
+
+
+class BridgeStatus(System, tag="system", frozen=True):
+    url: str | None = None
+
+
+class ModelConsentFallback(System, tag="system", frozen=True):
+    choice: str | None = None
+    original_model: str | None = None
+    fallback_model: str | None = None
+    persisted_as_default: bool | None = None
+
+
+class ScheduledTaskFire(System, tag="system", frozen=True):
+    pass
+
+
+class AgentsKilled(System, tag="system", frozen=True):
+    pass
+
+
+class Init(System, tag="system", frozen=True):
+    """The first frame of a stream, and again at every turn."""
+
+    model: str | None = None
+    tools: list[str] | None = None
+    mcp_servers: list[Any] | None = field(default=None, name="mcp_servers")
+    permission_mode: str | None = None
+    slash_commands: list[Any] | None = field(default=None, name="slash_commands")
+    api_key_source: str | None = None
+    claude_code_version: str | None = field(default=None, name="claude_code_version")
+    agents: list[Any] | None = None
+    skills: list[Any] | None = None
+    plugins: list[Any] | None = None
+    output_style: str | None = field(default=None, name="output_style")
+    analytics_disabled: bool | None = field(default=None, name="analytics_disabled")
+    memory_paths: Raw = field(default=ABSENT, name="memory_paths")
+    fast_mode_state: str | None = field(default=None, name="fast_mode_state")
+
+
+class Status(System, tag="system", frozen=True):
+    status: str | None = None
+    permission_mode: str | None = None
+    compact_result: Raw = field(default=ABSENT, name="compact_result")
+    user_message_uuids: list[str] | None = field(default=None, name="user_message_uuids")
+
+
+class ThinkingTokens(System, tag="system", frozen=True):
+    estimated_tokens: int | None = field(default=None, name="estimated_tokens")
+    estimated_tokens_delta: int | None = field(default=None, name="estimated_tokens_delta")
+
+
+class ApiRetry(System, tag="system", frozen=True):
+    attempt: int | None = None
+    max_retries: int | None = field(default=None, name="max_retries")
+    retry_delay_ms: Number | None = field(default=None, name="retry_delay_ms")
+    error_status: int | None = field(default=None, name="error_status")
+    error: Raw = ABSENT
+
+
+class TaskEvent(System, tag="system", frozen=True):
+    """A background task started, moved on, changed or ended."""
+
+    task_id: str | None = field(default=None, name="task_id")
+    call_id: str | None = field(default=None, name="tool_use_id")
+    description: str | None = None
+    task_type: str | None = field(default=None, name="task_type")
+    subagent_type: str | None = field(default=None, name="subagent_type")
+    prompt: str | None = None
+    usage: Raw = ABSENT
+    patch: Raw = ABSENT
+    status: str | None = None
+    summary: str | None = None
+    output_file: str | None = field(default=None, name="output_file")
+    last_tool_name: str | None = field(default=None, name="last_tool_name")
+    run_id: str | None = field(default=None, name="run_id")
+
+
+class HookEvent(System, tag="system", frozen=True):
+    hook_id: str | None = field(default=None, name="hook_id")
+    hook_name: str | None = field(default=None, name="hook_name")
+    hook_event: str | None = field(default=None, name="hook_event")
+    output: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = field(default=None, name="exit_code")
+    outcome: str | None = None
+
+
+class Notification(System, tag="system", frozen=True):
+    key: str | None = None
+    notice: str | None = field(default=None, name="text")
+    priority: str | None = None
+
+    @property
+    def text(self) -> str:
+        return self.notice or self.content or ""
+
+
+class LooseNotice(System, tag="system", frozen=True):
+    """Stream subtypes of 2.1.325 whose own fields are still moving: read them from `data`."""
+
+
+SYSTEM_SUBTYPES: dict[str, type[System]] = {
+    "turn_duration": TurnDuration,
+    "stop_hook_summary": StopHookSummary,
+    "away_summary": AwaySummary,
+    "informational": Informational,
+    "api_error": ApiError,
+    "compact_boundary": CompactBoundary,
+    "microcompact_boundary": MicrocompactBoundary,
+    "local_command": LocalCommand,
+    "bridge_status": BridgeStatus,
+    "model_consent_fallback": ModelConsentFallback,
+    "scheduled_task_fire": ScheduledTaskFire,
+    "agents_killed": AgentsKilled,
+    "init": Init,
+    "status": Status,
+    "thinking_tokens": ThinkingTokens,
+    "api_retry": ApiRetry,
+    "task_started": TaskEvent,
+    "task_progress": TaskEvent,
+    "task_updated": TaskEvent,
+    "task_notification": TaskEvent,
+    "hook_started": HookEvent,
+    "hook_progress": HookEvent,
+    "hook_response": HookEvent,
+    "notification": Notification,
+    "model_refusal_no_fallback": LooseNotice,
+    "background_tasks_changed": LooseNotice,
+    "permission_denied": LooseNotice,
+    "session_title_changed": LooseNotice,
+    "session_state_changed": LooseNotice,
+}

@@ -1,0 +1,50 @@
+"""Token counts of one API response, as the API reports them."""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct
+
+from .tolerant import ABSENT
+
+
+class CacheCreation(Struct, frozen=True, gc=False):
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerToolCounts(Struct, frozen=True, gc=False):
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class OutputTokensDetails(Struct, frozen=True, gc=False):
+    thinking_tokens: int | None = None
+
+
+class Iteration(Struct, frozen=True, gc=False, kw_only=True):
+    """One inner call. Type `message` is the answer itself; `advisor_message` is another model's call."""
+
+    type: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+
+
+class Usage(Struct, frozen=True, gc=False, kw_only=True):
+    """`input_tokens` is the uncached part only; the cache split says how much was the one-hour kind."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    speed: str | None = None
+    server_tool_use: ServerToolCounts | None = None
+    iterations: list[Iteration | None] | None = None
+    output_tokens_details: OutputTokensDetails | None = None
+    fallback_credit: Raw = ABSENT
