@@ -1,0 +1,28 @@
+"""Where lines come from: finds transcript trees, reads files with byte offsets, follows growing ones."""
+
+from .files import looks_binary
+from .find import SourceFile, find
+from .follow import Reset, follow
+from .groups import SessionFiles, group, strays_beside
+from .lines import Line, read, read_array, read_lines, split_lines
+from .places import Kind, matches_project_folder, project_folder_name, roots
+
+__all__ = [
+    "Kind",
+    "Line",
+    "Reset",
+    "SessionFiles",
+    "SourceFile",
+    "find",
+    "follow",
+    "group",
+    "looks_binary",
+    "matches_project_folder",
+    "project_folder_name",
+    "read",
+    "read_array",
+    "read_lines",
+    "roots",
+    "split_lines",
+    "strays_beside",
+]
