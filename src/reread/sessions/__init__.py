@@ -1,0 +1,56 @@
+"""Records to sessions: how the lines of a transcript belong together."""
+
+from .agents import AgentKind, Subagent
+from .builder import SessionBuilder
+from .conversation import MAIN, Conversation
+from .kinds import Kind, kind_of
+from .requests import Request, Tokens, add_up, collapse
+from .session import FindOutput, Session
+from .values import (
+    MINIMUM_THOUGHT,
+    Branch,
+    Coverage,
+    Message,
+    Notice,
+    Prompt,
+    Said,
+    Status,
+    Step,
+    Thought,
+    ToolCall,
+    ToolOutput,
+    Turn,
+    Unplaced,
+    split_tool_name,
+)
+
+__all__ = [
+    "MAIN",
+    "MINIMUM_THOUGHT",
+    "AgentKind",
+    "Branch",
+    "Conversation",
+    "Coverage",
+    "FindOutput",
+    "Kind",
+    "Message",
+    "Notice",
+    "Prompt",
+    "Request",
+    "Said",
+    "Session",
+    "SessionBuilder",
+    "Status",
+    "Step",
+    "Subagent",
+    "Thought",
+    "Tokens",
+    "ToolCall",
+    "ToolOutput",
+    "Turn",
+    "Unplaced",
+    "add_up",
+    "collapse",
+    "kind_of",
+    "split_tool_name",
+]

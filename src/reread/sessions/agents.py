@@ -1,0 +1,190 @@
+"""Subagents of every era and the call that started each of them.
+
+    1.0.x    lines of the trunk itself, `isSidechain`, no id
+    2.0.x    `agent-<id>.jsonl` beside the trunk
+    2.1.x    `<session>/subagents/agent-<id>.jsonl`, flat at any depth, later with a `.meta.json`
+
+Six kinds of evidence link an agent to its call; the first that hits wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from reread.pricing import Prices
+from reread.records import AgentMeta, AgentProgress, Assistant, Progress, Record, User, result_twin
+
+from .conversation import Conversation
+from .kinds import Kind, kind_of, tag
+from .values import Prompt, ToolCall
+
+AGENT_TOOLS = frozenset({"Task", "Agent"})
+"""The tool was renamed between 2.1.51 and 2.1.63."""
+
+
+class AgentKind(StrEnum):
+    """Why an agent ran. Only task and workflow agents did work somebody asked for."""
+
+    TASK = "task"
+    WORKFLOW = "workflow"
+    WARMUP = "warmup"
+    PROMPT_SUGGESTION = "prompt_suggestion"
+    COMPACTION = "compaction"
+    SIDE_QUESTION = "side_question"
+
+
+_KIND_BY_ID = (
+    (re.compile(r"^a?prompt_suggestion"), AgentKind.PROMPT_SUGGESTION),
+    (re.compile(r"^a?compact"), AgentKind.COMPACTION),
+    (re.compile(r"^a?side_question"), AgentKind.SIDE_QUESTION),
+)
+_AGENT_ID_IN_TEXT = re.compile(r"\bagentId:\s*([\w-]+)")
+_task_id = tag("task-id")
+_tool_use_id = tag("tool-use-id")
+
+
+class Subagent(Conversation):
+    """An agent's own conversation."""
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        *,
+        id: str,  # noqa: A002
+        meta: AgentMeta | None = None,
+        workflow: str | None = None,
+        is_recorded_inline: bool = False,
+        prices: Prices | None = None,
+    ) -> None:
+        super().__init__(records, id=id, prices=prices)
+        self.meta = meta
+        self.workflow = workflow
+        self.is_recorded_inline = is_recorded_inline
+        """True when its lines stand in the trunk's file: their usage is counted there."""
+        self.call: ToolCall | None = None
+        self.parent: str | None = None
+        """The agent that started it; None when the session itself did."""
+
+    @property
+    def kind(self) -> AgentKind:
+        if self.workflow is not None:
+            return AgentKind.WORKFLOW
+        named = next((kind for pattern, kind in _KIND_BY_ID if pattern.match(self.id)), None)
+        if named is not None:
+            return named
+        is_warmup = self.call is None and self.task.strip() == "Warmup"
+        return AgentKind.WARMUP if is_warmup else AgentKind.TASK
+
+    @property
+    def task(self) -> str:
+        """What it was asked to do."""
+        return next((turn.prompt.text for turn in self.turns if turn.prompt is not None), "")
+
+    @property
+    def type(self) -> str | None:
+        """The agent type it ran as, where something names it."""
+        if self.meta is not None and self.meta.agent_type:
+            return self.meta.agent_type
+        asked = self.call.input if self.call is not None else None
+        return asked.get("subagent_type") if isinstance(asked, dict) else None
+
+
+def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
+    """Gives every agent its call, where the records name one."""
+    owners: dict[str, tuple[ToolCall, str | None]] = {}
+    for owner, conversation in ((None, trunk), *((agent.id, agent) for agent in agents)):
+        for call in conversation.tool_calls:
+            if call.id is not None:
+                owners.setdefault(call.id, (call, owner))
+    evidence = _Evidence([trunk, *agents])
+    claimed: set[str] = set()
+    for agent in agents:
+        call_id = next((found for found in evidence.calls_for(agent, claimed) if found in owners), None)
+        if call_id is not None:
+            claimed.add(call_id)
+            agent.call, agent.parent = owners[call_id]
+
+
+class _Evidence:
+    """What all conversations of a session say about who started which agent."""
+
+    def __init__(self, conversations: Iterable[Conversation]) -> None:
+        self.by_result: dict[str, str] = {}
+        self.by_text: dict[str, str] = {}
+        self.by_progress: dict[str, str] = {}
+        self.by_prompt: dict[str, list[str]] = {}
+        for conversation in conversations:
+            self._read_calls(conversation)
+            self._read_lines(conversation.records)
+
+    def calls_for(self, agent: Subagent, claimed: set[str]) -> list[str]:
+        """Candidate calls, strongest evidence first."""
+        found = [
+            agent.meta.tool_use_id if agent.meta is not None else None,
+            self.by_result.get(agent.id),
+            self.by_text.get(agent.id),
+            self.by_progress.get(agent.id),
+        ]
+        same_prompt = self.by_prompt.get(_normal(agent.task), ()) if agent.task else ()
+        found += [call for call in same_prompt if call not in claimed]
+        return [call for call in found if call is not None]
+
+    def _read_calls(self, conversation: Conversation) -> None:
+        for call in conversation.tool_calls:
+            if call.name not in AGENT_TOOLS or call.id is None:
+                continue
+            asked: Any = call.input
+            if isinstance(asked, dict) and isinstance(asked.get("prompt"), str):
+                self.by_prompt.setdefault(_normal(asked["prompt"]), []).append(call.id)
+            if call.output is None or not isinstance(call.output.record, User):
+                continue
+            twin = result_twin(call.output.record)
+            if twin.agent_id is not None:
+                self.by_result.setdefault(twin.agent_id, call.id)
+            for agent_id in _AGENT_ID_IN_TEXT.findall(call.output.text):
+                self.by_text.setdefault(agent_id, call.id)
+
+    def _read_lines(self, records: Iterable[Record]) -> None:
+        for record in records:
+            if isinstance(record, Progress):
+                data = record.progress
+                if isinstance(data, AgentProgress) and data.agent_id and record.parent_tool_use_id:
+                    self.by_progress.setdefault(data.agent_id, record.parent_tool_use_id)
+            elif isinstance(record, User) and kind_of(record) is Kind.TASK_NOTIFICATION:
+                task, call = _task_id(record.text), _tool_use_id(record.text)
+                if task and call:
+                    self.by_text.setdefault(task, call)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())
+
+
+def inline_agents(records: Iterable[Record], prices: Prices | None) -> list[Subagent]:
+    """Agents whose lines stand in the trunk: one per root (1.0.x), or per call in a stream."""
+    threads: dict[str, list[Record]] = {}
+    thread_of: dict[str, str] = {}
+    for record in records:
+        key = _thread(record, thread_of)
+        threads.setdefault(key, []).append(record)
+        if record.uuid is not None:
+            thread_of[record.uuid] = key
+    return [Subagent(lines, id=key, is_recorded_inline=True, prices=prices) for key, lines in threads.items()]
+
+
+def _thread(record: Record, thread_of: Mapping[str, str]) -> str:
+    """An agent id, the call a frame names, or the first line of its chain."""
+    if isinstance(record, Assistant | User) and record.parent_tool_use_id is not None:
+        return record.parent_tool_use_id
+    if record.agent_id is not None:
+        return record.agent_id
+    if record.parent_uuid is not None and record.parent_uuid in thread_of:
+        return thread_of[record.parent_uuid]
+    return (record.uuid or f"line-{record.line}")[:12]
+
+
+def prompts_of(agent: Subagent) -> list[Prompt]:
+    return [turn.prompt for turn in agent.turns if turn.prompt is not None]

@@ -1,0 +1,80 @@
+"""Folds records into a session, one line at a time, from a saved file or a growing one alike."""
+
+from __future__ import annotations
+
+from reread.pricing import Prices
+from reread.records import AgentMeta, Record
+
+from .agents import Subagent
+from .session import FindOutput, Session
+
+
+class SessionBuilder:
+    """Takes the lines of a session as they come; `session()` is what they amount to so far.
+
+    Lines of one file must come in file order. Files may be interleaved in any way.
+    """
+
+    def __init__(
+        self,
+        id: str | None = None,  # noqa: A002
+        *,
+        prices: Prices | None = None,
+        find_output: FindOutput | None = None,
+    ) -> None:
+        self._id = id
+        self._prices = prices
+        self._find_output = find_output
+        self._trunk: list[Record] = []
+        self._agents: dict[str, list[Record]] = {}
+        self._metas: dict[str, AgentMeta] = {}
+        self._workflows: dict[str, str] = {}
+        self._title_file: str | None = None
+
+    def add(self, record: Record, agent: str | None = None) -> None:
+        """The next line of the trunk, or of the file of the agent named."""
+        if agent is None:
+            self._trunk.append(record)
+        else:
+            self._agents.setdefault(agent, []).append(record)
+
+    def name(self, id: str) -> None:  # noqa: A002
+        """Gives the session its id, once it is known."""
+        self._id = id
+
+    def add_meta(self, agent: str, meta: AgentMeta) -> None:
+        """What the side file of an agent says; it may come without any line of the agent."""
+        self._metas[agent] = meta
+
+    def add_workflow(self, agent: str, run: str) -> None:
+        """Says that an agent ran as a step of a workflow."""
+        self._workflows[agent] = run
+
+    def add_title(self, title: str | None) -> None:
+        """The title from `custom-title.json`."""
+        self._title_file = title
+
+    def session(self) -> Session:
+        agents = [
+            Subagent(
+                records,
+                id=name,
+                meta=self._metas.get(name),
+                workflow=self._workflows.get(name),
+                prices=self._prices,
+            )
+            for name, records in self._agents.items()
+        ]
+        return Session(
+            self._trunk,
+            id=self._id or self.recorded_id,
+            agents=agents,
+            title_file=self._title_file,
+            find_output=self._find_output,
+            prices=self._prices,
+        )
+
+    @property
+    def recorded_id(self) -> str:
+        """The last id is the session's own: a file may begin with a line of the session before it."""
+        return next((record.session_id for record in reversed(self._trunk) if record.session_id), "")

@@ -1,0 +1,104 @@
+"""A whole session: the trunk, the agents it started, its name and its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from reread.pricing import Prices
+from reread.records import Assistant, Record, User
+
+from .agents import AgentKind, Subagent, inline_agents, link
+from .conversation import Conversation
+from .requests import Tokens, add_up, collapse
+from .titles import title_of
+from .values import ToolCall
+
+FindOutput = Callable[[str], str | None]
+"""Gives the text of a spilled tool output by its base name, from the session's own folder."""
+
+
+class Session(Conversation):
+    """One session. `subagents` holds the agents; their usage is in `total_usage`, not in `usage`."""
+
+    def __init__(
+        self,
+        records: Sequence[Record],
+        *,
+        id: str,  # noqa: A002
+        agents: Sequence[Subagent] = (),
+        title_file: str | None = None,
+        find_output: FindOutput | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        super().__init__(records, id=id, prices=prices)
+        self._agents = tuple(agents)
+        self._title_file = title_file
+        self._find_output = find_output
+
+    @cached_property
+    def line(self) -> tuple[Record, ...]:
+        inline = {id(record) for record in self._inline}
+        return tuple(record for record in self.distinct if id(record) not in inline) if inline else self.distinct
+
+    @cached_property
+    def _inline(self) -> list[Record]:
+        """Lines of agents in this file. A file of agent lines only is an agent's own, read for itself."""
+        inline = [record for record in self.distinct if _is_agent_line(record)]
+        spoken = sum(isinstance(record, Assistant | User) for record in self.distinct)
+        return inline if sum(isinstance(record, Assistant | User) for record in inline) < spoken else []
+
+    @cached_property
+    def subagents(self) -> tuple[Subagent, ...]:
+        """All agents at any depth, in the order they started; `parent` tells who started whom."""
+        agents = [*inline_agents(self._inline, self._prices), *self._agents]
+        link(agents, self)
+        return tuple(sorted(agents, key=_started))
+
+    @cached_property
+    def agents_by_call(self) -> Mapping[str, Subagent]:
+        return {agent.call.id: agent for agent in self.subagents if agent.call is not None and agent.call.id}
+
+    @cached_property
+    def title(self) -> str:
+        return title_of(self, self._title_file)
+
+    @cached_property
+    def total_usage(self) -> Tokens:
+        """The session with all its agents, every API response counted once."""
+        own_files = [agent.requests for agent in self.subagents if not agent.is_recorded_inline]
+        return add_up(collapse([self.requests, *own_files]), self.prices)
+
+    @property
+    def started(self) -> datetime | None:
+        return self.span[0]
+
+    @property
+    def ended(self) -> datetime | None:
+        return self.span[1]
+
+    @property
+    def working_agents(self) -> tuple[Subagent, ...]:
+        """The agents somebody asked for: no warm-ups, suggestions or summarisers."""
+        return tuple(a for a in self.subagents if a.kind in (AgentKind.TASK, AgentKind.WORKFLOW))
+
+    def full_output(self, call: ToolCall) -> str:
+        """The whole output of a call, from its side file where the line holds only the beginning."""
+        if call.output is None:
+            return ""
+        if call.persisted is not None and self._find_output is not None:
+            whole = self._find_output(call.persisted)
+            if whole is not None:
+                return whole
+        return call.output.text
+
+
+def _is_agent_line(record: Record) -> bool:
+    if isinstance(record, Assistant | User) and record.parent_tool_use_id is not None:
+        return True
+    return bool(record.is_sidechain)
+
+
+def _started(agent: Subagent) -> str:
+    return next((str(record.timestamp) for record in agent.records if record.timestamp is not None), "")

@@ -1,0 +1,254 @@
+"""Records in reading order to turns: a prompt, and what was thought, said, done and noticed until the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from reread.records import (
+    ApiError,
+    Assistant,
+    Attachment,
+    AwaySummary,
+    Block,
+    CompactBoundary,
+    HookBlockingError,
+    LocalCommand,
+    QueuedCommand,
+    Record,
+    RedactedThinking,
+    ServerToolUse,
+    StopHookSummary,
+    System,
+    Text,
+    Thinking,
+    ToolUse,
+    TurnDuration,
+    Unknown,
+    UnknownBlock,
+    User,
+)
+
+from .calls import server_call
+from .kinds import (
+    TYPED,
+    Kind,
+    command_line,
+    image_count,
+    local_output,
+    plain,
+    prompt_text,
+    shell_input,
+    unknown_blocks,
+)
+from .queue import queued_prompt
+from .values import Notice, Prompt, Said, Step, Thought, ToolCall
+
+_OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
+_NO_RESPONSE = "No response requested."
+"""Put in the model's mouth when a session is resumed."""
+_ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
+_MAY_GO_UNANSWERED = frozenset({Kind.COMMAND, Kind.SHELL})
+
+
+class Draft(Struct):
+    """A turn being written."""
+
+    prompt: Prompt | None
+    steps: list[Step]
+    records: list[Record]
+    duration_ms: float | None = None
+    has_answer: bool = False
+
+
+class TurnWriter:
+    """Fed one record at a time; `finish` gives the turns so far.
+
+    A command or a shell line opens a turn only if the model answers it. Until then it is a draft; a local
+    `/rename` ends up as a notice in the turn before.
+    """
+
+    def __init__(self, call_of: Callable[[ToolUse], ToolCall | None], queued: Mapping[int, Prompt]) -> None:
+        self._call_of = call_of
+        self._queued = queued
+        self._drafts: list[Draft] = []
+
+    def add(self, record: Record, kind: Kind | None) -> None:
+        """The next record in reading order, with its class if it is a user line."""
+        if kind in _OPENS_TURN and isinstance(record, User):
+            self._open(_prompt(record, kind))
+        draft = self._current()
+        draft.records.append(record)
+        if isinstance(record, Assistant):
+            draft.has_answer = draft.has_answer or not record.is_synthetic
+            draft.steps.extend(self._spoken(record))
+        elif isinstance(record, User):
+            if kind is not None and kind not in _OPENS_TURN:
+                draft.steps.extend(_USER_NOTICES.get(kind, _quiet)(record))
+            draft.steps += [_unknown_block(record, block) for block in unknown_blocks(record)]
+        elif isinstance(record, TurnDuration):
+            draft.duration_ms = record.duration_ms
+        elif id(record) in self._queued:
+            draft.steps.append(Notice(what="queued", text=record.text, record=record))
+        else:
+            draft.steps.extend(_notices_beside(record))
+
+    def finish(self) -> list[Draft]:
+        """The turns, with commands nobody answered moved into the turn before them."""
+        finished: list[Draft] = []
+        for draft in self._drafts:
+            if draft.prompt is None or draft.has_answer or draft.prompt.kind not in _MAY_GO_UNANSWERED:
+                finished.append(draft)
+                continue
+            if not finished:
+                finished.append(Draft(None, [], []))
+            notice = Notice(what="command", text=draft.prompt.text, record=draft.prompt.record)
+            finished[-1].steps += [notice, *draft.steps]
+            finished[-1].records += draft.records
+        return finished
+
+    def _open(self, prompt: Prompt) -> None:
+        self._drafts.append(Draft(prompt, [], []))
+
+    def _current(self) -> Draft:
+        if not self._drafts:
+            self._drafts.append(Draft(None, [], []))
+        return self._drafts[-1]
+
+    def _spoken(self, record: Assistant) -> list[Step]:
+        if _is_api_error(record):
+            return [Notice(what="api_error", text=record.text, record=record)]
+        if record.is_synthetic and record.text == _NO_RESPONSE:
+            return []
+        steps = [step for block in record.blocks if (step := self._step(record, block)) is not None]
+        if isinstance(record.content, str) and record.content:
+            steps.append(Said(record=record, block=Text(text=record.content)))
+        return steps
+
+    def _step(self, record: Assistant, block: Block) -> Step | None:
+        if isinstance(block, Text):
+            return Said(record=record, block=block)
+        if isinstance(block, Thinking | RedactedThinking):
+            return Thought(record=record, block=block)
+        if isinstance(block, ServerToolUse):
+            return server_call(record, block)
+        if isinstance(block, ToolUse):
+            return self._call_of(block)
+        return _unknown_block(record, block) if isinstance(block, UnknownBlock) else None
+
+
+def _is_api_error(record: Assistant) -> bool:
+    """A failure the client tells in the model's name. Partial answers are synthetic too (2.1.197) and are none."""
+    if record.is_api_error_message:
+        return True
+    return record.is_synthetic and record.text.startswith(_ERROR_OPENINGS)
+
+
+def _prompt(record: User, kind: Kind) -> Prompt:
+    if kind is Kind.COMMAND:
+        text = command_line(record.text)
+    elif kind is Kind.SHELL:
+        text = f"! {shell_input(record.text) or ''}".strip()
+    else:
+        text = prompt_text(record)
+    return Prompt(record=record, text=text, kind=kind, images=image_count(record))
+
+
+def _quiet(_: User) -> list[Step]:
+    return []
+
+
+def _interrupted(record: User) -> list[Step]:
+    return [Notice(what="interrupted", text=record.text, record=record)]
+
+
+def _compact_summary(record: User) -> list[Step]:
+    return [Notice(what="compacted", text="summary of what came before", record=record, detail=record.text)]
+
+
+def _task(record: User) -> list[Step]:
+    return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
+
+
+def _local_output(record: User) -> list[Step]:
+    text = local_output(record.text)
+    return [Notice(what="command", text=text, record=record)] if text else []
+
+
+def _hook(record: User) -> list[Step]:
+    return [Notice(what="hook", text=record.text, record=record)]
+
+
+_USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
+    Kind.INTERRUPT: _interrupted,
+    Kind.COMPACT_SUMMARY: _compact_summary,
+    Kind.TASK_NOTIFICATION: _task,
+    Kind.TEAMMATE: _task,
+    Kind.LOCAL_OUTPUT: _local_output,
+    Kind.HOOK: _hook,
+}
+
+
+def _unknown_block(record: Record, block: UnknownBlock) -> Notice:
+    return Notice(what="unknown", text=block.as_text or f"block of type {block.type_name}", record=record)
+
+
+def _notices_beside(record: Record) -> list[Step]:
+    """Notices of lines that are neither the user's nor the model's; most have none."""
+    if isinstance(record, System):
+        return _system_notices(record)
+    if isinstance(record, Attachment):
+        return _attachment_notices(record)
+    if isinstance(record, Unknown):
+        text = f"line {record.line}: {record.reason}" if record.line else record.reason
+        return [Notice(what="unknown", text=text, record=record, detail=record.text)]
+    return []
+
+
+def _system_notices(record: System) -> list[Step]:
+    if isinstance(record, CompactBoundary):
+        return [Notice(what="compacted", text=_compaction(record), record=record)]
+    if isinstance(record, ApiError):
+        return [Notice(what="api_error", text=_retry(record), record=record)]
+    if isinstance(record, LocalCommand):
+        is_command = "<command-name>" in record.text
+        text = command_line(record.text) if is_command else local_output(record.text)
+        return [Notice(what="command", text=text, record=record)] if text else []
+    if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.hook_errors):
+        return [Notice(what="hook", text=record.stop_reason or "a stop hook failed", record=record)]
+    if isinstance(record, AwaySummary):
+        return [Notice(what="task", text=plain(record.text), record=record)]
+    return []
+
+
+def _attachment_notices(record: Attachment) -> list[Step]:
+    body = record.attachment
+    if isinstance(body, QueuedCommand):
+        if queued_prompt(record) is not None:
+            return [Notice(what="queued", text=record.text, record=record)]
+        return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
+    if isinstance(body, HookBlockingError):
+        return [Notice(what="hook", text=f"blocked by {body.hook_name or 'a hook'}", record=record)]
+    return []
+
+
+def _compaction(record: CompactBoundary) -> str:
+    metadata = record.compact_metadata
+    if metadata is None or metadata.pre_tokens is None:
+        return "compacted"
+    after = f" to {metadata.post_tokens:,}" if metadata.post_tokens is not None else ""
+    return f"compacted ({metadata.trigger or 'unknown trigger'}) from {metadata.pre_tokens:,}{after} tokens"
+
+
+def _retry(record: ApiError) -> str:
+    attempt = f" {record.retry_attempt}" if record.retry_attempt is not None else ""
+    limit = f" of {record.max_retries}" if record.max_retries is not None else ""
+    return f"API error, retry{attempt}{limit}"
+
+
+def _first_line(text: str, tag: str) -> str:
+    """The one-line version of a notification: its summary tag, or its first line."""
+    _, found, rest = text.partition(f"<{tag}>")
+    inside = rest.partition(f"</{tag}>")[0] if found else text
+    return inside.strip().partition("\n")[0]
