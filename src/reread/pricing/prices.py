@@ -79,7 +79,7 @@ class Prices:
         self._table = table
         self._names = dict(_names(table.models))
         self._nanodollars_per_search = int(Fraction(table.web_search_usd_per_request) * NANODOLLARS)
-        self._rates: dict[tuple[Model, date | None, bool, Fraction], Rates] = {}
+        self._rates: dict[tuple[object, ...], Rates] = {}
         self._models: dict[str | None, Model | None] = {}
 
     def model(self, raw: str | None) -> Model | None:
@@ -108,9 +108,10 @@ class Prices:
         row = self._row(model.name, time)
         tier = row.long_context
         is_long = tier is not None and used.prompt > tier.above_prompt_tokens
-        key = (model, row.from_date, is_long, self._factor(model, used))
+        key = (model, row.from_date, is_long, used.speed, used.geo, used.tier)
         if key not in self._rates:
-            self._rates[key] = _rates(tier if is_long and tier is not None else row, key[-1])
+            per_million = tier if is_long and tier is not None else row
+            self._rates[key] = _rates(per_million, self._factor(model, used))
         return self._rates[key]
 
     def _row(self, name: str, time: datetime | None) -> _Row:

@@ -19,7 +19,7 @@ from .blocks import (
     WebSearchToolResult,
     text_of,
 )
-from .conversation import SYNTHETIC_MODEL, Assistant, Message, ToolResultLine, User
+from .conversation import SYNTHETIC_MODEL, Assistant, Message, Spoken, ToolResultLine, User
 from .decoding import RECORD_TYPES, decode, decode_all
 from .drift import Drift
 from .frames import ControlRequest, Result, StreamEvent
@@ -91,6 +91,7 @@ __all__ = [
     "ServerToolUse",
     "SessionsIndex",
     "Settings",
+    "Spoken",
     "StopHookSummary",
     "StreamEvent",
     "Summary",

@@ -100,6 +100,9 @@ class DeferredToolsDelta(_Attachment, tag="deferred_tools_delta", frozen=True):
     removed_names: list[str] | None = None
     readded_names: list[str] | None = None
     pending_mcp_servers: Raw = ABSENT
+    failed_mcp_servers: Raw = ABSENT
+    needs_auth_mcp_servers: Raw = ABSENT
+    wire_hidden_names: Raw = ABSENT
 
 
 class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
@@ -112,6 +115,7 @@ class QueuedCommand(_Attachment, tag="queued_command", frozen=True):
     source_uuid: str | None = field(default=None, name="source_uuid")
     delivery_id: str | None = field(default=None, name="delivery_id")
     image_paste_ids: list[int] | None = None
+    human_turn: Raw = ABSENT
 
     @property
     def as_text(self) -> str:
@@ -135,6 +139,8 @@ class AgentListingDelta(_Attachment, tag="agent_listing_delta", frozen=True):
     removed_types: list[str] | None = None
     is_initial: bool | None = None
     show_concurrency_note: bool | None = None
+    built_in_types: Raw = ABSENT
+    built_in_plugin_types: Raw = ABSENT
 
 
 class McpInstructionsDelta(_Attachment, tag="mcp_instructions_delta", frozen=True):
@@ -188,6 +194,8 @@ class _AutoMode(_Attachment, frozen=True):
     bash_first: Raw = ABSENT
     steer_only: Raw = ABSENT
     bypass: Raw = ABSENT
+    finish_exposed_work: Raw = ABSENT
+    bash_first_steer: Raw = ABSENT
 
 
 class AutoMode(_AutoMode, tag="auto_mode", frozen=True):
@@ -260,6 +268,9 @@ class RemoteSessionChange(_Attachment, tag="remote_session_change", frozen=True)
     url: str | None = None
     commit: Raw = ABSENT
     pr: Raw = ABSENT
+    send_user_file_hint: Raw = ABSENT
+    managed_commit: Raw = ABSENT
+    managed_pr: Raw = ABSENT
 
 
 class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
@@ -267,6 +278,14 @@ class PromptSnapshot(_Attachment, tag="prompt_snapshot", frozen=True):
 
     system_prompt: Raw = ABSENT
     tools: Raw = ABSENT
+    cli_prefix: Raw = ABSENT
+    system_turns: Raw = ABSENT
+    tool_change_header: Raw = ABSENT
+    inline_tools: Raw = ABSENT
+    kept_reminders: Raw = ABSENT
+    reminder_fold: Raw = ABSENT
+    echo_wire_tool_inputs: Raw = ABSENT
+    context_rendering: Raw = ABSENT
 
 
 class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen=True):

@@ -41,13 +41,10 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     provider: str | None = None
     diagnostics: Diagnostics | None = None
 
-    @property
-    def blocks(self) -> list[Block]:
-        """The content blocks; none where the content is plain text."""
-        return self.content if isinstance(self.content, list) else []
 
+class Spoken(Record, frozen=True):
+    """A line that holds a message."""
 
-class _Spoken(Record, frozen=True):
     message: Message | None = None
     is_api_error_message: bool | None = None
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
@@ -59,7 +56,11 @@ class _Spoken(Record, frozen=True):
 
     @property
     def blocks(self) -> list[Block]:
-        return self.message.blocks if self.message is not None else []
+        """The content blocks; none where the content is plain text."""
+        message = self.message
+        if message is None or type(message.content) is not list:
+            return []
+        return message.content
 
     @property
     def text(self) -> str:
@@ -88,7 +89,7 @@ class PermissionDecision(Struct, frozen=True, gc=False, rename="camel"):
     reason_code: str | None = None
 
 
-class User(_Spoken, tag="user", frozen=True):
+class User(Spoken, tag="user", frozen=True):
     """What reached the model in the user's name: prompts, but far more often tool results."""
 
     raw_result: Raw = field(default=ABSENT, name="toolUseResult")
@@ -112,6 +113,8 @@ class User(_Spoken, tag="user", frozen=True):
     is_replay: bool | None = None
     is_synthetic: bool | None = None
     tool_result_meta: Raw = field(default=ABSENT, name="tool_result_meta")
+    subagent_type: str | None = field(default=None, name="subagent_type")
+    task_description: str | None = field(default=None, name="task_description")
 
     # Bookkeeping of 2.1.325, kept for completeness.
     turn_origin: Raw = ABSENT
@@ -134,7 +137,7 @@ class ToolResultLine(User, tag="tool_result", frozen=True):
     """A tool result as a root type: described in old documents, seen only in hand-made files."""
 
 
-class Assistant(_Spoken, tag="assistant", frozen=True):
+class Assistant(Spoken, tag="assistant", frozen=True):
     """One content block of an API response, usually; the response is all lines with one `message.id`."""
 
     request_id: str | None = None

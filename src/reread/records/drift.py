@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, get_args, get_origin
 
 from msgspec import Struct
@@ -56,17 +57,34 @@ def _label(record: Record) -> str:
 
 def _unmodelled(kind: type[Struct], value: dict[str, Any], path: str) -> Iterator[tuple[bool, str]]:
     """(is it a type, its name) for everything in an object that `kind` has no room for."""
+    strangers, inner = _plan(kind, tuple(value))
+    for key in strangers:
+        yield False, f"{path}.{key}"
+    for key, annotation in inner:
+        yield from _inside(annotation, value[key], f"{path}.{key}")
+
+
+@lru_cache(maxsize=4096)
+def _plan(kind: type[Struct], keys: tuple[str, ...]) -> tuple[list[str], list[tuple[str, Any]]]:
+    """Keys without a field, and keys whose value is worth looking into. Lines of one client share few shapes."""
     known = dict(fields_of(kind).values())
-    tag_field = kind.__struct_config__.tag_field
-    for key, item in value.items():
-        annotation = known.get(key, known.get(transcript_spelling(key)))
-        if annotation is not None:
-            yield from _inside(annotation, item, f"{path}.{key}")
-        elif key != tag_field:
-            yield False, f"{path}.{key}"
+    found = {key: known.get(key, known.get(transcript_spelling(key))) for key in keys}
+    strangers = [key for key, annotation in found.items() if annotation is None]
+    inner = [(key, annotation) for key, annotation in found.items() if _may_hold_structs(annotation)]
+    return [key for key in strangers if key != kind.__struct_config__.tag_field], inner
+
+
+def _may_hold_structs(annotation: Any) -> bool:
+    return any(
+        get_origin(member) in (list, dict) or (isinstance(member, type) and issubclass(member, Struct))
+        for member in options(annotation)
+    )
 
 
 def _inside(annotation: Any, value: Any, path: str) -> Iterator[tuple[bool, str]]:
+    if isinstance(value, dict) and (kind := _struct_for(annotation, value.get("type"))) is not None:
+        yield from _in_struct(kind, value, path)
+        return
     for member in options(annotation):
         if isinstance(value, list) and get_origin(member) is list:
             for item in value:
@@ -74,8 +92,21 @@ def _inside(annotation: Any, value: Any, path: str) -> Iterator[tuple[bool, str]
         elif isinstance(value, dict) and get_origin(member) is dict:
             for item in value.values():
                 yield from _inside(get_args(member)[1], item, path)
-    if isinstance(value, dict) and (kind := struct_for(options(annotation), value)) is not None:
-        if kind in _FAMILY:
-            yield True, f"{_FAMILY[kind]}/{value.get('type')}"
-        else:
-            yield from _unmodelled(kind, value, path)
+
+
+def _in_struct(kind: type[Struct], value: dict[str, Any], path: str) -> Iterator[tuple[bool, str]]:
+    tag = kind.__struct_config__.tag
+    if kind in _FAMILY:
+        yield True, f"{_FAMILY[kind]}/{value.get('type')}"
+    else:
+        family = next((name for unknown, name in _FAMILY.items() if issubclass(kind, unknown.__base__ or kind)), None)
+        yield from _unmodelled(kind, value, f"{family}/{tag}" if family else path)
+
+
+@lru_cache(maxsize=4096)
+def _struct_by_tag(annotation: Any, tag: str | None) -> type[Struct] | None:
+    return struct_for(options(annotation), {"type": tag})
+
+
+def _struct_for(annotation: Any, tag: object) -> type[Struct] | None:
+    return _struct_by_tag(annotation, tag if isinstance(tag, str) else None)

@@ -48,6 +48,16 @@ class Result(Record, tag="result", frozen=True):
     result_index: int | None = field(default=None, name="result_index")
     model_usage_since_last_result: Raw = field(default=ABSENT, name="model_usage_since_last_result")
     structured_output: Raw = field(default=ABSENT, name="structured_output")
+    ttft_ms: Raw = field(default=ABSENT, name="ttft_ms")
+    ttft_stream_ms: Raw = field(default=ABSENT, name="ttft_stream_ms")
+    time_to_request_ms: Raw = field(default=ABSENT, name="time_to_request_ms")
+    first_content_frame_ms: Raw = field(default=ABSENT, name="first_content_frame_ms")
+    fast_mode_disabled_reason: Raw = field(default=ABSENT, name="fast_mode_disabled_reason")
+    subagent_stats: Raw = field(default=ABSENT, name="subagent_stats")
+    safety_stops: Raw = field(default=ABSENT, name="safety_stops")
+    queued_turn_count: Raw = field(default=ABSENT, name="queued_turn_count")
+    local_command: Raw = field(default=ABSENT, name="local_command")
+    api_error_type: Raw = field(default=ABSENT, name="api_error_type")
     key: str | None = None
     """Workflow journals use the same type name with a `key`."""
 
@@ -78,3 +88,4 @@ class ConversationReset(Record, tag="conversation_reset", frozen=True):
     new_conversation_id: str | None = field(default=None, name="new_conversation_id")
     """Not the session id that follows."""
     trigger: str | None = None
+    user_message_uuid: str | None = field(default=None, name="user_message_uuid")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
+from .blocks import Content, text_of
 from .timestamps import Timestamp
 from .tolerant import ABSENT
 
@@ -50,14 +51,14 @@ class FileHistoryDelta(Record, tag="file-history-delta", frozen=True):
 
 class QueueOperation(Record, tag="queue-operation", frozen=True):
     operation: str | None = None
-    content: str | None = None
+    content: Content = None
     reason: str | None = None
     command_uuid: str | None = None
     delivery_id: str | None = None
 
     @property
     def text(self) -> str:
-        return self.content or ""
+        return text_of(self.content)
 
 
 class PermissionMode(Record, tag="permission-mode", frozen=True):

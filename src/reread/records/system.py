@@ -157,6 +157,17 @@ class Init(System, tag="system", frozen=True):
     analytics_disabled: bool | None = field(default=None, name="analytics_disabled")
     memory_paths: Raw = field(default=ABSENT, name="memory_paths")
     fast_mode_state: str | None = field(default=None, name="fast_mode_state")
+    fast_mode_disabled_reason: Raw = field(default=ABSENT, name="fast_mode_disabled_reason")
+    product_feedback_disabled: Raw = field(default=ABSENT, name="product_feedback_disabled")
+    terminal_slash_commands: Raw = field(default=ABSENT, name="terminal_slash_commands")
+    capabilities: Raw = ABSENT
+    original_cwd: Raw = field(default=ABSENT, name="original_cwd")
+    additional_directories: Raw = field(default=ABSENT, name="additional_directories")
+    messaging_socket_path: Raw = field(default=ABSENT, name="messaging_socket_path")
+    per_turn_effort_active: Raw = field(default=ABSENT, name="per_turn_effort_active")
+    ultrathink_available: Raw = field(default=ABSENT, name="ultrathink_available")
+    ultrathink_typed_raises: Raw = field(default=ABSENT, name="ultrathink_typed_raises")
+    view_mode: Raw = field(default=ABSENT, name="view_mode")
 
 
 class Status(System, tag="system", frozen=True):
@@ -164,6 +175,7 @@ class Status(System, tag="system", frozen=True):
     permission_mode: str | None = None
     compact_result: Raw = field(default=ABSENT, name="compact_result")
     user_message_uuids: list[str] | None = field(default=None, name="user_message_uuids")
+    compact_output_chars: Raw = field(default=ABSENT, name="compact_output_chars")
 
 
 class ThinkingTokens(System, tag="system", frozen=True):
@@ -195,6 +207,9 @@ class TaskEvent(System, tag="system", frozen=True):
     output_file: str | None = field(default=None, name="output_file")
     last_tool_name: str | None = field(default=None, name="last_tool_name")
     run_id: str | None = field(default=None, name="run_id")
+    is_backgrounded: Raw = field(default=ABSENT, name="is_backgrounded")
+    spawn_depth: Raw = field(default=ABSENT, name="spawn_depth")
+    parent_task_id: str | None = field(default=None, name="parent_task_id")
 
 
 class HookEvent(System, tag="system", frozen=True):
@@ -218,8 +233,25 @@ class Notification(System, tag="system", frozen=True):
         return self.notice or self.content or ""
 
 
-class LooseNotice(System, tag="system", frozen=True):
-    """Stream subtypes of 2.1.325 whose own fields are still moving: read them from `data`."""
+class BackgroundTasksChanged(System, tag="system", frozen=True):
+    tasks: Raw = ABSENT
+
+
+class PermissionDenied(System, tag="system", frozen=True):
+    tool_name: str | None = field(default=None, name="tool_name")
+    message: str | None = None
+
+
+class SessionTitleChanged(System, tag="system", frozen=True):
+    title: str | None = None
+
+
+class SessionStateChanged(System, tag="system", frozen=True):
+    state: str | None = None
+
+
+class ModelRefusalNoFallback(System, tag="system", frozen=True):
+    pass
 
 
 SYSTEM_SUBTYPES: dict[str, type[System]] = {
@@ -247,9 +279,9 @@ SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "hook_progress": HookEvent,
     "hook_response": HookEvent,
     "notification": Notification,
-    "model_refusal_no_fallback": LooseNotice,
-    "background_tasks_changed": LooseNotice,
-    "permission_denied": LooseNotice,
-    "session_title_changed": LooseNotice,
-    "session_state_changed": LooseNotice,
+    "model_refusal_no_fallback": ModelRefusalNoFallback,
+    "background_tasks_changed": BackgroundTasksChanged,
+    "permission_denied": PermissionDenied,
+    "session_title_changed": SessionTitleChanged,
+    "session_state_changed": SessionStateChanged,
 }

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from reread.pricing import Prices
-from reread.records import AgentMeta, AgentProgress, Assistant, Progress, Record, User, result_twin
+from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, User, result_twin
 
 from .conversation import Conversation
 from .kinds import Kind, kind_of, tag
@@ -177,7 +177,7 @@ def inline_agents(records: Iterable[Record], prices: Prices | None) -> list[Suba
 
 def _thread(record: Record, thread_of: Mapping[str, str]) -> str:
     """An agent id, the call a frame names, or the first line of its chain."""
-    if isinstance(record, Assistant | User) and record.parent_tool_use_id is not None:
+    if isinstance(record, Spoken) and record.parent_tool_use_id is not None:
         return record.parent_tool_use_id
     if record.agent_id is not None:
         return record.agent_id

@@ -13,6 +13,7 @@ from reread.records import (
     Record,
     ResultTwin,
     ServerToolUse,
+    Spoken,
     ToolResult,
     ToolUse,
     User,
@@ -39,7 +40,7 @@ def pair_calls(records: Iterable[Record]) -> list[ToolCall]:
     uses: dict[str, tuple[Record, ToolUse]] = {}
     outputs: dict[str, ToolOutput] = {}
     for record in records:
-        if not isinstance(record, Assistant | User):
+        if not isinstance(record, Spoken):
             continue
         for block in record.blocks:
             if type(block) is ToolUse:

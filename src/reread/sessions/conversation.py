@@ -13,6 +13,7 @@ from reread.records import (
     CompactBoundary,
     Record,
     RedactedThinking,
+    Spoken,
     Thinking,
     ToolUse,
     User,
@@ -22,7 +23,7 @@ from reread.records import (
 from .calls import pair_calls
 from .kinds import Kind, kind_of, prompt_text
 from .queue import queued_prompt, traceless_prompts
-from .requests import Request, Tokens, add_up, requests_in, spoken_groups
+from .requests import Key, Request, Tokens, add_up, requests_of, spoken_groups
 from .tree import Tree, grow
 from .turns import Draft, TurnWriter
 from .values import (
@@ -94,9 +95,13 @@ class Conversation:
         return grow(self.line, self.kinds)
 
     @cached_property
+    def _groups(self) -> dict[Key, list[Spoken]]:
+        return spoken_groups(self.distinct)
+
+    @cached_property
     def messages(self) -> tuple[Message, ...]:
         """Messages by their first line in the file; the lines of one API response are one message."""
-        return tuple(_message(group) for group in spoken_groups(self.distinct).values())
+        return tuple(_message(group) for group in self._groups.values())
 
     @property
     def assistant_messages(self) -> tuple[Message, ...]:
@@ -143,7 +148,7 @@ class Conversation:
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        return tuple(requests_in(self.records))
+        return tuple(requests_of(self._groups))
 
     @property
     def prices(self) -> Prices:
@@ -160,7 +165,7 @@ class Conversation:
         return self.usage.cost
 
     def usage_of(self, turn: Turn) -> Tokens:
-        return add_up(requests_in(turn.records), self.prices)
+        return add_up(requests_of(spoken_groups(turn.records)), self.prices)
 
     @property
     def compactions(self) -> tuple[CompactBoundary, ...]:
@@ -223,10 +228,10 @@ class Conversation:
 def _says_the_same(one: Record, other: Record) -> bool:
     if type(one) is not type(other) or one.timestamp != other.timestamp:
         return False
-    return not isinstance(one, Assistant | User) or one.message == getattr(other, "message", None)
+    return not isinstance(one, Spoken) or one.message == getattr(other, "message", None)
 
 
-def _message(group: list[Assistant | User]) -> Message:
+def _message(group: list[Spoken]) -> Message:
     first = group[0]
     if isinstance(first, User):
         return Message(role="user", id=None, records=(first,), kind=kind_of(first))

@@ -5,14 +5,14 @@ The client repeats `usage` on every line of a response; adding lines counts 2.4 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct
 
 from reread.pricing import Prices, Rated
-from reread.records import Assistant, Iteration, Record, Usage, User
+from reread.records import Assistant, Iteration, Record, Spoken, Usage, User
 
 Key = tuple[str, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
@@ -61,13 +61,13 @@ class Tokens(Struct, frozen=True, kw_only=True):
         return None if self.nanodollars is None else Decimal(self.nanodollars).scaleb(-9)
 
 
-def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Assistant | User]]:
+def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
     """User lines one by one, assistant lines by the response they belong to, in the order of their first lines.
 
     Ids of the API itself begin with `msg_` and are unique. Gateways may answer every call with the same id, so
     there only the request id, or the chain of lines, tells where one response ends and the next begins.
     """
-    groups: dict[Key, list[Assistant | User]] = {}
+    groups: dict[Key, list[Spoken]] = {}
     chained: dict[str, Key] = {}
     previous: Key = ()
     for i, record in enumerate(records):
@@ -100,10 +100,10 @@ def _scoped(record: Assistant, message_id: str, before: Key) -> Key:
     return before if before[:2] == scope else (*scope, str(record.timestamp or record.uuid or record.line))
 
 
-def requests_in(records: Iterable[Record]) -> list[Request]:
-    """The requests of one file, in the order of their first rows."""
+def requests_of(groups: Mapping[Key, Iterable[Spoken]]) -> list[Request]:
+    """The requests among spoken groups, in the order of their first rows."""
     found = []
-    for key, group in spoken_groups(records).items():
+    for key, group in groups.items():
         rows = [row for row in group if isinstance(row, Assistant) and _is_counted(row)]
         if rows:
             found.append(_request(key, rows))

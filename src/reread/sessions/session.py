@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from reread.pricing import Prices
-from reread.records import Assistant, Record, User
+from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link
 from .conversation import Conversation
@@ -46,8 +46,8 @@ class Session(Conversation):
     def _inline(self) -> list[Record]:
         """Lines of agents in this file. A file of agent lines only is an agent's own, read for itself."""
         inline = [record for record in self.distinct if _is_agent_line(record)]
-        spoken = sum(isinstance(record, Assistant | User) for record in self.distinct)
-        return inline if sum(isinstance(record, Assistant | User) for record in inline) < spoken else []
+        spoken = sum(isinstance(record, Spoken) for record in self.distinct)
+        return inline if sum(isinstance(record, Spoken) for record in inline) < spoken else []
 
     @cached_property
     def subagents(self) -> tuple[Subagent, ...]:
@@ -95,7 +95,7 @@ class Session(Conversation):
 
 
 def _is_agent_line(record: Record) -> bool:
-    if isinstance(record, Assistant | User) and record.parent_tool_use_id is not None:
+    if isinstance(record, Spoken) and record.parent_tool_use_id is not None:
         return True
     return bool(record.is_sidechain)
 

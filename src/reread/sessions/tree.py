@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from reread.records import Assistant, CompactBoundary, LastPrompt, Record, User
+from reread.records import Assistant, CompactBoundary, LastPrompt, Record, Spoken
 
 from .kinds import TYPED, Kind
 
@@ -76,7 +76,7 @@ class Tree(Struct, frozen=True):
 def grow(records: Sequence[Record], kinds: Mapping[int, Kind]) -> Tree:
     """The tree of a file's records; `kinds` classifies its user lines by index."""
     links = _Links(records)
-    order = _reading_order(links.parent)
+    order = _reading_order(links.parent) if links.has_forward_link else list(range(len(records)))
     holds = _held_below(records, kinds, order, links.parent)
     forks = _Forks(records, kinds, links, holds)
     segment_of, segments = _cut(records, order, links, forks)
@@ -95,6 +95,8 @@ class _Links:
         for i, record in enumerate(records):
             if record.uuid is not None and self.index.setdefault(record.uuid, i) != i:
                 self.repeated.append(i)
+        self.has_forward_link = False
+        """Whether a line stands before its parent; without one, file order is fine and no cycle can exist."""
         self.parent = self._parents(records)
         self.children: dict[int, list[int]] = {}
         for i, parent in enumerate(self.parent):
@@ -104,7 +106,6 @@ class _Links:
     def _parents(self, records: Sequence[Record]) -> list[int]:
         parents = [-1] * len(records)
         repeated = set(self.repeated)
-        has_forward_link = False
         for i, record in enumerate(records):
             if record.parent_uuid is None or record.uuid is None or i in repeated:
                 continue
@@ -113,8 +114,8 @@ class _Links:
                 self.orphans.append(i)
             elif parent != i:
                 parents[i] = parent
-                has_forward_link = has_forward_link or parent > i
-        if has_forward_link:  # without one, every link points back and no cycle can exist
+                self.has_forward_link = self.has_forward_link or parent > i
+        if self.has_forward_link:
             _cut_cycles(parents)
         return parents
 
@@ -209,7 +210,7 @@ class _Forks:
         return _held_by(self.records[node], self.kinds.get(node)) != 0
 
     def _is_spoken(self, node: int) -> bool:
-        return isinstance(self.records[node], User | Assistant)
+        return isinstance(self.records[node], Spoken)
 
     def _without_copies(self, children: list[int]) -> list[int]:
         """Replays after a compaction or resume repeat a line with its time and content."""
@@ -236,8 +237,8 @@ class _Forks:
 
 def _same_content(one: Record, other: Record) -> bool:
     return (
-        isinstance(one, User | Assistant)
-        and isinstance(other, User | Assistant)
+        isinstance(one, Spoken)
+        and isinstance(other, Spoken)
         and one.timestamp is not None
         and one.timestamp == other.timestamp
         and one.message == other.message

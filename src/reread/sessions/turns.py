@@ -16,6 +16,7 @@ from reread.records import (
     HookBlockingError,
     LocalCommand,
     QueuedCommand,
+    QueueOperation,
     Record,
     RedactedThinking,
     ServerToolUse,
@@ -40,7 +41,6 @@ from .kinds import (
     plain,
     prompt_text,
     shell_input,
-    unknown_blocks,
 )
 from .queue import queued_prompt
 from .values import Notice, Prompt, Said, Step, Thought, ToolCall
@@ -77,22 +77,20 @@ class TurnWriter:
     def add(self, record: Record, kind: Kind | None) -> None:
         """The next record in reading order, with its class if it is a user line."""
         if kind in _OPENS_TURN and isinstance(record, User):
-            self._open(_prompt(record, kind))
-        draft = self._current()
+            self._drafts.append(Draft(_prompt(record, kind), [], []))
+        elif not self._drafts:
+            self._drafts.append(Draft(None, [], []))
+        draft = self._drafts[-1]
         draft.records.append(record)
         if isinstance(record, Assistant):
             draft.has_answer = draft.has_answer or not record.is_synthetic
-            draft.steps.extend(self._spoken(record))
+            draft.steps += self._spoken(record)
         elif isinstance(record, User):
-            if kind is not None and kind not in _OPENS_TURN:
-                draft.steps.extend(_USER_NOTICES.get(kind, _quiet)(record))
-            draft.steps += [_unknown_block(record, block) for block in unknown_blocks(record)]
+            draft.steps += _user_notices(record, kind)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
-        elif id(record) in self._queued:
-            draft.steps.append(Notice(what="queued", text=record.text, record=record))
-        else:
-            draft.steps.extend(_notices_beside(record))
+        elif isinstance(record, System | Attachment | Unknown | QueueOperation):
+            draft.steps += self._beside(record)
 
     def finish(self) -> list[Draft]:
         """The turns, with commands nobody answered moved into the turn before them."""
@@ -108,13 +106,16 @@ class TurnWriter:
             finished[-1].records += draft.records
         return finished
 
-    def _open(self, prompt: Prompt) -> None:
-        self._drafts.append(Draft(prompt, [], []))
-
-    def _current(self) -> Draft:
-        if not self._drafts:
-            self._drafts.append(Draft(None, [], []))
-        return self._drafts[-1]
+    def _beside(self, record: Record) -> list[Step]:
+        """Notices of lines that are neither the user's nor the model's; most have none."""
+        if isinstance(record, System):
+            return _system_notices(record)
+        if isinstance(record, Attachment):
+            return _attachment_notices(record)
+        if isinstance(record, Unknown):
+            text = f"line {record.line}: {record.reason}" if record.line else record.reason
+            return [Notice(what="unknown", text=text, record=record, detail=record.text)]
+        return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
     def _spoken(self, record: Assistant) -> list[Step]:
         if _is_api_error(record):
@@ -155,10 +156,6 @@ def _prompt(record: User, kind: Kind) -> Prompt:
     return Prompt(record=record, text=text, kind=kind, images=image_count(record))
 
 
-def _quiet(_: User) -> list[Step]:
-    return []
-
-
 def _interrupted(record: User) -> list[Step]:
     return [Notice(what="interrupted", text=record.text, record=record)]
 
@@ -190,20 +187,13 @@ _USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
 }
 
 
+def _user_notices(record: User, kind: Kind | None) -> list[Step]:
+    notices = _USER_NOTICES[kind](record) if kind in _USER_NOTICES else []
+    return notices + [_unknown_block(record, block) for block in record.blocks if type(block) is UnknownBlock]
+
+
 def _unknown_block(record: Record, block: UnknownBlock) -> Notice:
     return Notice(what="unknown", text=block.as_text or f"block of type {block.type_name}", record=record)
-
-
-def _notices_beside(record: Record) -> list[Step]:
-    """Notices of lines that are neither the user's nor the model's; most have none."""
-    if isinstance(record, System):
-        return _system_notices(record)
-    if isinstance(record, Attachment):
-        return _attachment_notices(record)
-    if isinstance(record, Unknown):
-        text = f"line {record.line}: {record.reason}" if record.line else record.reason
-        return [Notice(what="unknown", text=text, record=record, detail=record.text)]
-    return []
 
 
 def _system_notices(record: System) -> list[Step]:

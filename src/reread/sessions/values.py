@@ -13,12 +13,12 @@ from reread.records import (
     Block,
     Record,
     RedactedThinking,
+    Spoken,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     Usage,
-    User,
 )
 
 from .kinds import Kind
@@ -43,7 +43,7 @@ class _FromLine(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def message_id(self) -> str | None:
         """The API response it is part of."""
-        message = self.record.message if isinstance(self.record, Assistant | User) else None
+        message = self.record.message if isinstance(self.record, Spoken) else None
         return message.id if message is not None else None
 
 
@@ -172,7 +172,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
     role: str
     id: str | None
-    records: tuple[Assistant | User, ...]
+    records: tuple[Spoken, ...]
     kind: Kind | None = None
     """Who speaks, for user lines."""
 

@@ -1,0 +1,1 @@
+"""Pure measures over sessions: what they amount to."""

@@ -1,0 +1,57 @@
+"""Environment and options -> one frozen `Config`, made once by a surface and passed down."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from reread.errors import BadInput
+from reread.sources import roots
+
+FALLBACK_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a command needs to know about the world around it."""
+
+    sources: tuple[Path, ...]
+    """Where transcripts are looked for."""
+    timezone: tzinfo | None
+    """None is the machine's own."""
+    now: datetime
+    width: int
+    colour: bool
+
+
+def make_config(
+    sources: Sequence[str] | None,
+    timezone: str | None,
+    environ: Mapping[str, str] = os.environ,
+) -> Config:
+    """The configuration of one run of a command."""
+    places = [Path(source).expanduser() for source in sources or ()]
+    is_terminal = sys.stdout.isatty()
+    return Config(
+        sources=tuple(places or roots(environ, Path.home())),
+        timezone=_zone(timezone),
+        now=datetime.now(UTC),
+        width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
+        colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
+    )
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    if name is None:
+        return None
+    from zoneinfo import ZoneInfo  # costs 6 ms to import and is rarely asked for
+
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError) as error:
+        raise BadInput(f"unknown time zone {name!r}; try one like Europe/Berlin or UTC") from error

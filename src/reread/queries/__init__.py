@@ -1,0 +1,1 @@
+"""Questions people ask of their sessions, as functions."""

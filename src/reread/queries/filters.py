@@ -1,0 +1,96 @@
+"""The filters every listing command shares, as one value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, tzinfo
+from fnmatch import fnmatch
+
+from msgspec import Struct
+
+from reread.errors import BadInput
+from reread.sessions import Session, ToolCall
+
+_AGO = re.compile(r"(\d{1,5})\s*([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_PATH_KEYS = ("file_path", "notebook_path", "path")
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """What to keep. Everything unset lets everything pass."""
+
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    model: str | None = None
+    git_branch: str | None = None
+    tool: str | None = None
+    file: str | None = None
+    limit: int | None = None
+
+    def keeps_session(self, session: Session) -> bool:
+        """Whether anything of a session may be of interest."""
+        checks = (
+            self.project is None or self.project.lower() in (session.project or "").lower(),
+            self.since is None or session.ended is None or session.ended >= self.since,
+            self.until is None or session.started is None or session.started < self.until,
+            self.model is None or self._ran_on(session, self.model.lower()),
+            self.git_branch is None or any(record.git_branch == self.git_branch for record in session.records),
+            self.tool is None or any(is_tool(call, self.tool) for call in session.tool_calls),
+            self.file is None or any(touches(call, self.file) for call in session.tool_calls),
+        )
+        return all(checks)
+
+    def keeps_time(self, time: datetime | None) -> bool:
+        """Whether a moment lies in the window; a line without a time passes only an open one."""
+        if time is None:
+            return self.since is None and self.until is None
+        return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
+
+    @staticmethod
+    def _ran_on(session: Session, model: str) -> bool:
+        return any(model in (request.model or "").lower() for request in session.requests)
+
+
+def is_tool(call: ToolCall, name: str) -> bool:
+    return call.name == name or fnmatch(call.name.lower(), name.lower())
+
+
+def touches(call: ToolCall, pattern: str) -> bool:
+    """Whether a call names a file the glob fits, as a whole or at its end."""
+    return any(fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}") for path in paths_of(call))
+
+
+def paths_of(call: ToolCall) -> Iterable[str]:
+    given = call.input
+    if not isinstance(given, dict):
+        return ()
+    return [given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)]
+
+
+def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
+    """`2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `today`, `yesterday`, `monday`; days begin in the zone."""
+    word = text.strip().lower()
+    local = now.astimezone(zone)
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    if ago := _AGO.fullmatch(word):
+        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    if word in ("now", "today", "yesterday"):
+        return {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}[word].astimezone(UTC)
+    if word in _WEEKDAYS:
+        back = (midnight.weekday() - _WEEKDAYS.index(word)) % 7
+        return (midnight - timedelta(days=back)).astimezone(UTC)
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
+    return moment.astimezone(UTC)
+
+
+def check_window(since: datetime | None, until: datetime | None) -> None:
+    if since is not None and until is not None and since >= until:
+        raise BadInput("--since must lie before --until")

@@ -1,0 +1,141 @@
+"""The doctor's question: can everything be read, what is new in the format, what will be deleted soon?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import chain
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread.errors import SourceError
+from reread.loading import Shelf, read
+from reread.pricing import packaged_prices
+from reread.records import Drift, Record, Settings, Unknown, decode_side_file
+from reread.sources import Kind, SessionFiles, SourceFile
+
+DEFAULT_CLEANUP_DAYS = 30
+"""What Claude Code does when `cleanupPeriodDays` is not set."""
+SOON = timedelta(days=7)
+
+Progress = Callable[[int, int], None]
+
+
+class Malformed(Struct, frozen=True):
+    file: Path
+    line: int
+    reason: str
+
+
+class Health(Struct, kw_only=True):
+    files: int = 0
+    lines: int = 0
+    """Lines that say something; blank ones are not counted."""
+    records: int = 0
+    malformed: list[Malformed]
+    drift: Drift
+    types: Counter[str]
+    versions: Counter[str]
+    orphan_parents: int = 0
+    cross_file_duplicates: int = 0
+    unreadable: list[SourceError]
+    sessions: int = 0
+    cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
+    expiring_sessions: int = 0
+    price_table_date: str = ""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something could not be read. New record types are no damage."""
+        return bool(self.malformed or self.unreadable)
+
+
+def examine(shelf: Shelf, now: datetime, progress: Progress | None = None) -> Health:
+    """Reads every line of every file once; holds the uuids of the tree and one session's records at a time."""
+    days = _cleanup_days(shelf.files)
+    health = Health(
+        malformed=[],
+        drift=Drift(),
+        types=Counter(),
+        versions=Counter(),
+        unreadable=shelf.problems,
+        sessions=len(shelf.sessions),
+        cleanup_period_days=days,
+        expiring_sessions=sum(_expires_soon(files, days, now) for files in shelf.sessions),
+        price_table_date=packaged_prices().as_of.isoformat(),
+    )
+    strays = [file for file in shelf.files if file.kind is Kind.SUBAGENT and file.session is None]
+    groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
+    ledger = _Ledger(health)
+    for done, group in enumerate(groups):
+        if progress is not None:
+            progress(done, len(groups))
+        ledger.add(group)
+    return health
+
+
+class _Ledger:
+    """Counts records into a `Health`, session by session."""
+
+    def __init__(self, health: Health) -> None:
+        self.health = health
+        self._known: set[int] = set()
+        """Hashes of uuids, not the uuids: a tree of a million lines should still fit."""
+
+    def add(self, files: list[SourceFile]) -> None:
+        own: set[str] = set()
+        parents: list[str] = []
+        for file in files:
+            self.health.files += 1
+            try:
+                self._read(file, own, parents)
+            except SourceError as problem:
+                self.health.unreadable.append(problem)
+        self.health.orphan_parents += sum(parent not in own for parent in parents)
+        hashes = {hash(uuid) for uuid in own}
+        self.health.cross_file_duplicates += len(hashes & self._known)
+        self._known |= hashes
+
+    def _read(self, file: SourceFile, own: set[str], parents: list[str]) -> None:
+        last_line = 0
+        for record in read(file.path):
+            self.health.lines += record.line != last_line
+            last_line = record.line
+            self._count(record, file)
+            if record.uuid is not None:
+                own.add(record.uuid)
+            if record.parent_uuid is not None:
+                parents.append(record.parent_uuid)
+
+    def _count(self, record: Record, file: SourceFile) -> None:
+        if isinstance(record, Unknown) and record.malformed:
+            self.health.malformed.append(Malformed(file.path, record.line, record.reason))
+            return
+        self.health.records += 1
+        self.health.types[record.type or "(no type)"] += 1
+        if record.version:
+            self.health.versions[record.version] += 1
+        self.health.drift.add(record)
+
+
+def _conversation_files(files: SessionFiles) -> list[SourceFile]:
+    return [file for file in chain([files.trunk], files.subagents) if file is not None]
+
+
+def _cleanup_days(files: list[SourceFile]) -> float:
+    """The shortest period any of the sources sets: that is the one that bites first."""
+    periods = []
+    for file in files:
+        if file.kind is Kind.SETTINGS:
+            settings = decode_side_file(file.path.read_bytes(), Settings)
+            if settings is not None and settings.cleanup_period_days is not None:
+                periods.append(float(settings.cleanup_period_days))
+    return min(periods, default=float(DEFAULT_CLEANUP_DAYS))
+
+
+def _expires_soon(files: SessionFiles, days: float, now: datetime) -> bool:
+    """The client deletes by the file's age at its next start."""
+    expiry = files.mtime_ns / 1e9 + days * 86400
+    return expiry < (now + SOON).timestamp()

@@ -1,0 +1,110 @@
+"""A tool call in one line: what a person would want to know about it, by tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from reread.sessions import Status, ToolCall, split_tool_name
+
+from .text import shorten
+
+MARKS: dict[Status, tuple[str, str]] = {
+    Status.OK: ("●", "green"),
+    Status.ERROR: ("✗", "red"),
+    Status.REJECTED: ("⊘", "red"),
+    Status.INTERRUPTED: ("■", "yellow"),
+    Status.MISSING: ("○", "dim"),
+}
+
+_FILE_KEYS = ("file_path", "notebook_path", "path")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "Bash": ("command",),
+    "BashOutput": ("bash_id", "shell_id"),
+    "Glob": ("pattern", "path"),
+    "Grep": ("pattern", "path", "glob"),
+    "Task": ("description", "subagent_type"),
+    "Agent": ("description", "subagent_type"),
+    "WebFetch": ("url",),
+    "WebSearch": ("query",),
+    "Skill": ("skill", "command"),
+    "SlashCommand": ("command",),
+    "ToolSearch": ("query",),
+    "TaskOutput": ("task_id",),
+    "SendMessage": ("to", "message"),
+    "ExitPlanMode": ("plan",),
+}
+"""The arguments worth a glance; tools that are not here show a file, or their whole input."""
+
+
+def summary(call: ToolCall, project: str | None) -> str:
+    """`src/foo.py`, `ls -la`: the point of a call without its tool's name."""
+    given = call.input
+    if not isinstance(given, dict):
+        return "" if given is None else str(given)
+    special = _SPECIAL.get(call.name)
+    if special is not None:
+        return special(given)
+    keys = _KEYS.get(call.name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
+    found = [_value(given[key], project) for key in keys if given.get(key) not in (None, "")]
+    return "  ".join(found)
+
+
+def tool_label(name: str) -> str:
+    """MCP tools as `server:tool`, others as they are."""
+    server, tool = split_tool_name(name)
+    return f"{server}:{tool}" if server else tool
+
+
+def _value(value: Any, project: str | None) -> str:
+    if not isinstance(value, str):
+        return _compact(value)
+    return relative(value, project) if project and value.startswith(project) else value
+
+
+def relative(path: str, project: str) -> str:
+    """A path below the project without the project's own part; Windows paths by their own rules."""
+    kind = PureWindowsPath if "\\" in project else PurePosixPath
+    try:
+        return str(kind(path).relative_to(kind(project)))
+    except ValueError:
+        return path
+
+
+def _compact(value: Any) -> str:
+    from msgspec import json
+
+    return json.encode(value).decode("utf-8", "replace")
+
+
+def _todos(given: Mapping[str, Any]) -> str:
+    todos = [todo for todo in given.get("todos") or () if isinstance(todo, dict)]
+    done = sum(todo.get("status") == "completed" for todo in todos)
+    current = next((todo.get("content") for todo in todos if todo.get("status") == "in_progress"), None)
+    return f"{done} of {len(todos)} done" + (f", now: {current}" if current else "")
+
+
+def _questions(given: Mapping[str, Any]) -> str:
+    questions = [question for question in given.get("questions") or () if isinstance(question, dict)]
+    return " / ".join(str(question.get("question") or "") for question in questions)
+
+
+_SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "TodoWrite": _todos,
+    "AskUserQuestion": _questions,
+}
+
+
+def failure(call: ToolCall, width: int) -> str:
+    """Why a call did not do what it was asked to; empty for those that did."""
+    if call.status is Status.REJECTED:
+        return "rejected, not applied"
+    if call.status is Status.INTERRUPTED:
+        return "interrupted"
+    if call.status is Status.MISSING:
+        return "no result"
+    if call.status is Status.ERROR and call.output is not None:
+        text = call.output.text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+        return shorten(text, width)
+    return ""

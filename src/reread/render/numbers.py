@@ -1,0 +1,43 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+
+def count(number: int, noun: str) -> str:
+    """`1 branch`, `3 branches`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
+
+
+def tokens(number: int) -> str:
+    """`950`, `12.4k`, `3.1M`."""
+    for limit, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return str(number)
+
+
+def money(dollars: Decimal | None, *, is_partial: bool) -> str:
+    """`$1.23`; a partial sum is a lower bound. No price is no number."""
+    if dollars is None:
+        return "no price" if is_partial else ""
+    digits = 2 if dollars >= 1 else 4
+    return f"{'≥' if is_partial else ''}${dollars:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `12s`, `3m 20s`, `2h 5m`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
+
+
+def percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"

@@ -1,0 +1,212 @@
+"""A session as a person reads it in a terminal: by turns, thinking nested under what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+
+import msgspec
+from msgspec import Struct
+
+from reread.sessions import (
+    Branch,
+    Notice,
+    Prompt,
+    Said,
+    Session,
+    Status,
+    Step,
+    Subagent,
+    Thought,
+    ToolCall,
+    Turn,
+)
+
+from .calls import MARKS, failure, summary, tool_label
+from .numbers import count, duration, money, tokens
+from .text import Style, cells, harmless, ruler, shorten, wrap
+
+YOU = "You ▸ "
+CLAUDE = "Claude ▸ "
+NESTED = "    └─ "
+NOW = "▶ NOW"
+
+_NOTICE_LOOKS = {
+    "interrupted": ("■", "yellow"),
+    "compacted": ("≡", "magenta"),
+    "api_error": ("✗", "red"),
+    "queued": ("+", "yellow"),
+    "command": ("$", "cyan"),
+    "rewound": ("↩", "magenta"),
+    "hook": ("⚓", "cyan"),
+    "task": ("◇", "blue"),
+    "unknown": ("?", "dim"),
+}
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """How to show a session."""
+
+    width: int
+    style: Style
+    timezone: tzinfo | None = None
+    thinking: bool = True
+    tools: str = "brief"
+    """none, brief or full."""
+
+
+def session_lines(session: Session, branches: Iterable[Branch], turns: range | None, view: View) -> Iterator[str]:
+    """The whole session, or the turns of it that were asked for."""
+    yield from heading(session, view)
+    for branch in branches:
+        if not branch.active:
+            yield ""
+            yield view.style.paint(ruler(f"left behind: {branch.id}", view.width), "magenta")
+        for turn in branch.turns:
+            if turns is None or turn.index in turns:
+                is_last = branch.active and turn is branch.turns[-1]
+                yield from turn_lines(session, turn, view, is_last=is_last)
+
+
+def heading(session: Session, view: View) -> Iterator[str]:
+    paint = view.style.paint
+    yield paint(shorten(session.title, view.width), "bold")
+    usage = session.total_usage
+    facts = [
+        session.project,
+        when(session.started, view.timezone),
+        count(len(session.prompts), "prompt"),
+        count(len(session.tool_calls), "tool call"),
+        count(len(session.working_agents), "subagent") if session.working_agents else None,
+        count(len(session.branches), "branch") if len(session.branches) > 1 else None,
+        f"{tokens(usage.output_tokens)} out",
+        money(usage.cost, is_partial=usage.unpriced_tokens > 0),
+    ]
+    yield from (paint(line, "dim") for line in wrap(" · ".join(fact for fact in facts if fact), view.width))
+    yield paint(f"session {session.id}", "dim")
+
+
+def turn_lines(session: Session, turn: Turn, view: View, *, is_last: bool = False) -> Iterator[str]:
+    label = NOW if is_last else str(turn.index)
+    yield ""
+    yield view.style.paint(ruler(label, view.width), "dim")
+    if turn.prompt is not None:
+        yield from prompt_lines(turn.prompt, view)
+    yield from step_lines(session, turn.steps, view)
+
+
+def prompt_lines(prompt: Prompt, view: View) -> Iterator[str]:
+    pictures = f" [{count(prompt.images, 'image')}]" if prompt.images else ""
+    yield from _spoken(YOU, (prompt.text or "(no text)") + pictures, "yellow", view)
+
+
+def step_lines(session: Session, steps: Iterable[Step], view: View) -> Iterator[str]:
+    """Steps by API response: first what was said, the thinking under it, then what was done."""
+    steps = list(steps)
+    unstored = sum(isinstance(step, Thought) and not step.text for step in steps)
+    for step in arranged(steps):
+        yield from _step(session, step, view)
+    if unstored and view.thinking:
+        yield view.style.paint(f"{NESTED}{count(unstored, 'thought')} not stored by the client", "dim")
+
+
+def arranged(steps: Iterable[Step]) -> list[Step]:
+    """Within one response, words come before the thoughts that led to them."""
+    arranged: list[Step] = []
+    group: list[Step] = []
+    for step in steps:
+        if group and step.message_id != group[-1].message_id:
+            arranged += sorted(group, key=_rank)
+            group = []
+        group.append(step)
+    return arranged + sorted(group, key=_rank)
+
+
+def _rank(step: Step) -> int:
+    return {Said: 0, Thought: 1}.get(type(step), 2)
+
+
+def _step(session: Session, step: Step, view: View) -> Iterator[str]:
+    if isinstance(step, Said):
+        if step.text.strip():
+            yield ""
+            yield from _spoken(CLAUDE, step.text.strip(), "green", view)
+    elif isinstance(step, Thought):
+        if view.thinking and step.text.strip():
+            yield from _thought(step, view)
+    elif isinstance(step, ToolCall):
+        yield from _call(session, step, view)
+    elif step.what != "command" or step.text:
+        yield from _notice(step, view)
+
+
+def _spoken(speaker: str, text: str, look: str, view: View) -> Iterator[str]:
+    """The speaker's name in colour, the words beside it, further lines below the first word."""
+    indent = " " * cells(speaker)
+    for number, line in enumerate(wrap(text, view.width - cells(speaker))):
+        yield view.style.paint(speaker, look, "bold") + line if number == 0 else (indent + line).rstrip()
+
+
+def _thought(thought: Thought, view: View) -> Iterator[str]:
+    indent = " " * cells(NESTED)
+    for number, line in enumerate(wrap(thought.text.strip(), view.width - cells(NESTED))):
+        yield view.style.paint(((NESTED if number == 0 else indent) + line).rstrip(), "dim")
+
+
+def _call(session: Session, call: ToolCall, view: View) -> Iterator[str]:
+    if view.tools == "none":
+        return
+    mark, look = MARKS[call.status]
+    name = tool_label(call.name)
+    lead = f"  {mark} {name}  "
+    why = failure(call, max(20, view.width // 2))
+    room = view.width - cells(lead) - (cells(why) + 2 if why else 0)
+    what = shorten(summary(call, session.project), max(12, room))
+    line = view.style.paint(f"  {mark} ", look) + view.style.paint(name, "bold") + f"  {what}"
+    if why:
+        line += "  " + view.style.paint(why, "dim" if call.status is Status.MISSING else "red")
+    yield line.rstrip()
+    if view.tools == "full":
+        yield from _whole_call(session, call, view)
+    agent = session.agents_by_call.get(call.id or "")
+    if agent is not None:
+        yield from agent_lines(session, agent, view)
+
+
+def _whole_call(session: Session, call: ToolCall, view: View) -> Iterator[str]:
+    given = json.dumps(call.input, ensure_ascii=False, indent=2)
+    for line in wrap(given, view.width - 6):
+        yield view.style.paint(f"      {line}".rstrip(), "cyan")
+    output = session.full_output(call)
+    for line in wrap(output, view.width - 6) if output else ():
+        yield view.style.paint(f"      {line}".rstrip(), "dim")
+
+
+def agent_lines(session: Session, agent: Subagent, view: View) -> Iterator[str]:
+    """An agent's own conversation, indented under the call that started it, at any depth."""
+    paint = view.style.paint
+    facts = [agent.type or "agent", count(len(agent.tool_calls), "tool call"), money(agent.cost, is_partial=False)]
+    yield paint(f"    ┌ {' · '.join(fact for fact in facts if fact)}", "blue")
+    inner = msgspec.structs.replace(view, width=max(40, view.width - 6))
+    for turn in agent.turns:
+        for line in step_lines(session, turn.steps, inner):
+            if harmless(line).strip():
+                yield f"    {paint('│', 'blue')} {line}"
+    yield paint("    └", "blue")
+
+
+def _notice(notice: Notice, view: View) -> Iterator[str]:
+    mark, look = _NOTICE_LOOKS.get(notice.what, ("·", "dim"))
+    lead = f"  {mark} "
+    label = "" if notice.what in ("command", "rewound", "compacted") else f"{notice.what}: "
+    for number, line in enumerate(wrap(f"{label}{notice.text}", view.width - cells(lead))):
+        yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, look)
+
+
+def when(time: datetime | None, zone: tzinfo | None) -> str:
+    return "" if time is None else time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+
+
+def turn_seconds(turn: Turn) -> str:
+    return "" if turn.duration_ms is None else duration(turn.duration_ms / 1000)

@@ -1,0 +1,113 @@
+"""Text on a grid of character cells: colour, width, wrapping, tables.
+
+Width is counted in cells, not characters: Chinese, Japanese and Korean take two, combining marks none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Style:
+    """Colours text, or leaves it alone where colour is not wanted."""
+
+    def __init__(self, colour: bool) -> None:
+        self.colour = colour
+
+    def paint(self, text: str, *looks: str) -> str:
+        if not self.colour or not text or not looks:
+            return text
+        return f"\x1b[{';'.join(_CODES[look] for look in looks)}m{text}\x1b[0m"
+
+
+def harmless(text: str) -> str:
+    """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
+    return _CONTROLS.sub("", text.replace("\r\n", "\n")).expandtabs(4)
+
+
+def cells(text: str) -> int:
+    """How many character cells a terminal needs for a text."""
+    text = _ESCAPE.sub("", text) if "\x1b" in text else text
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character) or character in "\u200b\u200c\u200d\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shorten(text: str, width: int) -> str:
+    """The first line of a text, cut to a width."""
+    line = " ".join(harmless(text).split())
+    if cells(line) <= width:
+        return line
+    return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
+
+
+def _cut(text: str, width: int) -> str:
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for position, character in enumerate(text):
+        used += _cell(character)
+        if used > width:
+            return text[:position]
+    return text
+
+
+def wrap(text: str, width: int) -> Iterator[str]:
+    """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
+    for line in harmless(text).split("\n"):
+        yield from _wrap_line(line.rstrip(), max(8, width))
+
+
+def _wrap_line(line: str, width: int) -> Iterator[str]:
+    while cells(line) > width:
+        head = _cut(line, width)
+        space = head.rfind(" ")
+        is_word_break = space > len(head) - len(head.lstrip()) and space > 0
+        cut = space if is_word_break else len(head)
+        yield line[:cut].rstrip()
+        line = line[cut:].lstrip() if is_word_break else line[cut:]
+    yield line
+
+
+def table(rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int]) -> Iterator[str]:
+    """Columns two spaces apart; the flexible one shrinks until the table fits."""
+    if not rows:
+        return
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    widths[flexible] = max(8, widths[flexible] - max(0, excess))
+    for row in rows:
+        parts = [_padded(shorten(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
+        yield "  ".join(parts).rstrip()
+
+
+def _padded(text: str, width: int, to_the_right: bool) -> str:
+    gap = " " * (width - cells(text))
+    return gap + text if to_the_right else text + gap
+
+
+def ruler(label: str, width: int) -> str:
+    """`─── label ──────` across the screen."""
+    head = f"─── {label} ───"
+    return head + "─" * max(0, width - cells(head))

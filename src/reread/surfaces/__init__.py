@@ -1,0 +1,1 @@
+"""Ways to use reread: parse, ask, show."""

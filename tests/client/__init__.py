@@ -1,0 +1,1 @@
+"""Runs the real client offline: an installer, a scripted API on loopback, a scratch home, a stripper."""
