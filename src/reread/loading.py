@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from msgspec.structs import force_setattr
+from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import AmbiguousSession, SourceError, UnknownSession
-from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_side_file
+from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode_all, decode_side_file
 from reread.sessions import Session, SessionBuilder
 from reread.sources import Kind, Line, SessionFiles, SourceFile
 
@@ -26,20 +26,13 @@ def read(path: str | Path) -> Iterator[Record]:
         yield from records_of(line)
 
 
-def records_of(line: Line) -> Iterator[Record]:
+def records_of(line: Line) -> list[Record]:
     """The records on a line: one nearly always, more where two writers met."""
-    raw, offset = line.raw, line.offset
-    while True:
-        record = decode(raw)
-        force_setattr(record, "line", line.number)
-        force_setattr(record, "offset", offset)
-        if not line.ended and isinstance(record, Unknown) and record.malformed:
-            force_setattr(record, "reason", f"unfinished last line, {record.reason}")
-        yield record
-        if not record.rest:
-            return
-        offset += len(raw) - len(record.rest)
-        raw = record.rest
+    records = decode_all(line.raw, line.number, line.offset)
+    last = records[-1]
+    if not line.ended and isinstance(last, Unknown) and last.malformed:
+        records[-1] = replace(last, reason=f"unfinished last line, {last.reason}")
+    return records
 
 
 def load(path: str | Path) -> Session:
@@ -77,6 +70,7 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
 def _load_alone(file: SourceFile) -> Session:
     """A file read for itself: an agent's own, a history, anything a person points at."""
     builder = SessionBuilder(file.path.stem)
+    builder.add_file(str(file.path), file.size)
     for record in read(file.path):
         builder.add(record)
     return builder.session()
@@ -90,8 +84,11 @@ def load_session(files: SessionFiles, beside: Iterable[SourceFile] = ()) -> Sess
         for record in read(files.trunk.path):
             builder.add(record)
     builder.name(_session_id(files, builder))
-    for agent in (*files.subagents, *_strays(files, beside)):
+    strays = _strays(files, beside)
+    for agent in (*files.subagents, *strays):
         _add_agent(builder, agent)
+    for file in (*files.all, *strays):
+        builder.add_file(str(file.path), file.size)
     for file in files.metas:
         meta = decode_side_file(_bytes(file.path), AgentMeta)
         if meta is not None and file.agent is not None:
@@ -157,6 +154,13 @@ class Shelf:
     def session(self, wanted: str) -> Session:
         """By id, a unique beginning of it, `@last`, or `@2` for the second newest."""
         return load_session(self._pick(wanted), self.files)
+
+    def trunk(self, wanted: str) -> Path:
+        """The file of a session's own lines, to follow it."""
+        files = self._pick(wanted)
+        if files.trunk is None:
+            raise SourceError(Path(files.id), "has no transcript left, only files of its agents")
+        return files.trunk.path
 
     def _pick(self, wanted: str) -> SessionFiles:
         if wanted.startswith("@"):

@@ -111,14 +111,15 @@ def decode(raw: bytes) -> Record:
 def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
     """Every record on a line, placed: one nearly always, more where two writers met."""
     records = []
-    while raw:
+    while True:
         record = decode(raw)
         force_setattr(record, "line", line)
         force_setattr(record, "offset", offset)
         records.append(record)
+        if not record.rest:
+            return records
         offset += len(raw) - len(record.rest)
         raw = record.rest
-    return records
 
 
 def _look_again(record: Record, raw: bytes) -> Record:

@@ -22,6 +22,7 @@ class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(ResultTwin).decode
+_NOTHING = ResultTwin()
 
 
 def result_twin(user: User) -> ResultTwin:
@@ -36,7 +37,7 @@ def result_twin(user: User) -> ResultTwin:
     if opening == b'"':
         text = parse_or_none(raw)
         return ResultTwin(message=text if isinstance(text, str) else "")
-    return ResultTwin()
+    return _NOTHING
 
 
 def _piecewise(value: object) -> ResultTwin:

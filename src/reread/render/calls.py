@@ -48,7 +48,7 @@ def summary(call: ToolCall, project: str | None) -> str:
         return special(given)
     keys = _KEYS.get(call.name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
     found = [_value(given[key], project) for key in keys if given.get(key) not in (None, "")]
-    return "  ".join(found)
+    return " · ".join(found)
 
 
 def tool_label(name: str) -> str:

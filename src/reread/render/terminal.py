@@ -44,6 +44,9 @@ _NOTICE_LOOKS = {
     "unknown": ("?", "dim"),
 }
 
+_LABELLED = frozenset({"queued", "hook", "task", "unknown"})
+"""Notices whose text does not say by itself what they are."""
+
 
 class View(Struct, frozen=True, kw_only=True):
     """How to show a session."""
@@ -198,8 +201,10 @@ def agent_lines(session: Session, agent: Subagent, view: View) -> Iterator[str]:
 
 def _notice(notice: Notice, view: View) -> Iterator[str]:
     mark, look = _NOTICE_LOOKS.get(notice.what, ("·", "dim"))
+    if notice.what == "command" and not notice.text.startswith(("/", "!")):
+        mark, look = "→", "dim"
+    label = f"{notice.what}: " if notice.what in _LABELLED else ""
     lead = f"  {mark} "
-    label = "" if notice.what in ("command", "rewound", "compacted") else f"{notice.what}: "
     for number, line in enumerate(wrap(f"{label}{notice.text}", view.width - cells(lead))):
         yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, look)
 

@@ -2,6 +2,7 @@
 
 from .agents import AgentKind, Subagent
 from .builder import SessionBuilder
+from .calls import Status, ToolCall, ToolOutput, split_tool_name
 from .conversation import MAIN, Conversation
 from .kinds import Kind, kind_of
 from .requests import Request, Tokens, add_up, collapse
@@ -14,14 +15,10 @@ from .values import (
     Notice,
     Prompt,
     Said,
-    Status,
     Step,
     Thought,
-    ToolCall,
-    ToolOutput,
     Turn,
     Unplaced,
-    split_tool_name,
 )
 
 __all__ = [

@@ -17,9 +17,10 @@ from typing import Any
 from reread.pricing import Prices
 from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, User, result_twin
 
+from .calls import ToolCall
 from .conversation import Conversation
 from .kinds import Kind, kind_of, tag
-from .values import Prompt, ToolCall
+from .values import Prompt
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -94,6 +95,8 @@ class Subagent(Conversation):
 
 def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
     """Gives every agent its call, where the records name one."""
+    if not agents:
+        return
     owners: dict[str, tuple[ToolCall, str | None]] = {}
     for owner, conversation in ((None, trunk), *((agent.id, agent) for agent in agents)):
         for call in conversation.tool_calls:

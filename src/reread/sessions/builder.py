@@ -6,7 +6,7 @@ from reread.pricing import Prices
 from reread.records import AgentMeta, Record
 
 from .agents import Subagent
-from .session import FindOutput, Session
+from .session import FindOutput, Session, SourceFile
 
 
 class SessionBuilder:
@@ -30,6 +30,7 @@ class SessionBuilder:
         self._metas: dict[str, AgentMeta] = {}
         self._workflows: dict[str, str] = {}
         self._title_file: str | None = None
+        self._files: list[SourceFile] = []
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
@@ -54,6 +55,10 @@ class SessionBuilder:
         """The title from `custom-title.json`."""
         self._title_file = title
 
+    def add_file(self, path: str, size: int) -> None:
+        """Says where the lines come from."""
+        self._files.append(SourceFile(path, size))
+
     def session(self) -> Session:
         agents = [
             Subagent(
@@ -69,6 +74,7 @@ class SessionBuilder:
             self._trunk,
             id=self._id or self.recorded_id,
             agents=agents,
+            files=self._files,
             title_file=self._title_file,
             find_output=self._find_output,
             prices=self._prices,

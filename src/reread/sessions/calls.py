@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
 
 from reread.records import (
     Assistant,
@@ -20,7 +23,7 @@ from reread.records import (
     result_twin,
 )
 
-from .values import Status, ToolCall, ToolOutput
+from .placed import FromLine
 
 _REJECTIONS = (
     "The user doesn't want to proceed with this tool use",
@@ -32,53 +35,110 @@ _REJECTIONS = (
 _INTERRUPT = "[Request interrupted by user"
 """The whole result in 1.0.x; after `Exit code 137` in 2.0 and 2.1.50."""
 _PERSISTED = re.compile(r"<persisted-output>.*?saved to:?\s*(\S[^\n]*)", re.DOTALL)
-_NO_TWIN = ResultTwin()
 
 
-def pair_calls(records: Iterable[Record]) -> list[ToolCall]:
+class Status(StrEnum):
+    """How a tool call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    REJECTED = "rejected"
+    INTERRUPTED = "interrupted"
+    MISSING = "missing"
+
+
+class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
+    block: ToolResult
+
+    @property
+    def text(self) -> str:
+        return self.block.as_text
+
+    @property
+    def is_error(self) -> bool:
+        return bool(self.block.is_error)
+
+    @cached_property
+    def twin(self) -> ResultTwin:
+        """The structured twin, where the line holds one result: otherwise it may speak of another call.
+
+        Kept, because it costs a look through all of it and a third of a transcript's bytes are twins.
+        """
+        if not isinstance(self.record, User) or sum(type(block) is ToolResult for block in self.record.blocks) != 1:
+            return ResultTwin()
+        return result_twin(self.record)
+
+
+class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
+    block: ToolUse
+    output: ToolOutput | None
+
+    @property
+    def id(self) -> str | None:
+        return self.block.id
+
+    @property
+    def name(self) -> str:
+        return self.block.name or "(unnamed)"
+
+    @property
+    def input(self) -> Any:
+        return self.block.input
+
+    @property
+    def server(self) -> str | None:
+        """The MCP server, for tools that come from one."""
+        return split_tool_name(self.name)[0]
+
+    @cached_property
+    def status(self) -> Status:
+        if self.output is not None:
+            return _status(self.output)
+        # The API's own tools answer inside the same message, never in a user line.
+        return Status.OK if isinstance(self.block, ServerToolUse) else Status.MISSING
+
+    @property
+    def persisted(self) -> str | None:
+        """Base name of the side file that holds the whole output, when the line holds only its beginning."""
+        return None if self.output is None else _persisted_name(self.output)
+
+    @property
+    def seconds(self) -> float | None:
+        """From the call's line to its result's."""
+        if self.output is None or self.time is None or self.output.time is None:
+            return None
+        return max(0.0, (self.output.time - self.time).total_seconds())
+
+
+def split_tool_name(name: str) -> tuple[str | None, str]:
+    """`mcp__desktop-commander__read_file` -> the server and its tool; others have no server."""
+    if not name.startswith("mcp__"):
+        return None, name
+    server, found, tool = name.removeprefix("mcp__").partition("__")
+    return (server, tool) if found else (None, name)
+
+
+def pair_calls(records: Iterable[Spoken]) -> list[ToolCall]:
     """Every call once, in file order, with its result: clients up to 1.0 replay calls after a compaction."""
     uses: dict[str, tuple[Record, ToolUse]] = {}
     outputs: dict[str, ToolOutput] = {}
     for record in records:
-        if not isinstance(record, Spoken):
-            continue
         for block in record.blocks:
             if type(block) is ToolUse:
                 uses.setdefault(block.id or f"unnamed {len(uses)}", (record, block))
             elif type(block) is ToolResult and block.tool_use_id is not None:
                 outputs.setdefault(block.tool_use_id, ToolOutput(record=record, block=block))
-    return [_call(record, use, outputs.get(key)) for key, (record, use) in uses.items()]
+    return [ToolCall(record=record, block=use, output=outputs.get(key)) for key, (record, use) in uses.items()]
 
 
 def server_call(record: Assistant, use: ServerToolUse) -> ToolCall:
-    """A call the API ran by itself: its result is a block of the same message, never a user line."""
-    return ToolCall(record=record, block=use, output=None, status=Status.OK)
+    """A call the API ran by itself."""
+    return ToolCall(record=record, block=use, output=None)
 
 
-def _call(record: Record, use: ToolUse, output: ToolOutput | None) -> ToolCall:
-    if output is None:
-        return ToolCall(record=record, block=use, output=None, status=Status.MISSING)
-    twin = _twin(output)
-    return ToolCall(
-        record=record,
-        block=use,
-        output=output,
-        status=_status(output, twin),
-        persisted=_persisted_name(output.text, twin),
-    )
-
-
-def _twin(output: ToolOutput) -> ResultTwin:
-    """The structured twin, where the line holds one result: otherwise it may speak of another call."""
-    record = output.record
-    if not isinstance(record, User) or sum(type(block) is ToolResult for block in record.blocks) != 1:
-        return _NO_TWIN
-    return result_twin(record)
-
-
-def _status(output: ToolOutput, twin: ResultTwin) -> Status:
+def _status(output: ToolOutput) -> Status:
     """By evidence, strongest first: a refusal is also marked as an error, an interrupt sometimes is not."""
-    text = output.text[:100].lstrip()
+    text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
         return Status.REJECTED
@@ -91,11 +151,11 @@ def _status(output: ToolOutput, twin: ResultTwin) -> Status:
     return Status.OK
 
 
-def _persisted_name(text: str, twin: ResultTwin) -> str | None:
+def _persisted_name(output: ToolOutput) -> str | None:
     """Base name only: the path in the line is another machine's, or an attempt to leave the session's folder."""
-    path = twin.persisted_output_path
-    if path is None and text.startswith("<persisted-output>"):
-        saved = _PERSISTED.search(text)
+    path = output.twin.persisted_output_path
+    if path is None and output.text.startswith("<persisted-output>"):
+        saved = _PERSISTED.search(output.text)
         path = saved[1].strip() if saved else None
     if path is None:
         return None

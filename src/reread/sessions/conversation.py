@@ -10,7 +10,9 @@ from functools import cached_property
 from reread.pricing import Prices, packaged_prices
 from reread.records import (
     Assistant,
+    Attachment,
     CompactBoundary,
+    QueueOperation,
     Record,
     RedactedThinking,
     Spoken,
@@ -20,12 +22,12 @@ from reread.records import (
     parse_time,
 )
 
-from .calls import pair_calls
-from .kinds import Kind, kind_of, prompt_text
+from .calls import ToolCall, pair_calls
+from .kinds import Kind, kind_of
 from .queue import queued_prompt, traceless_prompts
 from .requests import Key, Request, Tokens, add_up, requests_of, spoken_groups
 from .tree import Tree, grow
-from .turns import Draft, TurnWriter
+from .turns import Draft, TurnWriter, make_prompt
 from .values import (
     MINIMUM_THOUGHT,
     Branch,
@@ -34,7 +36,6 @@ from .values import (
     Notice,
     Prompt,
     Thought,
-    ToolCall,
     Turn,
     Unplaced,
 )
@@ -81,6 +82,20 @@ class Conversation:
         return tuple(record for record in self.records if id(record) not in self.repeats)
 
     @cached_property
+    def spoken(self) -> tuple[Spoken, ...]:
+        """The lines that hold a message."""
+        return tuple(record for record in self.distinct if isinstance(record, Spoken))
+
+    @cached_property
+    def beside(self) -> dict[type[Record], list[Record]]:
+        """The lines that hold none, by type: titles, queues, compactions and the rest."""
+        found: dict[type[Record], list[Record]] = {}
+        for record in self.distinct:
+            if not isinstance(record, Spoken):
+                found.setdefault(type(record), []).append(record)
+        return found
+
+    @cached_property
     def line(self) -> tuple[Record, ...]:
         """The records of this conversation proper: no repeats, no lines of agents inside the same file."""
         return self.distinct
@@ -96,7 +111,7 @@ class Conversation:
 
     @cached_property
     def _groups(self) -> dict[Key, list[Spoken]]:
-        return spoken_groups(self.distinct)
+        return spoken_groups(self.spoken)
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
@@ -116,30 +131,33 @@ class Conversation:
         """What the person typed, on all branches, in file order; commands are in the turns."""
         found: list[Prompt] = []
         for i, record in enumerate(self.line):
-            if isinstance(record, User) and self.kinds[i] is Kind.PROMPT:
-                found.append(Prompt(record=record, text=prompt_text(record), kind=Kind.PROMPT))
-            elif (queued := queued_prompt(record) or self.traceless.get(id(record))) is not None:
-                found.append(queued)
+            if isinstance(record, User):
+                if self.kinds[i] is Kind.PROMPT:
+                    found.append(make_prompt(record, Kind.PROMPT))
+            elif isinstance(record, Attachment | QueueOperation):
+                queued = queued_prompt(record) or self.traceless.get(id(record))
+                found += [queued] if queued is not None else []
         return tuple(found)
 
     @cached_property
     def traceless(self) -> dict[int, Prompt]:
         """Prompts that only the queue records know, by the `id()` of their record."""
-        return traceless_prompts(self.line)
+        queued = self.beside.get(QueueOperation)
+        return traceless_prompts(queued, self.line) if queued else {}
 
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(pair_calls(self.distinct))
+        return tuple(pair_calls(self.spoken))
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
         """All thinking blocks, empty and redacted ones too."""
         return tuple(
             Thought(record=record, block=block)
-            for record in self.distinct
-            if isinstance(record, Assistant)
+            for record in self.spoken
+            if type(record) is Assistant
             for block in record.blocks
-            if isinstance(block, Thinking | RedactedThinking)
+            if type(block) is Thinking or type(block) is RedactedThinking
         )
 
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
@@ -169,7 +187,7 @@ class Conversation:
 
     @property
     def compactions(self) -> tuple[CompactBoundary, ...]:
-        return tuple(record for record in self.records if isinstance(record, CompactBoundary))
+        return tuple(r for r in self.beside.get(CompactBoundary, ()) if isinstance(r, CompactBoundary))
 
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:
@@ -220,9 +238,9 @@ class Conversation:
     def _calls_by_id(self) -> dict[str | None, ToolCall]:
         return {call.id: call for call in self.tool_calls}
 
-    def call_of(self, block: ToolUse) -> ToolCall | None:
+    def call_of(self, block: ToolUse) -> ToolCall:
         """The call a block makes; a replayed block is the call it repeats."""
-        return self._calls_by_id.get(block.id)
+        return self._calls_by_id[block.id]
 
 
 def _says_the_same(one: Record, other: Record) -> bool:
@@ -234,7 +252,7 @@ def _says_the_same(one: Record, other: Record) -> bool:
 def _message(group: list[Spoken]) -> Message:
     first = group[0]
     if isinstance(first, User):
-        return Message(role="user", id=None, records=(first,), kind=kind_of(first))
+        return Message(role="user", id=None, records=(first,))
     message_id = first.message.id if first.message is not None else None
     return Message(role="assistant", id=message_id, records=tuple(group))
 
@@ -280,7 +298,7 @@ class _BranchWriter:
         others = [path for path in abandoned.values() if _forks_beside(self.tree, path[0], segment)]
         drafts = self.drafts[segment]
         if others and drafts:
-            ids = ", ".join(self._id(path) for path in others)
+            ids = ", ".join("@" + self._id(path).rpartition("@")[2] for path in others)
             fork = self.conversation.line[here.fork if here.fork >= 0 else here.start]
             notice = Notice(what="rewound", text=f"rewound here; left behind: {ids}", record=fork)
             (before[-1].steps if before else drafts[0].steps).append(notice)
@@ -317,14 +335,10 @@ def _counts(draft: Draft) -> int:
 
 
 def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
-    """Numbers turns by their prompts. Lines that say nothing before a prompt join the turn after them."""
-    turns: list[Turn] = []
-    pending: list[Record] = []
+    """Numbers turns by their prompts: 0 is what happened before the first."""
     index = before
-    for position, draft in enumerate(drafts):
-        if draft.prompt is None and not draft.steps and position + 1 < len(drafts):
-            pending += draft.records
-            continue
+    turns: list[Turn] = []
+    for draft in _joined(drafts):
         index += _counts(draft)
         turns.append(
             Turn(
@@ -332,9 +346,31 @@ def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
                 branch=branch,
                 prompt=draft.prompt,
                 steps=tuple(draft.steps),
-                records=(*pending, *draft.records),
+                records=tuple(draft.records),
                 duration_ms=draft.duration_ms,
             )
         )
-        pending = []
     return tuple(turns)
+
+
+def _joined(drafts: list[Draft]) -> list[Draft]:
+    """Lines without a prompt go on with the turn before them; at the start, silent ones with the turn after."""
+    joined: list[Draft] = []
+    for draft in drafts:
+        if joined and draft.prompt is None:
+            joined[-1] = _together(joined[-1], draft, joined[-1])
+        elif len(joined) == 1 and joined[0].prompt is None and not joined[0].steps:
+            joined[0] = _together(joined[0], draft, draft)
+        else:
+            joined.append(draft)
+    return joined
+
+
+def _together(first: Draft, second: Draft, kept: Draft) -> Draft:
+    return Draft(
+        kept.prompt,
+        first.steps + second.steps,
+        first.records + second.records,
+        second.duration_ms if second.duration_ms is not None else first.duration_ms,
+        first.has_answer or second.has_answer,
+    )

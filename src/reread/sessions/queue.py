@@ -23,10 +23,9 @@ def queued_prompt(record: Record) -> Prompt | None:
     return Prompt(record=record, text=record.text, kind=Kind.PROMPT, is_queued=True)
 
 
-def traceless_prompts(records: Iterable[Record]) -> dict[int, Prompt]:
-    """Queued text found nowhere else, by the `id()` of its record."""
-    records = list(records)
-    queued = [record for record in records if isinstance(record, QueueOperation) and _is_typed(record)]
+def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dict[int, Prompt]:
+    """Queued text found nowhere else among the records, by the `id()` of its queue record."""
+    queued = [record for record in queue if isinstance(record, QueueOperation) and _is_typed(record)]
     if not queued:
         return {}
     traces = [_normal(trace) for record in records for trace in _traces(record)]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, Iteration, Record, Spoken, Usage, User
 
-Key = tuple[str, ...]
+Key = tuple[str | int, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
 
 
@@ -76,14 +76,14 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
             groups.setdefault(previous, []).append(record)
         elif isinstance(record, User):
             previous = ()
-            groups["user", str(i)] = [record]
+            groups["user", i] = [record]
     return groups
 
 
 def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     message_id = record.message.id if record.message is not None else None
     if message_id is None:
-        return ("uuid", record.uuid) if record.uuid else ("line", str(record.line), str(record.offset))
+        return ("uuid", record.uuid) if record.uuid else ("line", record.line, record.offset)
     if message_id.startswith("msg_"):
         return (message_id,)
     key = _scoped(record, message_id, chained.get(record.parent_uuid or "", previous))

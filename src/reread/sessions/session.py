@@ -6,17 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
+from msgspec import Struct
+
 from reread.pricing import Prices
 from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link
+from .calls import ToolCall
 from .conversation import Conversation
 from .requests import Tokens, add_up, collapse
 from .titles import title_of
-from .values import ToolCall
 
 FindOutput = Callable[[str], str | None]
 """Gives the text of a spilled tool output by its base name, from the session's own folder."""
+
+
+class SourceFile(Struct, frozen=True):
+    """A file a session was read from, by name: nothing here opens it."""
+
+    path: str
+    size: int
 
 
 class Session(Conversation):
@@ -28,12 +37,17 @@ class Session(Conversation):
         *,
         id: str,  # noqa: A002
         agents: Sequence[Subagent] = (),
+        files: Sequence[SourceFile] = (),
         title_file: str | None = None,
         find_output: FindOutput | None = None,
         prices: Prices | None = None,
     ) -> None:
         super().__init__(records, id=id, prices=prices)
         self._agents = tuple(agents)
+        self.files = tuple(file.path for file in files)
+        """The files it was read from, side files included."""
+        self.size = sum(file.size for file in files)
+        """Their bytes."""
         self._title_file = title_file
         self._find_output = find_output
 
@@ -45,7 +59,9 @@ class Session(Conversation):
     @cached_property
     def _inline(self) -> list[Record]:
         """Lines of agents in this file. A file of agent lines only is an agent's own, read for itself."""
-        inline = [record for record in self.distinct if _is_agent_line(record)]
+        inline = [record for record in self.distinct if record.is_sidechain or _is_frame_of_agent(record)]
+        if not inline:
+            return []
         spoken = sum(isinstance(record, Spoken) for record in self.distinct)
         return inline if sum(isinstance(record, Spoken) for record in inline) < spoken else []
 
@@ -94,10 +110,8 @@ class Session(Conversation):
         return call.output.text
 
 
-def _is_agent_line(record: Record) -> bool:
-    if isinstance(record, Spoken) and record.parent_tool_use_id is not None:
-        return True
-    return bool(record.is_sidechain)
+def _is_frame_of_agent(record: Record) -> bool:
+    return record.is_frame and isinstance(record, Spoken) and record.parent_tool_use_id is not None
 
 
 def _started(agent: Subagent) -> str:

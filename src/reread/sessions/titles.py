@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reread.records import AiTitle, CustomTitle, LastPrompt, Record, Summary
 
 from .conversation import Conversation
 from .kinds import Kind
+from .values import Notice
 
 _LONGEST = 200
 _ERROR_OPENINGS = ("Invalid API key", "API Error", "Credit balance is too low", "Execution error")
@@ -14,16 +17,20 @@ _ERROR_OPENINGS = ("Invalid API key", "API Error", "Credit balance is too low", 
 
 def title_of(conversation: Conversation, title_file: str | None) -> str:
     """The first of these that says something."""
-    custom = _last(conversation.records, CustomTitle) or title_file
-    choices = (
-        custom,
-        _last(conversation.records, AiTitle),
-        _summary(conversation),
-        next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None),
-        _last(conversation.records, LastPrompt),
-        _first_command(conversation),
-    )
-    return next((_one_line(choice) for choice in choices if choice and choice.strip()), conversation.id)
+    for choice in _choices(conversation, title_file):
+        if choice and choice.strip():
+            return _one_line(choice)
+    return conversation.id
+
+
+def _choices(conversation: Conversation, title_file: str | None) -> Iterator[str | None]:
+    yield _last(conversation, CustomTitle)
+    yield title_file
+    yield _last(conversation, AiTitle)
+    yield _summary(conversation)
+    yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
+    yield _last(conversation, LastPrompt)
+    yield _first_command(conversation)
 
 
 _FIELD: dict[type[Record], str] = {
@@ -33,24 +40,21 @@ _FIELD: dict[type[Record], str] = {
 }
 
 
-def _last(records: tuple[Record, ...], kind: type[Record]) -> str | None:
-    for record in reversed(records):
-        if isinstance(record, kind):
-            value: str | None = getattr(record, _FIELD[kind])
-            if value:
-                return value
-    return None
+def _last(conversation: Conversation, kind: type[Record]) -> str | None:
+    """The last one that says something: these lines are repeated at every turn."""
+    values = (getattr(record, _FIELD[kind]) for record in reversed(conversation.beside.get(kind, ())))
+    return next((value for value in values if value), None)
 
 
 def _summary(conversation: Conversation) -> str | None:
     """A summary counts only if it names a line of this session: 1.0.x wrote those of others here."""
-    summaries = [record for record in conversation.records if isinstance(record, Summary)]
+    summaries = conversation.beside.get(Summary)
     if not summaries:
         return None
     own = {record.uuid for record in conversation.records if record.uuid is not None}
     for record in reversed(summaries):
-        text = record.summary or ""
-        if record.leaf_uuid in own and not text.startswith(_ERROR_OPENINGS):
+        text = record.text
+        if getattr(record, "leaf_uuid", None) in own and not text.startswith(_ERROR_OPENINGS):
             return text
     return None
 
@@ -60,8 +64,8 @@ def _first_command(conversation: Conversation) -> str | None:
         if turn.prompt is not None and turn.prompt.kind is Kind.COMMAND:
             return turn.prompt.text
         for step in turn.steps:
-            if getattr(step, "what", None) == "command" and step.text.startswith("/"):  # type: ignore[union-attr]
-                return step.text  # type: ignore[union-attr]
+            if isinstance(step, Notice) and step.what == "command" and step.text.startswith("/"):
+                return step.text
     return None
 
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from reread.records import Assistant, CompactBoundary, LastPrompt, Record, Spoken
 
-from .kinds import TYPED, Kind
+from .kinds import Kind
 
-TALK, PROMPT = 1, 2
-"""What a line, and so everything below it, holds: conversation of any kind, and a person's prompt."""
+TALK, PROMPT, LEADS = 1, 2, 4
+"""What a line and all below it hold: conversation of any kind; a person's prompt; a prompt before anything else."""
 
 _KIND_HOLDS = {
     Kind.TOOL_RESULT: TALK,
@@ -25,9 +25,9 @@ _KIND_HOLDS = {
     Kind.TASK_NOTIFICATION: TALK,
     Kind.TEAMMATE: TALK,
     Kind.AGENT_PROMPT: TALK,
-    Kind.PROMPT: TALK | PROMPT,
-    Kind.COMMAND: TALK | PROMPT,
-    Kind.SHELL: TALK | PROMPT,
+    Kind.PROMPT: TALK | PROMPT | LEADS,
+    Kind.COMMAND: TALK | PROMPT | LEADS,
+    Kind.SHELL: TALK | PROMPT | LEADS,
 }
 """Kinds that are not here (meta, hooks, local output) neither make nor break a branch."""
 
@@ -78,7 +78,7 @@ def grow(records: Sequence[Record], kinds: Mapping[int, Kind]) -> Tree:
     links = _Links(records)
     order = _reading_order(links.parent) if links.has_forward_link else list(range(len(records)))
     holds = _held_below(records, kinds, order, links.parent)
-    forks = _Forks(records, kinds, links, holds)
+    forks = _Forks(records, kinds, holds)
     segment_of, segments = _cut(records, order, links, forks)
     leaf = _last_leaf(records, kinds, links.index)
     active = segment_of[leaf] if leaf >= 0 else 0
@@ -98,10 +98,18 @@ class _Links:
         self.has_forward_link = False
         """Whether a line stands before its parent; without one, file order is fine and no cycle can exist."""
         self.parent = self._parents(records)
-        self.children: dict[int, list[int]] = {}
+        self.several: dict[int, list[int]] = {}
+        """The children of lines that have more than one: few, and the only ones that matter."""
+        self.first_child = [-1] * len(records)
         for i, parent in enumerate(self.parent):
             if parent >= 0:
-                self.children.setdefault(parent, []).append(i)
+                self._add_child(parent, i)
+
+    def _add_child(self, parent: int, child: int) -> None:
+        if self.first_child[parent] < 0:
+            self.first_child[parent] = child
+        else:
+            self.several.setdefault(parent, [self.first_child[parent]]).append(child)
 
     def _parents(self, records: Sequence[Record]) -> list[int]:
         parents = [-1] * len(records)
@@ -156,58 +164,41 @@ def _held_below(
     records: Sequence[Record], kinds: Mapping[int, Kind], order: list[int], parents: list[int]
 ) -> list[int]:
     """For every record what it and all below it hold, gathered from the leaves up."""
-    holds = [_held_by(record, kinds.get(i)) for i, record in enumerate(records)]
+    own = [TALK if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
+    for i, kind in kinds.items():
+        own[i] = _KIND_HOLDS.get(kind, 0)
+    holds = own.copy()
     for i in reversed(order):
-        if parents[i] >= 0:
-            holds[parents[i]] |= holds[i]
+        parent = parents[i]
+        if parent >= 0:
+            # A prompt below something else that was said no longer comes first.
+            holds[parent] |= holds[i] & (TALK | PROMPT) if own[parent] else holds[i]
     return holds
-
-
-def _held_by(record: Record, kind: Kind | None) -> int:
-    if kind is not None:
-        return _KIND_HOLDS.get(kind, 0)
-    return TALK if type(record) is Assistant and not record.is_synthetic else 0
 
 
 class _Forks:
     """Tells rewinds from artefacts, one node with several children at a time."""
 
-    def __init__(self, records: Sequence[Record], kinds: Mapping[int, Kind], links: _Links, holds: list[int]) -> None:
+    def __init__(self, records: Sequence[Record], kinds: Mapping[int, Kind], holds: list[int]) -> None:
         self.records = records
         self.kinds = kinds
-        self.children = links.children
         self.holds = holds
 
-    def starts(self, node: int) -> tuple[list[int], bool]:
-        """The children that begin a branch of their own, and whether that is certain."""
-        children = self.children.get(node, ())
-        if len(children) < 2:
-            return [], True
-        live = [child for child in children if self.holds[child]]
-        if len(live) < 2:
-            return [], True
-        live = self._without_copies(live)
-        prompts = [child for child in live if self.leads_to_prompt(child)]
+    def starts(self, node: int, children: list[int]) -> tuple[list[int], bool]:
+        """The children that begin a branch of their own, and whether that is certain.
+
+        Lines that lead to no talk at all, copies, further blocks and results of one message, and ways that pass
+        through progress or attachments are recording. Prompts side by side are a rewind. If nothing explains the
+        node, it is taken for a rewind only where a person went on talking on both sides.
+        """
+        live = self._without_copies([child for child in children if self.holds[child]])
+        prompts = [child for child in live if self.holds[child] & LEADS]
         if len(prompts) > 1:
             return prompts, True
-        if self._is_one_message(node, live) or any(not self._is_spoken(child) for child in live):
+        if self._is_one_message(node, live) or not all(self._is_spoken(child) for child in live):
             return [], True
         going_on = [child for child in live if self.holds[child] & PROMPT]
         return (going_on, False) if len(going_on) > 1 else ([], True)
-
-    def leads_to_prompt(self, node: int) -> bool:
-        """Whether the first thing said from here on was typed by a person."""
-        pending = [node]
-        while pending:
-            node = pending.pop()
-            if self.kinds.get(node) in TYPED:
-                return True
-            if not self._is_conversation(node):
-                pending.extend(self.children.get(node, ()))
-        return False
-
-    def _is_conversation(self, node: int) -> bool:
-        return _held_by(self.records[node], self.kinds.get(node)) != 0
 
     def _is_spoken(self, node: int) -> bool:
         return isinstance(self.records[node], Spoken)
@@ -263,8 +254,8 @@ def _cut(records: Sequence[Record], order: list[int], links: _Links, forks: _For
         else:
             current = _segment_of_root(records[i], links.index, segment_of, previous)
         segment_of[i] = previous = current
-        if len(links.children.get(i, ())) > 1:
-            starts, certain = forks.starts(i)
+        if i in links.several:
+            starts, certain = forks.starts(i, links.several[i])
             for start in starts:
                 opened[start] = len(segments)
                 segments.append(Segment(current, i, start, certain))
@@ -284,9 +275,9 @@ def _restarts(records: Sequence[Record], links: _Links, forks: _Forks) -> dict[i
         and record.uuid is not None
         and record.parent_uuid is None
         and not record.is_frame
-        and forks.leads_to_prompt(i)
+        and forks.holds[i] & LEADS
     ]
-    is_linked = any(root in links.children for root in roots)
+    is_linked = any(links.first_child[root] >= 0 for root in roots)
     return dict.fromkeys(roots, 0) if is_linked and len(roots) > 1 else {}
 
 

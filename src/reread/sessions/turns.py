@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import msgspec
 from msgspec import Struct
 
 from reread.records import (
@@ -11,7 +12,6 @@ from reread.records import (
     Assistant,
     Attachment,
     AwaySummary,
-    Block,
     CompactBoundary,
     HookBlockingError,
     LocalCommand,
@@ -31,7 +31,7 @@ from reread.records import (
     User,
 )
 
-from .calls import server_call
+from .calls import ToolCall, server_call
 from .kinds import (
     TYPED,
     Kind,
@@ -43,7 +43,7 @@ from .kinds import (
     shell_input,
 )
 from .queue import queued_prompt
-from .values import Notice, Prompt, Said, Step, Thought, ToolCall
+from .values import Notice, Prompt, Said, Step, Thought
 
 _OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
@@ -69,7 +69,7 @@ class TurnWriter:
     `/rename` ends up as a notice in the turn before.
     """
 
-    def __init__(self, call_of: Callable[[ToolUse], ToolCall | None], queued: Mapping[int, Prompt]) -> None:
+    def __init__(self, call_of: Callable[[ToolUse], ToolCall], queued: Mapping[int, Prompt]) -> None:
         self._call_of = call_of
         self._queued = queued
         self._drafts: list[Draft] = []
@@ -77,15 +77,16 @@ class TurnWriter:
     def add(self, record: Record, kind: Kind | None) -> None:
         """The next record in reading order, with its class if it is a user line."""
         if kind in _OPENS_TURN and isinstance(record, User):
-            self._drafts.append(Draft(_prompt(record, kind), [], []))
+            self._drafts.append(Draft(make_prompt(record, kind), [], []))
         elif not self._drafts:
             self._drafts.append(Draft(None, [], []))
         draft = self._drafts[-1]
         draft.records.append(record)
-        if isinstance(record, Assistant):
-            draft.has_answer = draft.has_answer or not record.is_synthetic
-            draft.steps += self._spoken(record)
+        if type(record) is Assistant:
+            self._add_reply(draft, record)
         elif isinstance(record, User):
+            if kind is Kind.COMPACT_SUMMARY:
+                self._add_summary(draft, record)
             draft.steps += _user_notices(record, kind)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
@@ -106,6 +107,14 @@ class TurnWriter:
             finished[-1].records += draft.records
         return finished
 
+    def _add_summary(self, draft: Draft, record: User) -> None:
+        """The summary belongs to the compaction before it; clients up to 1.0 wrote it alone."""
+        last = draft.steps[-1] if draft.steps else None
+        if isinstance(last, Notice) and last.what == "compacted" and not last.detail:
+            draft.steps[-1] = msgspec.structs.replace(last, detail=record.text)
+        else:
+            draft.steps.append(Notice(what="compacted", text="compacted", record=record, detail=record.text))
+
     def _beside(self, record: Record) -> list[Step]:
         """Notices of lines that are neither the user's nor the model's; most have none."""
         if isinstance(record, System):
@@ -117,36 +126,37 @@ class TurnWriter:
             return [Notice(what="unknown", text=text, record=record, detail=record.text)]
         return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
-    def _spoken(self, record: Assistant) -> list[Step]:
-        if _is_api_error(record):
-            return [Notice(what="api_error", text=record.text, record=record)]
-        if record.is_synthetic and record.text == _NO_RESPONSE:
-            return []
-        steps = [step for block in record.blocks if (step := self._step(record, block)) is not None]
-        if isinstance(record.content, str) and record.content:
+    def _add_reply(self, draft: Draft, record: Assistant) -> None:
+        if record.is_api_error_message or record.is_synthetic:
+            draft.steps += _told_by_client(record)
+            return
+        draft.has_answer = True
+        steps = draft.steps
+        for block in record.blocks:
+            if type(block) is Text:
+                steps.append(Said(record=record, block=block))
+            elif type(block) is Thinking or type(block) is RedactedThinking:
+                steps.append(Thought(record=record, block=block))
+            elif type(block) is ToolUse:
+                steps.append(self._call_of(block))
+            elif type(block) is ServerToolUse:
+                steps.append(server_call(record, block))
+            elif type(block) is UnknownBlock:
+                steps.append(_unknown_block(record, block))
+        if isinstance(record.content, str):
             steps.append(Said(record=record, block=Text(text=record.content)))
-        return steps
-
-    def _step(self, record: Assistant, block: Block) -> Step | None:
-        if isinstance(block, Text):
-            return Said(record=record, block=block)
-        if isinstance(block, Thinking | RedactedThinking):
-            return Thought(record=record, block=block)
-        if isinstance(block, ServerToolUse):
-            return server_call(record, block)
-        if isinstance(block, ToolUse):
-            return self._call_of(block)
-        return _unknown_block(record, block) if isinstance(block, UnknownBlock) else None
 
 
-def _is_api_error(record: Assistant) -> bool:
-    """A failure the client tells in the model's name. Partial answers are synthetic too (2.1.197) and are none."""
-    if record.is_api_error_message:
-        return True
-    return record.is_synthetic and record.text.startswith(_ERROR_OPENINGS)
+def _told_by_client(record: Assistant) -> list[Step]:
+    """What the client says in the model's name: a failure, or (2.1.197) the partial text of an interrupted answer."""
+    if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
+        return [Notice(what="api_error", text=record.text, record=record)]
+    if record.text == _NO_RESPONSE:
+        return []
+    return [Said(record=record, block=Text(text=record.text))]
 
 
-def _prompt(record: User, kind: Kind) -> Prompt:
+def make_prompt(record: User, kind: Kind) -> Prompt:
     if kind is Kind.COMMAND:
         text = command_line(record.text)
     elif kind is Kind.SHELL:
@@ -158,10 +168,6 @@ def _prompt(record: User, kind: Kind) -> Prompt:
 
 def _interrupted(record: User) -> list[Step]:
     return [Notice(what="interrupted", text=record.text, record=record)]
-
-
-def _compact_summary(record: User) -> list[Step]:
-    return [Notice(what="compacted", text="summary of what came before", record=record, detail=record.text)]
 
 
 def _task(record: User) -> list[Step]:
@@ -179,7 +185,6 @@ def _hook(record: User) -> list[Step]:
 
 _USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
     Kind.INTERRUPT: _interrupted,
-    Kind.COMPACT_SUMMARY: _compact_summary,
     Kind.TASK_NOTIFICATION: _task,
     Kind.TEAMMATE: _task,
     Kind.LOCAL_OUTPUT: _local_output,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct
 
@@ -16,38 +14,19 @@ from reread.records import (
     Spoken,
     Text,
     Thinking,
-    ToolResult,
-    ToolUse,
     Usage,
+    User,
 )
 
-from .kinds import Kind
+from .calls import ToolCall
+from .kinds import Kind, kind_of
+from .placed import FromLine
 
 MINIMUM_THOUGHT = 11
 """Shorter thoughts say nothing; a filter of views, never of the parser."""
 
 
-class _FromLine(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that stands in a line of the transcript."""
-
-    record: Record
-
-    @property
-    def uuid(self) -> str | None:
-        return self.record.uuid
-
-    @property
-    def time(self) -> datetime | None:
-        return self.record.time
-
-    @property
-    def message_id(self) -> str | None:
-        """The API response it is part of."""
-        message = self.record.message if isinstance(self.record, Spoken) else None
-        return message.id if message is not None else None
-
-
-class Prompt(_FromLine, frozen=True, kw_only=True, gc=False):
+class Prompt(FromLine, frozen=True, kw_only=True, gc=False):
     """What a person (or, in a subagent, a model) asked for."""
 
     text: str
@@ -57,7 +36,7 @@ class Prompt(_FromLine, frozen=True, kw_only=True, gc=False):
     """Sent while the agent was busy: it steers the turn it fell into and opens none."""
 
 
-class Thought(_FromLine, frozen=True, kw_only=True, gc=False):
+class Thought(FromLine, frozen=True, kw_only=True, gc=False):
     block: Thinking | RedactedThinking
 
     @property
@@ -82,7 +61,7 @@ class Thought(_FromLine, frozen=True, kw_only=True, gc=False):
         return len(self.text) // 4
 
 
-class Said(_FromLine, frozen=True, kw_only=True, gc=False):
+class Said(FromLine, frozen=True, kw_only=True, gc=False):
     """Words of the model meant for the person."""
 
     block: Text
@@ -92,69 +71,7 @@ class Said(_FromLine, frozen=True, kw_only=True, gc=False):
         return self.block.as_text
 
 
-class Status(StrEnum):
-    """How a tool call ended."""
-
-    OK = "ok"
-    ERROR = "error"
-    REJECTED = "rejected"
-    INTERRUPTED = "interrupted"
-    MISSING = "missing"
-
-
-class ToolOutput(_FromLine, frozen=True, kw_only=True, gc=False):
-    block: ToolResult
-
-    @property
-    def text(self) -> str:
-        return self.block.as_text
-
-    @property
-    def is_error(self) -> bool:
-        return bool(self.block.is_error)
-
-
-class ToolCall(_FromLine, frozen=True, kw_only=True, gc=False):
-    block: ToolUse
-    output: ToolOutput | None
-    status: Status
-    persisted: str | None = None
-    """Base name of the side file that holds the whole output, when the line holds only its beginning."""
-
-    @property
-    def id(self) -> str | None:
-        return self.block.id
-
-    @property
-    def name(self) -> str:
-        return self.block.name or "(unnamed)"
-
-    @property
-    def input(self) -> Any:
-        return self.block.input
-
-    @property
-    def server(self) -> str | None:
-        """The MCP server, for tools that come from one."""
-        return split_tool_name(self.name)[0]
-
-    @property
-    def seconds(self) -> float | None:
-        """From the call's line to its result's."""
-        if self.output is None or self.time is None or self.output.time is None:
-            return None
-        return max(0.0, (self.output.time - self.time).total_seconds())
-
-
-def split_tool_name(name: str) -> tuple[str | None, str]:
-    """`mcp__desktop-commander__read_file` -> the server and its tool; others have no server."""
-    if not name.startswith("mcp__"):
-        return None, name
-    server, found, tool = name.removeprefix("mcp__").partition("__")
-    return (server, tool) if found else (None, name)
-
-
-class Notice(_FromLine, frozen=True, kw_only=True, gc=False):
+class Notice(FromLine, frozen=True, kw_only=True, gc=False):
     """Something that happened beside the talk."""
 
     what: str
@@ -173,8 +90,12 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     role: str
     id: str | None
     records: tuple[Spoken, ...]
-    kind: Kind | None = None
-    """Who speaks, for user lines."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """Who speaks, for user lines."""
+        first = self.records[0]
+        return kind_of(first) if isinstance(first, User) else None
 
     @property
     def uuid(self) -> str | None:

@@ -1,0 +1,47 @@
+# The two commands of the README are `make run` and `make test`; all they need is Python 3.11+, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+endif
+
+.PHONY: run test check e2e bench format clean
+
+run: $(VENV)/installed
+	@$(BIN)/reread
+
+test: $(VENV)/developing
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/developing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto
+
+# Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.
+e2e: $(VENV)/developing
+	$(BIN)/pytest -m e2e tests/e2e
+
+bench: $(VENV)/developing
+	$(BIN)/python bench/reader.py
+
+format: $(VENV)/developing
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/installed: pyproject.toml
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.exit("reread needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/developing: $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,5 @@
+"""`python -m reread`."""
+
+from reread.surfaces.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,276 @@
+"""Answers as JSON documents. Field names are a contract: scripts rely on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from reread.analyses.tools import ToolCount
+from reread.queries.answers import FoundPrompt, FoundThought, Thinking
+from reread.queries.health import Health
+from reread.sessions import (
+    Branch,
+    Conversation,
+    Notice,
+    Prompt,
+    Said,
+    Session,
+    Status,
+    Step,
+    Subagent,
+    Thought,
+    Tokens,
+    ToolCall,
+    Turn,
+)
+
+Document = dict[str, Any]
+
+
+def utc(time: datetime | None) -> str | None:
+    """ISO 8601 with `Z`, milliseconds as the client writes them."""
+    if time is None:
+        return None
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dollars(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:.9f}"
+
+
+def sessions_document(sessions: Iterable[Session]) -> Document:
+    return {"schema": "reread.sessions/1", "sessions": [session_row(session) for session in sessions]}
+
+
+def session_document(session: Session, branches: Iterable[Branch], turns: range | None) -> Document:
+    return {
+        "schema": "reread.session/1",
+        "session": session_row(session),
+        "turns": [
+            turn_document(session, session, turn)
+            for branch in branches
+            for turn in branch.turns
+            if turns is None or turn.index in turns
+        ],
+        "branches": [
+            {
+                "id": branch.id,
+                "leaf": branch.leaf,
+                "active": branch.active,
+                "forked_at": branch.forked_at,
+                "certain": branch.certain,
+                "turns": len(branch.turns),
+            }
+            for branch in session.branches
+        ],
+        "subagents": [agent_row(agent) for agent in session.subagents],
+        "coverage": {
+            "records": session.coverage.records,
+            "placed": session.coverage.placed,
+            "unplaced": [{"line": left.record.line, "reason": left.reason} for left in session.coverage.unplaced],
+        },
+    }
+
+
+def session_row(session: Session) -> Document:
+    return {
+        "id": session.id,
+        "project": session.project,
+        "title": session.title,
+        "started": utc(session.started),
+        "ended": utc(session.ended),
+        "versions": list(session.versions),
+        "prompts": len(session.prompts),
+        "turns": sum(turn.prompt is not None for turn in session.turns),
+        "requests": session.total_usage.requests,
+        "tool_calls": len(session.tool_calls),
+        "tool_errors": sum(call.status is Status.ERROR for call in session.tool_calls),
+        "thoughts": len(session.thinking()),
+        "output_tokens": session.total_usage.output_tokens,
+        "cost_usd": dollars(session.total_usage.cost),
+        "subagents": len(session.working_agents),
+        "branches": len(session.branches),
+        "compactions": len(session.compactions),
+        "files": list(session.files),
+        "bytes": session.size,
+        "present": True,
+        "archived": False,
+        "expires": None,
+    }
+
+
+def agent_row(agent: Subagent) -> Document:
+    return {
+        "id": agent.id,
+        "kind": agent.kind.value,
+        "type": agent.type,
+        "call": agent.call.id if agent.call is not None else None,
+        "parent": agent.parent,
+        "usage": usage_document(agent.usage),
+    }
+
+
+def turn_document(session: Session, speaker: Conversation, turn: Turn) -> Document:
+    steps = []
+    for step in turn.steps:
+        steps += step_documents(session, step)
+    return {
+        "index": turn.index,
+        "branch": turn.branch,
+        "prompt": None if turn.prompt is None else prompt_document(turn.prompt),
+        "steps": steps,
+        "usage": usage_document(speaker.usage_of(turn)),
+        "duration_ms": turn.duration_ms,
+    }
+
+
+def prompt_document(prompt: Prompt) -> Document:
+    return {
+        "uuid": prompt.uuid,
+        "text": prompt.text,
+        "timestamp": utc(prompt.time),
+        "images": prompt.images,
+        "kind": prompt.kind.value,
+    }
+
+
+def step_documents(session: Session, step: Step) -> list[Document]:
+    """One document per step; a call that started an agent brings the agent's turns after it."""
+    if isinstance(step, Thought):
+        return [{"kind": "thinking", **_place(step), "text": step.text, "redacted": step.is_redacted}]
+    if isinstance(step, Said):
+        return [{"kind": "text", **_place(step), "text": step.text}]
+    if isinstance(step, Notice):
+        detail = {"detail": step.detail} if step.detail else {}
+        return [{"kind": "notice", **_place(step), "what": step.what, "text": step.text, **detail}]
+    agent = session.agents_by_call.get(step.id or "")
+    documents = [_call(session, step, agent)]
+    if agent is not None:
+        turns = [turn_document(session, agent, turn) for turn in agent.turns]
+        documents.append({"kind": "agent", "id": agent.id, "type": agent.type, "turns": turns})
+    return documents
+
+
+def _place(step: Step) -> Document:
+    return {"uuid": step.uuid, "message_id": step.message_id, "timestamp": utc(step.time)}
+
+
+def _call(session: Session, call: ToolCall, agent: Subagent | None) -> Document:
+    return {
+        "kind": "tool",
+        **_place(call),
+        "id": call.id,
+        "name": call.name,
+        "server": call.server,
+        "input": call.input,
+        "result": {
+            "text": session.full_output(call),
+            "is_error": call.output.is_error if call.output is not None else False,
+            "status": call.status.value,
+        },
+        "agent": agent.id if agent is not None else None,
+    }
+
+
+def usage_document(usage: Tokens) -> Document:
+    return {
+        "requests": usage.requests,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_5m_tokens": usage.cache_write_5m_tokens,
+        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
+        "web_searches": usage.web_searches,
+        "cost_usd": dollars(usage.cost),
+        "unpriced_tokens": usage.unpriced_tokens,
+    }
+
+
+def thinking_document(answer: Thinking) -> Document:
+    return {
+        "schema": "reread.thinking/1",
+        "thoughts": [thought_document(found) for found in answer.thoughts],
+        "skipped_short": answer.skipped_short,
+        "empty_with_signature": answer.empty_with_signature,
+        "redacted": answer.redacted,
+    }
+
+
+def thought_document(found: FoundThought) -> Document:
+    thought = found.thought
+    return {
+        "session": found.session,
+        "agent": found.agent,
+        "uuid": thought.uuid,
+        "message_id": thought.message_id,
+        "timestamp": utc(thought.time),
+        "text": thought.text,
+        "characters": len(thought.text),
+        "estimated_tokens": thought.estimated_tokens,
+    }
+
+
+def prompts_document(found: list[FoundPrompt]) -> Document:
+    return {
+        "schema": "reread.prompts/1",
+        "prompts": [
+            {
+                "session": each.session,
+                "project": each.project,
+                **prompt_document(each.prompt),
+                "queued": each.prompt.is_queued,
+            }
+            for each in found
+        ],
+    }
+
+
+def tools_document(counts: list[ToolCount]) -> Document:
+    return {
+        "schema": "reread.tools/1",
+        "tools": [
+            {
+                "name": count.name,
+                "server": count.server,
+                "tool": count.tool,
+                "calls": count.calls,
+                "errors": count.errors,
+                "rejected": count.rejected,
+                "interrupted": count.interrupted,
+                "missing": count.missing,
+                "seconds": round(count.seconds, 3),
+            }
+            for count in counts
+        ],
+    }
+
+
+def health_document(health: Health) -> Document:
+    return {
+        "schema": "reread.doctor/1",
+        "files": health.files,
+        "sessions": health.sessions,
+        "lines": health.lines,
+        "records": health.records,
+        "malformed": [{"file": str(bad.file), "line": bad.line, "reason": bad.reason} for bad in health.malformed],
+        "unreadable": [{"file": str(problem.path), "reason": problem.reason} for problem in health.unreadable],
+        "types": dict(health.types.most_common()),
+        "unknown_types": dict(health.drift.unknown_types.most_common()),
+        "unmodelled_fields": dict(health.drift.unmodelled_fields.most_common()),
+        "unexpected_values": dict(health.drift.unexpected_values.most_common()),
+        "versions": dict(sorted(health.versions.items(), key=_by_version)),
+        "orphan_parents": health.orphan_parents,
+        "cross_file_duplicates": health.cross_file_duplicates,
+        "retention": {
+            "cleanup_period_days": health.cleanup_period_days,
+            "expiring_sessions": health.expiring_sessions,
+        },
+        "price_table_date": health.price_table_date,
+    }
+
+
+def _by_version(item: tuple[str, int]) -> tuple[tuple[int, str], ...]:
+    parts = item[0].split(".")
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)

@@ -1,0 +1,140 @@
+"""Answers as text for a terminal: thoughts, prompts, tools, the doctor's findings, the overview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+
+from reread.analyses.tools import ToolCount
+from reread.queries.answers import FoundPrompt, FoundThought, Thinking
+from reread.queries.health import Health
+from reread.sessions import Session
+
+from .numbers import count, duration, money, percent
+from .terminal import View, when
+from .text import ruler, shorten, table, wrap
+
+_SHORT_ID = 8
+_MOST = 12
+"""How many rows of a list the doctor shows before it says how many more there are."""
+
+
+def thinking_lines(answer: Thinking, view: View) -> Iterator[str]:
+    for found in answer.thoughts:
+        yield from thought_lines(found, view)
+    left_out = [
+        f"{count(answer.skipped_short, 'short one')} skipped" if answer.skipped_short else "",
+        f"{answer.empty_with_signature:,} not stored by the client" if answer.empty_with_signature else "",
+        f"{answer.redacted:,} redacted" if answer.redacted else "",
+    ]
+    summary = ", ".join(part for part in left_out if part)
+    yield view.style.paint(count(len(answer.thoughts), "thought") + (f" ({summary})" if summary else ""), "dim")
+
+
+def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
+    who = f"{found.session[:_SHORT_ID]} agent {found.agent}" if found.agent else found.session[:_SHORT_ID]
+    label = f"{when(found.thought.time, view.timezone)} · {who}".strip(" ·")
+    yield view.style.paint(ruler(label, view.width), "dim")
+    yield from wrap(found.thought.text.strip(), view.width)
+    yield ""
+
+
+def prompts_lines(found: list[FoundPrompt], view: View) -> Iterator[str]:
+    for each in found:
+        place = f"{when(each.prompt.time, view.timezone)}  {each.session[:_SHORT_ID]}  "
+        text = each.prompt.text or "(no text)"
+        yield view.style.paint(place, "dim") + shorten(text, max(20, view.width - len(place)))
+    if not found:
+        yield "no prompts"
+
+
+def raw_prompts(found: list[FoundPrompt]) -> Iterator[str]:
+    """One per line, as typed; a line break inside becomes a backslash and an n."""
+    for each in found:
+        yield each.prompt.text.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+
+
+def tools_lines(counts: list[ToolCount], view: View) -> Iterator[str]:
+    if not counts:
+        yield "no tool calls"
+        return
+    header = ("tool", "calls", "errors", "rejected", "rate", "time each")
+    rows = [header, *(_tool_row(each) for each in counts)]
+    lines = table(rows, view.width, flexible=0, right=frozenset({1, 2, 3, 4, 5}))
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+
+
+def _tool_row(each: ToolCount) -> tuple[str, ...]:
+    name = f"{each.server}:{each.tool}" if each.server else each.name
+    time = duration(each.seconds / each.calls) if each.seconds else ""
+    rate = percent(each.error_rate) if each.errors else ""
+    return (name, f"{each.calls:,}", str(each.errors or ""), str(each.rejected or ""), rate, time)
+
+
+def health_lines(health: Health, view: View) -> Iterator[str]:
+    paint = view.style.paint
+    yield paint(f"{count(health.sessions, 'session')} in {count(health.files, 'file')}", "bold")
+    yield f"{count(health.lines, 'line')}, {count(health.records, 'record')}"
+    versions = sorted(
+        health.versions, key=lambda version: [int(part) for part in version.split(".") if part.isdecimal()]
+    )
+    if versions:
+        span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+        yield f"{count(len(versions), 'client version')}: {span}"
+    yield from _listed("unreadable", [f"{problem}" for problem in health.unreadable], "red", view)
+    malformed = [f"{bad.file}:{bad.line}: {bad.reason}" for bad in health.malformed]
+    yield from _listed("malformed lines", malformed, "red", view)
+    yield from _listed("unknown types", _counted(health.drift.unknown_types.most_common()), "yellow", view)
+    yield from _listed("unmodelled fields", _counted(health.drift.unmodelled_fields.most_common()), "yellow", view)
+    yield from _listed("unexpected values", _counted(health.drift.unexpected_values.most_common()), "yellow", view)
+    copies = count(health.cross_file_duplicates, "line")
+    yield f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files"
+    yield from _retention(health, view)
+    yield f"prices of {health.price_table_date}"
+
+
+def _counted(pairs: Iterable[tuple[str, int]]) -> list[str]:
+    return [f"{name} ({number:,})" for name, number in pairs]
+
+
+def _listed(label: str, items: list[str], look: str, view: View) -> Iterator[str]:
+    if not items:
+        yield f"no {label}"
+        return
+    yield view.style.paint(f"{len(items):,} {label}:", look)
+    for item in items[:_MOST]:
+        yield "  " + shorten(item, view.width - 2)
+    if len(items) > _MOST:
+        yield view.style.paint(f"  and {len(items) - _MOST:,} more (--json lists all)", "dim")
+
+
+def _retention(health: Health, view: View) -> Iterator[str]:
+    days = f"{health.cleanup_period_days:g}"
+    if health.expiring_sessions:
+        warning = f"{count(health.expiring_sessions, 'session')} will be deleted by Claude Code within 7 days"
+        yield view.style.paint(f"{warning} (cleanupPeriodDays {days})", "yellow")
+    else:
+        yield f"no session is about to be deleted (cleanupPeriodDays {days})"
+
+
+def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[str]:
+    """The newest sessions, and what to type next."""
+    yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
+    rows = [_overview_row(position, session, view.timezone) for position, session in enumerate(sessions, 1)]
+    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    yield ""
+    yield view.style.paint("reread show @last    reread thinking    reread tools    reread --help", "dim")
+
+
+def _overview_row(position: int, session: Session, zone: tzinfo | None) -> tuple[str, ...]:
+    project = (session.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    usage = session.total_usage
+    return (
+        f"@{position}",
+        when(session.ended, zone),
+        shorten(project, 16),
+        session.title,
+        count(len(session.prompts), "prompt"),
+        money(usage.cost, is_partial=usage.unpriced_tokens > 0),
+    )

@@ -1,0 +1,84 @@
+"""`reread show`: a conversation by turns."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from reread.config import make_config
+from reread.errors import BadInput
+
+from . import options
+
+if TYPE_CHECKING:
+    from reread.sessions import Branch, Session
+
+EXAMPLES = """\
+  reread show @last                     the newest session
+  reread show 3f2a --turns 3-7          some turns of the session whose id begins so
+  reread show session.jsonl --tools full --no-thinking
+  reread show @last --branch all        what was rewound, too
+  reread show @last --follow            keeps printing as the session grows"""
+
+
+def run(arguments: list[str]) -> int:
+    given = _parser().parse_args(arguments)
+    config = make_config(given.source, given.timezone)
+    if given.follow:
+        from .following import follow_session
+
+        return follow_session(given, config)
+    session = options.load_session(given.session, config)
+    branches = chosen_branches(session, given.branch)
+    turns = chosen_turns(given.turns)
+    if given.json:
+        from reread.render.documents import session_document
+
+        options.print_json(session_document(session, branches, turns))
+    else:
+        from reread.render.terminal import session_lines
+
+        view = options.make_view(config, thinking=given.thinking, tools=given.tools)
+        options.print_lines(session_lines(session, branches, turns, view))
+    return 0
+
+
+def _parser() -> options.Parser:
+    about = "The conversation by turns: prompt, reply, thinking nested, tool calls, subagents, compactions, rewinds."
+    parser = options.make_parser("show", about, EXAMPLES)
+    parser.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
+    parser.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
+    parser.add_argument("--tools", choices=("none", "brief", "full"), default="brief", help="how much of tool calls")
+    parser.add_argument("--branch", default="main", metavar="ID|all", help="another branch of a rewound session")
+    parser.add_argument("--turns", metavar="A-B", help="only these turns, such as 3, 3-7 or 5-")
+    parser.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    return parser
+
+
+def chosen_branches(session: Session, wanted: str) -> list[Branch]:
+    if wanted == "all":
+        return list(session.branches)
+    found = [branch for branch in session.branches if _is_called(branch.id, wanted)]
+    if len(found) != 1:
+        names = ", ".join(branch.id for branch in session.branches)
+        raise BadInput(
+            f"{'several branches begin' if found else 'no branch begins'} with {wanted!r}; there are: {names}"
+        )
+    return found
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    """By the whole id, its beginning, or the part after the @."""
+    return name == wanted or name.startswith(wanted) or name.rpartition("@")[2].startswith(wanted.lstrip("@"))
+
+
+def chosen_turns(text: str | None) -> range | None:
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()):
+        raise BadInput(f"--turns {text!r} is no range; try 3, 3-7 or 5-")
+    stop = int(last) if last else (10**9 if dash else int(first))
+    if stop < int(first):
+        raise BadInput(f"--turns {text!r} ends before it begins")
+    return range(int(first), stop + 1)

@@ -1,0 +1,37 @@
+"""`reread thinking`: what the model thought."""
+
+from __future__ import annotations
+
+from reread.config import make_config
+
+from . import options
+
+EXAMPLES = """\
+  reread thinking @last               the newest session's thoughts
+  reread thinking --since 2h --json   the last two hours, for a script
+  reread thinking --min-length 1      short ones too
+  reread thinking session.jsonl --follow"""
+
+
+def run(arguments: list[str]) -> int:
+    parser = options.make_parser("thinking", "Thinking only, newest first; in one session or all of them.", EXAMPLES)
+    options.add_session(parser)
+    parser.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
+    parser.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    options.add_filters(parser, limit=None)
+    given = parser.parse_args(arguments)
+    config = make_config(given.source, given.timezone)
+    if given.follow:
+        from .following import follow_thinking
+
+        return follow_thinking(given, config)
+    from reread.queries.answers import thinking
+    from reread.render.documents import thinking_document
+    from reread.render.reports import thinking_lines
+
+    wanted = options.make_filter(given, config)
+    sessions, problems = options.sessions_asked_for(given.session, config)
+    answer = thinking(sessions, wanted, given.min_length)
+    options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
+    options.warn(problems)
+    return 0
