@@ -45,7 +45,7 @@ def load(path: str | Path) -> Session:
     wanted = [found for found in sessions if found.trunk is not None and _is_meant(place, found)] or sessions
     if len(wanted) != 1:
         raise SourceError(place, f"holds {len(wanted) or 'no'} sessions; name one of its files")
-    return load_session(wanted[0], files)
+    return load_session(wanted[0], _Strays(files).of(wanted[0]))
 
 
 def _files_of(place: Path) -> list[SourceFile]:
@@ -76,15 +76,14 @@ def _load_alone(file: SourceFile) -> Session:
     return builder.session()
 
 
-def load_session(files: SessionFiles, beside: Iterable[SourceFile] = ()) -> Session:
-    """A session from its files; `beside` may hold agent files whose owner only their records tell."""
+def load_session(files: SessionFiles, strays: Sequence[SourceFile] = ()) -> Session:
+    """A session from its files, and from those agent files beside them that are its own."""
     outputs = {file.path.name: file.path for file in files.tool_results}
     builder = SessionBuilder(find_output=lambda name: _text(outputs.get(name)))
     if files.trunk is not None:
         for record in read(files.trunk.path):
             builder.add(record)
     builder.name(_session_id(files, builder))
-    strays = _strays(files, beside)
     for agent in (*files.subagents, *strays):
         _add_agent(builder, agent)
     for file in (*files.all, *strays):
@@ -113,14 +112,20 @@ def _add_agent(builder: SessionBuilder, file: SourceFile) -> None:
         builder.add_workflow(agent, file.workflow)
 
 
-def _strays(files: SessionFiles, beside: Iterable[SourceFile]) -> list[SourceFile]:
-    if files.trunk is None:
-        return []
-    return [file for file in sources.strays_beside(files.trunk, beside) if files.id in _sessions_named(file)]
+class _Strays:
+    """Agent files of 2.0 clients, which lie beside the trunks: only their records tell whose they are."""
 
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self._waiting = [file for file in files if file.kind is Kind.SUBAGENT and file.session is None]
+        self._owned: dict[tuple[Path, str], list[SourceFile]] = {}
 
-def _sessions_named(file: SourceFile) -> set[str | None]:
-    return {record.session_id for record in islice(read(file.path), _PEEK)}
+    def of(self, session: SessionFiles) -> list[SourceFile]:
+        while self._waiting:
+            file = self._waiting.pop()
+            for owner in {record.session_id for record in islice(read(file.path), _PEEK)}:
+                if owner is not None:
+                    self._owned.setdefault((file.folder, owner), []).append(file)
+        return self._owned.get((session.trunk.folder, session.id), []) if session.trunk is not None else []
 
 
 def _text(path: Path | None) -> str | None:
@@ -142,18 +147,29 @@ class Shelf:
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=lambda found: found.mtime_ns, reverse=True)
+        self._strays = _Strays(self.files)
 
     def __iter__(self) -> Iterator[Session]:
+        yield from self._read(self.sessions)
+
+    def _read(self, sessions: Iterable[SessionFiles]) -> Iterator[Session]:
         """Every session; one that cannot be read any more goes to `problems`."""
-        for files in self.sessions:
+        for files in sessions:
             try:
-                yield load_session(files, self.files)
+                yield self._load(files)
             except SourceError as problem:
                 self.problems.append(problem)
 
+    def oldest_first(self) -> Iterator[Session]:
+        """The same from the other end: a copy then comes after what it copies."""
+        yield from self._read(reversed(self.sessions))
+
     def session(self, wanted: str) -> Session:
         """By id, a unique beginning of it, `@last`, or `@2` for the second newest."""
-        return load_session(self._pick(wanted), self.files)
+        return self._load(self._pick(wanted))
+
+    def _load(self, files: SessionFiles) -> Session:
+        return load_session(files, self._strays.of(files))
 
     def trunk(self, wanted: str) -> Path:
         """The file of a session's own lines, to follow it."""

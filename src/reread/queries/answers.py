@@ -1,20 +1,18 @@
-"""Questions over many sessions: what was thought, typed and done. A line copied by a fork is told once."""
+"""Questions over many sessions: what was thought, typed and done. A line copied from another session is told once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from msgspec import Struct
 
 from reread.analyses.tools import ToolCount, count_tools
-from reread.sessions import Conversation, Prompt, Session, Thought, ToolCall
+from reread.sessions import Conversation, Copies, Prompt, Session, Thought, ToolCall
 
 from .filters import Filter, is_tool
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
-T = TypeVar("T", Thought, Prompt, ToolCall)
 
 
 class FoundThought(Struct, frozen=True):
@@ -38,18 +36,35 @@ class FoundPrompt(Struct, frozen=True):
     prompt: Prompt
 
 
+class _Part(Struct, frozen=True):
+    """A session's trunk or the file of one of its agents, without what it copied from a session before it."""
+
+    session: Session
+    agent: str | None
+    conversation: Conversation
+    copied: frozenset[int]
+    """`id()` of the records that an earlier session has too."""
+
+    def has(self, item: Thought | Prompt | ToolCall, wanted: Filter) -> bool:
+        return id(item.record) not in self.copied and wanted.keeps_time(item.time)
+
+
 def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> Thinking:
+    """Thoughts of trunks and agents. Sessions come oldest first, so that a copy follows what it copies."""
     found: list[FoundThought] = []
     short = empty = redacted = 0
-    for session, agent, thought in _distinct(_thoughts(sessions, wanted)):
-        if thought.is_redacted:
-            redacted += 1
-        elif not thought.text:
-            empty += thought.is_signed
-        elif len(thought.text) < min_length:
-            short += 1
-        else:
-            found.append(FoundThought(session, agent, thought))
+    for part in _parts(sessions, wanted):
+        for thought in part.conversation.thoughts:
+            if not part.has(thought, wanted):
+                continue
+            if thought.is_redacted:
+                redacted += 1
+            elif not thought.text:
+                empty += thought.is_signed
+            elif len(thought.text) < min_length:
+                short += 1
+            else:
+                found.append(FoundThought(part.session.id, part.agent, thought))
     found.sort(key=lambda each: each.thought.time or _BEGINNING, reverse=True)
     return Thinking(found[: wanted.limit], short, empty, redacted)
 
@@ -57,62 +72,40 @@ def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> Th
 def prompts(sessions: Iterable[Session], wanted: Filter) -> list[FoundPrompt]:
     """What people typed, newest first."""
     found = [
-        FoundPrompt(session.id, session.project, prompt)
-        for session in sessions
-        if wanted.keeps_session(session)
-        for prompt in session.prompts
-        if wanted.keeps_time(prompt.time)
+        FoundPrompt(part.session.id, part.session.project, prompt)
+        for part in _parts(sessions, wanted)
+        if part.agent is None
+        for prompt in part.conversation.prompts
+        if part.has(prompt, wanted)
     ]
-    unique = {each.prompt.uuid or str(id(each)): each for each in reversed(found)}
-    newest_first = sorted(unique.values(), key=lambda each: each.prompt.time or _BEGINNING, reverse=True)
-    return newest_first[: wanted.limit]
+    found.sort(key=lambda each: each.prompt.time or _BEGINNING, reverse=True)
+    return found[: wanted.limit]
 
 
 def tools(sessions: Iterable[Session], wanted: Filter) -> list[ToolCount]:
     """How often each tool ran and failed, subagents included."""
-    calls = (call for _, _, call in _distinct(_calls(sessions, wanted)))
+    calls = (
+        call
+        for part in _parts(sessions, wanted)
+        for call in part.conversation.tool_calls
+        if part.has(call, wanted) and (wanted.tool is None or is_tool(call, wanted.tool))
+    )
     return count_tools(calls)[: wanted.limit]
 
 
-def _thoughts(sessions: Iterable[Session], wanted: Filter) -> Iterator[tuple[str, str | None, Thought]]:
-    for session, agent, conversation in _conversations(sessions, wanted):
-        for thought in conversation.thoughts:
-            if wanted.keeps_time(thought.time):
-                yield session, agent, thought
+def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:
+    """Trunks and the files of their agents; agents inside the trunk's file come with the trunk.
 
-
-def _calls(sessions: Iterable[Session], wanted: Filter) -> Iterator[tuple[str, str | None, ToolCall]]:
-    for session, agent, conversation in _conversations(sessions, wanted):
-        for call in conversation.tool_calls:
-            if wanted.keeps_time(call.time) and (wanted.tool is None or is_tool(call, wanted.tool)):
-                yield session, agent, call
-
-
-def _conversations(sessions: Iterable[Session], wanted: Filter) -> Iterator[tuple[str, str | None, Conversation]]:
-    """Trunks and the files of their agents; agents inside the trunk's file come with the trunk."""
+    Copies are told before the filter: a filter must not decide which of two copies counts.
+    """
+    copies = Copies()
     for session in sessions:
+        files = [agent for agent in session.subagents if not agent.is_recorded_inline]
+        parts = [_part(session, None, session, copies), *(_part(session, a.id, a, copies) for a in files)]
         if wanted.keeps_session(session):
-            yield session.id, None, session
-            for agent in session.subagents:
-                if not agent.is_recorded_inline:
-                    yield session.id, agent.id, agent
+            yield from parts
 
 
-def _distinct(found: Iterable[tuple[str, str | None, T]]) -> Iterator[tuple[str, str | None, T]]:
-    """A fork copies every line with its uuid, a side question every message with its id."""
-    seen: set[tuple[str | None, ...]] = set()
-    for session, agent, item in found:
-        keys = _keys(item)
-        if not seen.isdisjoint(keys):
-            continue
-        seen.update(keys)
-        yield session, agent, item
-
-
-def _keys(item: Thought | Prompt | ToolCall) -> list[tuple[str | None, ...]]:
-    if isinstance(item, ToolCall):
-        return [("call", item.id)] if item.id is not None else []
-    block = item.text if isinstance(item, Thought) else None
-    by_line = [("line", item.uuid, block)] if item.uuid is not None else []
-    by_message = [("message", item.message_id, block)] if item.message_id is not None and block else []
-    return [*by_line, *by_message]
+def _part(session: Session, agent: str | None, conversation: Conversation, copies: Copies) -> _Part:
+    copied = copies.take(conversation)
+    return _Part(session, agent, conversation, frozenset(id(record) for record in conversation.records[:copied]))

@@ -13,7 +13,7 @@ from .base import Number, Record
 from .blocks import Content, text_of
 from .conversation import Origin
 from .timestamps import Timestamp
-from .tolerant import ABSENT, parse_or_none
+from .tolerant import ABSENT, UNKNOWN_TAG, parse_or_none
 
 
 class _Attachment(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
@@ -294,7 +294,7 @@ class UnknownCommandFallback(_Attachment, tag="unknown_command_fallback", frozen
     available_command_count: int | None = None
 
 
-class UnknownAttachment(_Attachment, tag="reread:unknown", frozen=True):
+class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):
     type_name: str | None = None
     value: Raw = ABSENT
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from .timestamps import Timestamp, parse_time
-from .tolerant import parse_or_none
+from .tolerant import OURS, UNKNOWN_TAG, parse_or_none
 
 Number = int | float
 
@@ -49,15 +49,15 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
     session_id_twin: str | None = field(default=None, name="session_id")
     """The stream's spelling; transcripts repeat it beside `sessionId` since 2.1.199."""
 
-    # Set by `decode` and `read`, never by the line: no client writes keys that begin with `reread:`.
-    raw: bytes = field(default=b"", name="reread:raw")
-    line: int = field(default=0, name="reread:line")
-    offset: int = field(default=0, name="reread:offset")
-    rest: bytes = field(default=b"", name="reread:rest")
+    # Set by `decode` and `read`, never by the line.
+    raw: bytes = field(default=b"", name=f"{OURS}raw")
+    line: int = field(default=0, name=f"{OURS}line")
+    offset: int = field(default=0, name=f"{OURS}offset")
+    rest: bytes = field(default=b"", name=f"{OURS}rest")
     """What stood after the first object on the same line (two writers at once): decode it too."""
-    flaws: tuple[str, ...] = field(default=(), name="reread:flaws")
+    flaws: tuple[str, ...] = field(default=(), name=f"{OURS}flaws")
     """Fields whose value had an unexpected type and was set aside; `raw` still holds them."""
-    is_frame: bool = field(default=False, name="reread:frame")
+    is_frame: bool = field(default=False, name=f"{OURS}frame")
     """Whether the line came in the stream's spelling."""
 
     @property
@@ -82,7 +82,7 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
         return parsed if isinstance(parsed, dict) else {}
 
 
-class Unknown(Record, tag="reread:unknown", frozen=True):
+class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
     """A line no type describes: an object of an unknown `type`, or bytes that are no JSON object.
 
     The envelope is read where there is one, so an unknown line still holds its place in the tree.

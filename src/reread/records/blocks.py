@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from .tolerant import ABSENT, parse_or_none
+from .tolerant import ABSENT, UNKNOWN_TAG, parse_or_none
 
 
 class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type"):
@@ -111,7 +111,7 @@ class AdvisorToolResult(_Block, tag="advisor_tool_result", frozen=True):
     raw_content: Raw = field(default=ABSENT, name="content")
 
 
-class UnknownBlock(_Block, tag="reread:unknown", frozen=True):
+class UnknownBlock(_Block, tag=UNKNOWN_TAG, frozen=True):
     """A block of a type nobody has described, or a list item that is no object at all."""
 
     type_name: str | None = None

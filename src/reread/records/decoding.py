@@ -143,13 +143,13 @@ def _system_kind(subtype: str | None) -> type[System]:
 def _decode_slowly(raw: bytes) -> Record:
     try:
         value, rest = parse(raw)
+        if not isinstance(value, dict):
+            return Unknown(reason=f"not a JSON object but {_named(value)}", malformed=True, raw=raw)
+        record = _from_object(value)
     except RecursionError:
         return Unknown(reason="nested too deeply", malformed=True, raw=raw)
     except FAILURES as failure:
         return Unknown(reason=_reason(raw, failure), malformed=True, raw=raw)
-    if not isinstance(value, dict):
-        return Unknown(reason=f"not a JSON object but {_named(value)}", malformed=True, raw=raw)
-    record = _from_object(value)
     force_setattr(record, "raw", raw[: len(raw) - len(rest)] if rest else raw)
     force_setattr(record, "rest", rest)
     return record
@@ -193,7 +193,9 @@ def _salvaged(kind: type[Record], value: dict[str, Any]) -> Record:
 def _unknown_type(value: dict[str, Any]) -> Record:
     name = value.get("type")
     known = isinstance(name, str)
-    record = _salvaged(Unknown, {key: item for key, item in value.items() if key not in ("reason", "malformed")})
+    record = _salvaged(
+        Unknown, {key: item for key, item in value.items() if key not in ("reason", "malformed", "typeName")}
+    )
     force_setattr(record, "type_name", name if known else None)
     force_setattr(record, "reason", f"unknown type {name!r}" if known else "an object without a type")
     return record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
-from .tolerant import ABSENT
+from .tolerant import ABSENT, UNKNOWN_TAG
 
 
 class _Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
@@ -60,7 +60,7 @@ class SearchResultsReceived(_Progress, tag="search_results_received", frozen=Tru
     result_count: int | None = None
 
 
-class UnknownProgress(_Progress, tag="reread:unknown", frozen=True):
+class UnknownProgress(_Progress, tag=UNKNOWN_TAG, frozen=True):
     type_name: str | None = None
     value: Raw = ABSENT
 

@@ -7,17 +7,17 @@ gives the whole of it as plain values.
 from __future__ import annotations
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .conversation import User
-from .tolerant import FAILURES, parse_or_none
+from .tolerant import FAILURES, OURS, parse_or_none
 
 
 class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
     interrupted: bool | None = None
     persisted_output_path: str | None = None
     agent_id: str | None = None
-    message: str = ""
+    message: str = field(default="", name=f"{OURS}message")
     """The whole text, where the twin is a string and not an object: `Error: ...`, `User rejected tool use`."""
 
 

@@ -12,10 +12,9 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Raw, Struct
 
-from .tolerant import FAILURES, without_surrogates
+from .tolerant import FAILURES, UNKNOWN_TAG, without_surrogates
 
 S = TypeVar("S", bound=Struct)
-UNKNOWN_TAG = "reread:unknown"
 
 
 def salvage(kind: type[S], value: dict[str, Any], flaws: list[str], path: str = "") -> S:

@@ -46,7 +46,7 @@ def parse(raw: bytes) -> Parsed:
 def _parse_leniently(raw: bytes) -> Parsed:
     text = raw.decode("utf-8", "surrogateescape").lstrip(_PADDING)
     value, end = _json.raw_decode(text)
-    rest = text[end:].strip(_PADDING)
+    rest = text[end:].lstrip(_PADDING)
     return Parsed(without_surrogates(value), rest.encode("utf-8", "surrogateescape"))
 
 
@@ -69,5 +69,9 @@ def without_surrogates(value: Any) -> Any:
     return value
 
 
+OURS = f"reread:{id(object()):x}:"
+"""Begins the names of what we add to a line's own fields; it differs in every process, so no line can forge it."""
+UNKNOWN_TAG = f"{OURS}unknown"
+"""The tag of types that hold what no other type describes."""
 ABSENT = msgspec.Raw(b"null")
 """Default of fields kept as raw JSON: absent reads the same as null."""

@@ -11,10 +11,11 @@ from reread.queries.health import Health
 from reread.sessions import Session
 
 from .numbers import count, duration, money, percent
-from .terminal import View, when
+from .terminal import View, turn_lines, when
 from .text import ruler, shorten, table, wrap
 
 _SHORT_ID = 8
+_GLANCE = 20
 _MOST = 12
 """How many rows of a list the doctor shows before it says how many more there are."""
 
@@ -82,8 +83,8 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     if versions:
         span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
         yield f"{count(len(versions), 'client version')}: {span}"
-    yield from _listed("unreadable", [f"{problem}" for problem in health.unreadable], "red", view)
-    malformed = [f"{bad.file}:{bad.line}: {bad.reason}" for bad in health.malformed]
+    yield from _listed("unreadable files", [f"{problem}" for problem in health.unreadable], "red", view)
+    malformed = [f"{bad.file.name}:{bad.line}: {bad.reason} (in {bad.file.parent})" for bad in health.malformed]
     yield from _listed("malformed lines", malformed, "red", view)
     yield from _listed("unknown types", _counted(health.drift.unknown_types.most_common()), "yellow", view)
     yield from _listed("unmodelled fields", _counted(health.drift.unmodelled_fields.most_common()), "yellow", view)
@@ -123,8 +124,20 @@ def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[
     yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
     rows = [_overview_row(position, session, view.timezone) for position, session in enumerate(sessions, 1)]
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    yield from _where_it_stands(sessions, view)
     yield ""
     yield view.style.paint("reread show @last    reread thinking    reread tools    reread --help", "dim")
+
+
+def _where_it_stands(sessions: list[Session], view: View) -> Iterator[str]:
+    """The last turn of the newest session that has one, cut to a glance."""
+    newest = next((session for session in sessions if session.turns), None)
+    if newest is None:
+        return
+    lines = list(turn_lines(newest, newest.turns[-1], view, is_last=True))
+    yield from lines[:_GLANCE]
+    if len(lines) > _GLANCE:
+        yield view.style.paint(f"    … {count(len(lines) - _GLANCE, 'more line')}: reread show @last", "dim")
 
 
 def _overview_row(position: int, session: Session, zone: tzinfo | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from .agents import AgentKind, Subagent
 from .builder import SessionBuilder
 from .calls import Status, ToolCall, ToolOutput, split_tool_name
 from .conversation import MAIN, Conversation
+from .copies import Copies
 from .kinds import Kind, kind_of
 from .requests import Request, Tokens, add_up, collapse
 from .session import FindOutput, Session
@@ -27,6 +28,7 @@ __all__ = [
     "AgentKind",
     "Branch",
     "Conversation",
+    "Copies",
     "Coverage",
     "FindOutput",
     "Kind",

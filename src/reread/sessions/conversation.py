@@ -40,6 +40,8 @@ from .values import (
     Unplaced,
 )
 
+_USUAL = len("2026-01-05T09:00:00.000Z")
+"""Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
 MAIN = "main"
 """The branch the conversation ended on."""
 
@@ -192,11 +194,12 @@ class Conversation:
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:
         """The earliest and the latest time in the file; file order is not time order."""
-        stamps = [record.timestamp for record in self.records if isinstance(record.timestamp, str)]
-        if not stamps:
-            times = [time for record in self.records if (time := record.time) is not None]
-            return (min(times), max(times)) if times else (None, None)
-        return parse_time(min(stamps)), parse_time(max(stamps))
+        stamps = {record.timestamp for record in self.records if record.timestamp is not None}
+        usual = [stamp for stamp in stamps if isinstance(stamp, str) and len(stamp) == _USUAL and stamp[-1] == "Z"]
+        others = stamps.difference(usual)
+        ends = [min(usual), max(usual)] if usual else []
+        times = [time for stamp in (*ends, *others) if (time := parse_time(stamp)) is not None]
+        return (min(times), max(times)) if times else (None, None)
 
     @property
     def project(self) -> str | None:
@@ -235,12 +238,12 @@ class Conversation:
         )
 
     @cached_property
-    def _calls_by_id(self) -> dict[str | None, ToolCall]:
-        return {call.id: call for call in self.tool_calls}
+    def _calls_by_id(self) -> dict[str | int, ToolCall]:
+        return {call.id or id(call.block): call for call in self.tool_calls}
 
     def call_of(self, block: ToolUse) -> ToolCall:
         """The call a block makes; a replayed block is the call it repeats."""
-        return self._calls_by_id[block.id]
+        return self._calls_by_id[block.id or id(block)]
 
 
 def _says_the_same(one: Record, other: Record) -> bool:

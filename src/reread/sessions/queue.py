@@ -28,11 +28,11 @@ def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dic
     queued = [record for record in queue if isinstance(record, QueueOperation) and _is_typed(record)]
     if not queued:
         return {}
-    traces = [_normal(trace) for record in records for trace in _traces(record)]
+    traces = [_as_lines(trace) for record in records for trace in _traces(record)]
     return {
         id(record): Prompt(record=record, text=record.text, kind=Kind.PROMPT, is_queued=True)
         for record in queued
-        if not any(_normal(record.text) in trace for trace in traces)
+        if not any(_as_lines(record.text) in trace for trace in traces)
     }
 
 
@@ -50,5 +50,7 @@ def _traces(record: Record) -> list[str]:
     return [record.text] if is_queued else []
 
 
-def _normal(text: str) -> str:
-    return " ".join(text.split())
+def _as_lines(text: str) -> str:
+    """Whole lines, so that `go` is not found in `go on`; the client sends queued prompts joined, a line each."""
+    lines = (" ".join(line.split()) for line in text.strip().splitlines())
+    return "\n".join(("", *lines, ""))

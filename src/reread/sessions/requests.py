@@ -126,8 +126,13 @@ def _request(key: Key, rows: list[Assistant]) -> Request:
             searches = max(searches, usage.server_tool_use.web_search_requests or 0)
     model = winner.message.model if winner.message is not None else None
     return Request(
-        key=key, model=model, usage=_usage(winner), time=rows[0].time, rows=tuple(rows), web_searches=searches
+        key=key, model=model, usage=_usage(winner), time=_earliest(rows), rows=tuple(rows), web_searches=searches
     )
+
+
+def _earliest(rows: list[Assistant]) -> datetime | None:
+    times = [time for row in rows if (time := row.time) is not None]
+    return min(times, default=None)
 
 
 def _usage(row: Assistant) -> Usage:

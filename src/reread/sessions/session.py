@@ -114,5 +114,6 @@ def _is_frame_of_agent(record: Record) -> bool:
     return record.is_frame and isinstance(record, Spoken) and record.parent_tool_use_id is not None
 
 
-def _started(agent: Subagent) -> str:
-    return next((str(record.timestamp) for record in agent.records if record.timestamp is not None), "")
+def _started(agent: Subagent) -> float:
+    started = agent.span[0]
+    return started.timestamp() if started is not None else 0.0

@@ -126,11 +126,17 @@ class TurnWriter:
             return [Notice(what="unknown", text=text, record=record, detail=record.text)]
         return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
+    def _is_told_by_client(self, draft: Draft, record: Assistant) -> bool:
+        """Failures and fillers in the model's name; the partial text of an interrupted answer (2.1.197) is neither."""
+        if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
+            draft.steps.append(Notice(what="api_error", text=record.text, record=record))
+            return True
+        return record.text == _NO_RESPONSE
+
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
-        if record.is_api_error_message or record.is_synthetic:
-            draft.steps += _told_by_client(record)
+        if (record.is_api_error_message or record.is_synthetic) and self._is_told_by_client(draft, record):
             return
-        draft.has_answer = True
+        draft.has_answer = draft.has_answer or not record.is_synthetic
         steps = draft.steps
         for block in record.blocks:
             if type(block) is Text:
@@ -143,17 +149,8 @@ class TurnWriter:
                 steps.append(server_call(record, block))
             elif type(block) is UnknownBlock:
                 steps.append(_unknown_block(record, block))
-        if isinstance(record.content, str):
+        if isinstance(record.content, str) and record.content:
             steps.append(Said(record=record, block=Text(text=record.content)))
-
-
-def _told_by_client(record: Assistant) -> list[Step]:
-    """What the client says in the model's name: a failure, or (2.1.197) the partial text of an interrupted answer."""
-    if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
-        return [Notice(what="api_error", text=record.text, record=record)]
-    if record.text == _NO_RESPONSE:
-        return []
-    return [Said(record=record, block=Text(text=record.text))]
 
 
 def make_prompt(record: User, kind: Kind) -> Prompt:

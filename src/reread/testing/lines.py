@@ -81,7 +81,12 @@ def a_reply(
     }
     usages = usage if isinstance(usage, list | tuple) else [a_usage() if usage is None else usage] * len(blocks)
     lines = tuple(
-        {"type": "assistant", "message": {**message, "content": [block.fields], "usage": used}, **fields}
+        {
+            "type": "assistant",
+            "message": {**message, "content": [block.fields], "usage": used},
+            "requestId": UNSET,
+            **fields,
+        }
         for block, used in zip(blocks, usages, strict=True)
     )
     return Entry(lines=lines, uuid=uuid, to=to, text=_first_text(parts))

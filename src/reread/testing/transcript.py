@@ -1,25 +1,22 @@
-"""Entries to the files of a session: ids, parents, times and places.
-
-Each line hangs from the one above it, except a tool result, which hangs from its call, as in clients since 2.1.50.
-"""
+"""A session made of entries: its lines, its records, its files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from reread.pricing import Prices
-from reread.records import AgentMeta, Record, decode_side_file
+from reread.records import AgentMeta, Record, decode_all, decode_side_file
 from reread.sessions import Session, SessionBuilder
 from reread.sources import project_folder_name
 
-from .blocks import Block, Json
-from .lines import Agent, Entry, a_reply
+from .blocks import Block
+from .lines import Agent, Entry
+from .writer import Writer, encoded
 
-_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+Raw = bytes  # `Transcript.bytes` hides the name inside its class
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
@@ -34,16 +31,16 @@ class Transcript(Struct, frozen=True, kw_only=True):
     last_newline: bool = True
 
     @property
-    def lines(self) -> list[bytes]:
+    def lines(self) -> list[Raw]:
         """The lines of the trunk."""
         return self._written().trunk
 
     @property
-    def bytes(self) -> bytes:
+    def bytes(self) -> Raw:
         return self._joined(self.lines)
 
     @property
-    def agent_lines(self) -> dict[str, list[bytes]]:
+    def agent_lines(self) -> dict[str, list[Raw]]:
         """The lines of every agent that has a file, by its id."""
         return self._written().agents
 
@@ -60,7 +57,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
             for record in _decoded(lines):
                 builder.add(record, name)
         for agent in self._agents():
-            meta = decode_side_file(_encode(agent.meta), AgentMeta) if agent.meta is not None else None
+            meta = decode_side_file(encoded(agent.meta), AgentMeta) if agent.meta is not None else None
             if meta is not None:
                 builder.add_meta(agent.id, meta)
             if agent.workflow is not None:
@@ -77,7 +74,7 @@ class Transcript(Struct, frozen=True, kw_only=True):
             if agent.id in lines:
                 _put(place / f"agent-{agent.id}.jsonl", self._joined(lines[agent.id]))
             if agent.meta is not None:
-                _put(place / f"agent-{agent.id}.meta.json", _encode(agent.meta))
+                _put(place / f"agent-{agent.id}.meta.json", encoded(agent.meta))
         for name, text in self.outputs.items():
             _put(own / "tool-results" / name, text.encode())
         return _put(project / f"{self.id}.jsonl", self.bytes)
@@ -85,16 +82,13 @@ class Transcript(Struct, frozen=True, kw_only=True):
     def _agents(self) -> list[Agent]:
         return [entry for entry in self.entries if isinstance(entry, Agent)]
 
-    def _joined(self, lines: list[bytes]) -> bytes:
+    def _joined(self, lines: list[Raw]) -> Raw:
         return b"\n".join(lines) + (b"\n" if lines and self.last_newline else b"")
 
-    def _written(self) -> _Writer:
-        writer = _Writer(self)
+    def _written(self) -> Writer:
+        writer = Writer(self.id, self.cwd, self.version)
         for entry in self.entries:
-            if isinstance(entry, Agent):
-                writer.add_agent(entry)
-            else:
-                writer.add(entry)
+            writer.add(entry)
         return writer
 
 
@@ -117,63 +111,23 @@ def build(*entries: Entry | Block | Agent) -> Session:
     return a_session(*entries).build()
 
 
-class _Writer:
-    """Gives entries what they left open, in the order they come."""
+def _decoded(lines: list[bytes]) -> list[Record]:
+    records: list[Record] = []
+    offset = 0
+    for number, line in enumerate(lines, 1):
+        records += decode_all(line, number, offset)
+        offset += len(line) + 1
+    return records
 
-    def __init__(self, transcript: Transcript) -> None:
-        self.trunk: list[bytes] = []
-        self.agents: dict[str, list[bytes]] = {}
-        self._transcript = transcript
-        self._file = self.trunk
-        self._sidechain: Json = {"isSidechain": False}
-        self._previous: str | None = None
-        self._named: dict[str, str] = {}
-        self._line_of_call: dict[str, str | None] = {}
-        self._open_calls: list[str] = []
-        self._lines = self._messages = self._calls = 0
 
-    def add(self, entry: Entry | Block) -> None:
-        entry = a_reply(entry) if isinstance(entry, Block) else entry
-        message_id = self._message_id(entry)
-        uuids = self._uuids(entry)
-        for line, uuid in zip(entry.lines, uuids, strict=True):
-            body = self._body(line, uuid, message_id)
-            body |= {field: self._find(name) for field, name in entry.names if field in line or field == "leafUuid"}
-            if body.get("logicalParentUuid") is UNSET:
-                body["logicalParentUuid"] = self._previous
-            is_first = uuid == uuids[0]
-            self._file.append(_encode(self._envelope(uuid, self._parent(entry, body) if is_first else None) | body))
-            self._previous = uuid or self._previous
-        for name in (entry.text, entry.uuid):
-            if name is not None and uuids[-1] is not None:
-                self._named[name] = uuids[-1]
+def _place(agent: Agent, project: Path, own: Path) -> Path:
+    if agent.where == "beside":
+        return project
+    below = own / "subagents"
+    return below if agent.workflow is None else below / "workflows" / agent.workflow
 
-    def add_agent(self, agent: Agent) -> None:
-        """Agents have a root of their own, and the trunk goes on as if they were not there."""
-        before = self._file, self._sidechain, self._previous
-        self._sidechain = {"isSidechain": True}
-        if agent.where != "inside":
-            self._sidechain["agentId"] = agent.id
-            self._file = self.agents.setdefault(agent.id, []) if agent.entries else []
-        self._previous = None
-        for entry in agent.entries:
-            self.add(entry)
-        self._file, self._sidechain, self._previous = before
 
-    def _envelope(self, uuid: str | None, parent: str | None) -> Json:
-        self._lines += 1
-        session = {"sessionId": self._transcript.id}
-        if uuid is None:
-            return session
-        time = (_START + timedelta(seconds=self._lines)).isoformat(timespec="milliseconds")
-        return {
-            "uuid": uuid,
-            "parentUuid": parent,
-            **session,
-            **self._sidechain,
-            "timestamp": time.replace("+00:00", "Z"),
-            "cwd": self._transcript.cwd,
-            "version": self._transcript.version,
-            "userType": "external",
-            "gitBranch": "main",
-        }
+def _put(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path

@@ -102,6 +102,13 @@ def open_shelf(config: Config) -> Shelf:
     return shelf
 
 
+def has_transcripts(config: Config) -> bool:
+    """Whether the usual places hold any session at all."""
+    from reread.sources import Kind, find
+
+    return any(file.kind is Kind.TRANSCRIPT for place in config.sources if place.exists() for file in find(place))
+
+
 def as_path(session: str) -> Path | None:
     """The path a session argument names; None when it is an id."""
     path = Path(session).expanduser()
@@ -146,10 +153,10 @@ def warn(problems: Iterable[Exception]) -> None:
 
 
 def sessions_asked_for(session: str | None, config: Config) -> tuple[Iterable[Session], list[SourceError]]:
-    """One session, or all of the sources; what cannot be read is added to the list while they are read."""
+    """One session, or all of the sources, oldest first; the list fills with what could not be read."""
     if session is None:
         shelf = open_shelf(config)
-        return shelf, shelf.problems
+        return shelf.oldest_first(), shelf.problems
     return [load_session(session, config)], []
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 
 from reread.config import make_config
 
-from . import options
+from . import demo, options
 
 EXAMPLES = """\
   reread                         your newest sessions
@@ -18,6 +19,9 @@ def run(arguments: list[str]) -> int:
     parser = options.make_parser("", "The newest sessions, with their titles.", EXAMPLES)
     given = parser.parse_args(arguments)
     config = make_config(given.source, given.timezone)
+    if given.source is None and not options.has_transcripts(config):
+        sys.stderr.write("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n\n")
+        return demo.run([])
     from reread.render.documents import sessions_document
     from reread.render.reports import overview_lines
 

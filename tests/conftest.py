@@ -1,0 +1,17 @@
+"""Settings shared by all tests."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+# Derandomised: a commit must not fail for what another commit broke. Look for new failures with
+# `HYPOTHESIS_PROFILE=thorough pytest`.
+settings.register_profile(
+    "quick", max_examples=200, deadline=None, derandomize=True, database=None, suppress_health_check=_SLOW_MACHINES
+)
+settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW_MACHINES)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

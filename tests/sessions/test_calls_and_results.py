@@ -1,0 +1,175 @@
+"""Tool calls find their results by id, and say how they ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+from reread.sessions import Session, Status, ToolCall, split_tool_name
+from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, an_interrupt, build
+
+
+def ended(result: Entry | None) -> Status:
+    entries = (a_prompt("go"), a_reply(a_tool_call(id="t")), *([result] if result else []))
+    (call,) = build(*entries).tool_calls
+    return call.status
+
+
+REJECTION = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+
+ENDINGS: dict[str, tuple[Status, Entry | None]] = {
+    "no result": (Status.MISSING, None),
+    "output": (Status.OK, a_tool_result("x")),
+    "no output": (Status.OK, a_tool_result("", is_error=False)),
+    "an error": (Status.ERROR, a_tool_result("Exit code 1", is_error=True)),
+    "the client refused": (Status.ERROR, a_tool_result("<tool_use_error>File has not been read</tool_use_error>")),
+    "an error in the twin only": (Status.ERROR, a_tool_result("boom", twin="Error: boom")),
+    "a neighbour failed": (Status.ERROR, a_tool_result("Cancelled: parallel tool call", is_error=True)),
+    "the person said no": (Status.REJECTED, a_tool_result(REJECTION, is_error=True)),
+    "the twin says no": (Status.REJECTED, a_tool_result("no", is_error=True, twin="User rejected tool use")),
+    "a rule said no": (Status.REJECTED, a_tool_result("Permission for this tool use was denied", is_error=True)),
+    "a denial kind": (Status.REJECTED, a_tool_result("no", is_error=True, toolDenialKind="user-rejected")),
+    "words of a rejection in an output": (Status.OK, a_tool_result(REJECTION)),
+    "interrupted": (Status.INTERRUPTED, a_tool_result("half", twin={"interrupted": True})),
+    "interrupted, 1.0": (Status.INTERRUPTED, a_tool_result("[Request interrupted by user]", is_error=True)),
+    "interrupted, 2.0": (
+        Status.INTERRUPTED,
+        a_tool_result("Exit code 137\n[Request interrupted by user", is_error=True),
+    ),
+    "not interrupted": (Status.OK, a_tool_result("x", twin={"interrupted": False})),
+    "an object that quotes an error": (Status.OK, a_tool_result("sent", twin={"message": "Error: quoted"})),
+}
+
+
+@pytest.mark.parametrize(("status", "result"), ENDINGS.values(), ids=ENDINGS)
+def test_a_call_ends_as_its_evidence_says(status: Status, result: Entry | None) -> None:
+    assert ended(result) is status
+
+
+def test_results_in_any_order_find_their_calls() -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply(a_tool_call("Read", id="a"), a_tool_call("Bash", id="b"), a_tool_call("Glob", id="c")),
+        a_tool_result("C", of="c"),
+        a_tool_result("A", of="a"),
+        a_prompt("more"),
+        a_tool_result("B", of="b"),
+    )
+    assert [(call.name, call.output.text if call.output else None) for call in session.tool_calls] == [
+        ("Read", "A"),
+        ("Bash", "B"),
+        ("Glob", "C"),
+    ]
+
+
+def test_a_result_without_a_call_makes_none() -> None:
+    session = build(a_prompt("go"), a_tool_result("stray", of="gone"))
+    assert session.tool_calls == ()
+    assert session.coverage.is_complete
+
+
+def test_the_first_result_of_a_call_counts_and_a_replayed_call_is_one() -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply(a_tool_call(id="t"), id="msg_1"),
+        a_tool_result("first", of="t"),
+        a_reply(a_tool_call(id="t"), id="msg_1"),
+        a_tool_result("second", of="t"),
+    )
+    assert [call.output.text for call in session.tool_calls if call.output] == ["first"]
+
+
+def test_a_result_inside_an_assistant_line_is_accepted() -> None:
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
+    (call,) = build(a_reply(a_tool_call(id="t"), result)).tool_calls
+    assert call.status is Status.OK
+
+
+def test_calls_without_an_id_are_kept() -> None:
+    session = build(a_reply({"type": "tool_use", "name": "A"}, {"type": "tool_use", "name": None}))
+    assert [(call.name, call.status) for call in session.tool_calls] == [
+        ("A", Status.MISSING),
+        ("(unnamed)", Status.MISSING),
+    ]
+    assert [step.name for step in session.turns[0].steps if isinstance(step, ToolCall)] == ["A", "(unnamed)"]
+
+
+def test_a_twin_says_nothing_about_a_line_with_two_results() -> None:
+    results = a_prompt(
+        {"type": "tool_result", "tool_use_id": "a", "content": "A"},
+        {"type": "tool_result", "tool_use_id": "b", "content": "B"},
+        toolUseResult="Error: which?",
+    )
+    session = build(a_reply(a_tool_call(id="a"), a_tool_call(id="b")), results)
+    assert [call.status for call in session.tool_calls] == [Status.OK, Status.OK]
+
+
+def test_a_call_lasts_from_its_line_to_its_result() -> None:
+    (call,) = build(a_prompt("go"), a_tool_call(), a_line("system"), a_tool_result("x")).tool_calls
+    assert call.seconds == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Bash", (None, "Bash")),
+        ("mcp__desktop-commander__read_file", ("desktop-commander", "read_file")),
+        ("mcp__a__b__c", ("a", "b__c")),
+        ("mcp__broken", (None, "mcp__broken")),
+    ],
+)
+def test_an_mcp_tool_names_its_server(name: str, parts: tuple[str | None, str]) -> None:
+    assert split_tool_name(name) == parts
+    (call,) = build(a_tool_call(name)).tool_calls
+    assert call.server == parts[0]
+
+
+def test_a_server_side_call_is_a_step_that_needs_no_result() -> None:
+    session = build(a_prompt("?"), a_reply({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}))
+    steps = [step for step in session.turns[0].steps if isinstance(step, ToolCall)]
+    assert [(step.name, step.status) for step in steps] == [("web_search", Status.OK)]
+
+
+SAVED = "<persisted-output>\nOutput too large (1MB). Full output saved to: {}\n\nPreview:\nab\n</persisted-output>"
+
+
+def spilled(path: str, twin: Any = None) -> Session:
+    result = a_tool_result(SAVED.format(path), **({} if twin is None else {"twin": twin}))
+    return a_session(a_prompt("go"), a_tool_call(id="t"), result, outputs={"t.txt": "the whole output"}).build()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/home/ann/.claude/projects/-x/s/tool-results/t.txt", "C:\\Users\\ann\\s\\tool-results\\t.txt", "../../t.txt"],
+)
+def test_a_spilled_output_is_found_by_its_base_name(path: str) -> None:
+    session = spilled(path)
+    assert session.full_output(session.tool_calls[0]) == "the whole output"
+
+
+def test_the_twin_names_the_file_too() -> None:
+    session = spilled("/x/other.txt", twin={"persistedOutputPath": "/y/t.txt"})
+    assert session.tool_calls[0].persisted == "t.txt"
+
+
+@pytest.mark.parametrize("path", ["/x/gone.txt", "/x/..", "/", ".."])
+def test_a_spilled_output_that_is_gone_leaves_the_preview(path: str) -> None:
+    session = spilled(path)
+    assert "Preview" in session.full_output(session.tool_calls[0])
+
+
+def test_no_file_outside_the_sessions_own_folder_is_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    for path in (str(secret), "../../../secret.txt"):
+        transcript = a_session(a_prompt("go"), a_tool_call(), a_tool_result(SAVED.format(path)), outputs={"t.txt": "t"})
+        session = reread.load(transcript.write(tmp_path / "projects"))
+        assert "secret" not in session.full_output(session.tool_calls[0]).replace(path, "")
+
+
+def test_the_output_of_a_call_without_result_is_empty() -> None:
+    session = build(a_tool_call(), an_interrupt(for_tool=True))
+    assert session.full_output(session.tool_calls[0]) == ""
