@@ -1,9 +1,10 @@
 """Records to sessions: how the lines of a transcript belong together."""
 
 from .agents import AgentKind, Subagent
+from .branches import MAIN
 from .builder import SessionBuilder
 from .calls import Status, ToolCall, ToolOutput, split_tool_name
-from .conversation import MAIN, Conversation
+from .conversation import Conversation
 from .copies import Copies
 from .kinds import Kind, kind_of
 from .requests import Request, Tokens, add_up, collapse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -22,18 +22,18 @@ from reread.records import (
     parse_time,
 )
 
+from .branches import BranchWriter
 from .calls import ToolCall, pair_calls
 from .kinds import Kind, kind_of
 from .queue import queued_prompt, traceless_prompts
 from .requests import Key, Request, Tokens, add_up, requests_of, spoken_groups
 from .tree import Tree, grow
-from .turns import Draft, TurnWriter, make_prompt
+from .turns import TurnWriter, make_prompt
 from .values import (
     MINIMUM_THOUGHT,
     Branch,
     Coverage,
     Message,
-    Notice,
     Prompt,
     Thought,
     Turn,
@@ -42,8 +42,6 @@ from .values import (
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
-MAIN = "main"
-"""The branch the conversation ended on."""
 
 
 class Conversation:
@@ -218,7 +216,8 @@ class Conversation:
     @cached_property
     def branches(self) -> tuple[Branch, ...]:
         """The active branch first, then the abandoned ones, newest first."""
-        return tuple(_BranchWriter(self).branches())
+        writer = TurnWriter(self.call_of, self.traceless)
+        return tuple(BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches())
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -258,122 +257,3 @@ def _message(group: list[Spoken]) -> Message:
         return Message(role="user", id=None, records=(first,))
     message_id = first.message.id if first.message is not None else None
     return Message(role="assistant", id=message_id, records=tuple(group))
-
-
-class _BranchWriter:
-    """Writes the branches of a conversation from its tree; every record lands in one of them."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-        self.tree = conversation.tree
-        self.drafts = self._drafts_by_segment()
-
-    def branches(self) -> Iterator[Branch]:
-        tree = self.tree
-        main = tree.path(tree.active)
-        abandoned = [leaf for leaf in reversed(tree.leaves()) if leaf not in main]
-        taken = set(main)
-        own: dict[int, list[int]] = {}
-        for leaf in abandoned:
-            own[leaf] = [segment for segment in tree.path(leaf) if segment not in taken]
-            taken.update(own[leaf])
-        yield self._active(main, own)
-        for path in own.values():
-            yield self._abandoned(path)
-
-    def _drafts_by_segment(self) -> list[list[Draft]]:
-        conversation, tree = self.conversation, self.tree
-        writers = [TurnWriter(conversation.call_of, conversation.traceless) for _ in tree.segments]
-        for i in tree.order:
-            writers[tree.segment_of[i]].add(conversation.line[i], conversation.kinds.get(i))
-        return [writer.finish() for writer in writers]
-
-    def _active(self, path: list[int], abandoned: dict[int, list[int]]) -> Branch:
-        drafts: list[Draft] = []
-        for segment in path:
-            drafts += self._marked(segment, drafts, abandoned)
-        leaf = self.conversation.line[self.tree.leaf].uuid if self.tree.leaf >= 0 else None
-        return Branch(id=MAIN, leaf=leaf, active=True, forked_at=None, turns=_turns(drafts, MAIN, 0))
-
-    def _marked(self, segment: int, before: list[Draft], abandoned: dict[int, list[int]]) -> list[Draft]:
-        """A segment's drafts, with a notice at the place where other ways were left."""
-        here = self.tree.segments[segment]
-        others = [path for path in abandoned.values() if _forks_beside(self.tree, path[0], segment)]
-        drafts = self.drafts[segment]
-        if others and drafts:
-            ids = ", ".join("@" + self._id(path).rpartition("@")[2] for path in others)
-            fork = self.conversation.line[here.fork if here.fork >= 0 else here.start]
-            notice = Notice(what="rewound", text=f"rewound here; left behind: {ids}", record=fork)
-            (before[-1].steps if before else drafts[0].steps).append(notice)
-        return drafts
-
-    def _abandoned(self, path: list[int]) -> Branch:
-        tree, line = self.tree, self.conversation.line
-        first = tree.segments[path[0]]
-        drafts = [draft for segment in path for draft in self.drafts[segment]]
-        before = sum(_counts(draft) for segment in tree.path(first.parent) for draft in self.drafts[segment])
-        last = next((i for i in reversed(tree.order) if tree.segment_of[i] == path[-1] and line[i].uuid), first.start)
-        name = self._id(path)
-        return Branch(
-            id=name,
-            leaf=line[last].uuid,
-            active=False,
-            forked_at=line[first.fork].uuid if first.fork >= 0 else None,
-            turns=_turns(drafts, name, before),
-            certain=first.certain,
-        )
-
-    def _id(self, path: list[int]) -> str:
-        start = self.conversation.line[self.tree.segments[path[0]].start]
-        return f"{self.conversation.id}@{(start.uuid or str(start.line))[:12]}"
-
-
-def _forks_beside(tree: Tree, one: int, other: int) -> bool:
-    first, second = tree.segments[one], tree.segments[other]
-    return one != other and (first.parent, first.fork) == (second.parent, second.fork)
-
-
-def _counts(draft: Draft) -> int:
-    return int(draft.prompt is not None)
-
-
-def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
-    """Numbers turns by their prompts: 0 is what happened before the first."""
-    index = before
-    turns: list[Turn] = []
-    for draft in _joined(drafts):
-        index += _counts(draft)
-        turns.append(
-            Turn(
-                index=index,
-                branch=branch,
-                prompt=draft.prompt,
-                steps=tuple(draft.steps),
-                records=tuple(draft.records),
-                duration_ms=draft.duration_ms,
-            )
-        )
-    return tuple(turns)
-
-
-def _joined(drafts: list[Draft]) -> list[Draft]:
-    """Lines without a prompt go on with the turn before them; at the start, silent ones with the turn after."""
-    joined: list[Draft] = []
-    for draft in drafts:
-        if joined and draft.prompt is None:
-            joined[-1] = _together(joined[-1], draft, joined[-1])
-        elif len(joined) == 1 and joined[0].prompt is None and not joined[0].steps:
-            joined[0] = _together(joined[0], draft, draft)
-        else:
-            joined.append(draft)
-    return joined
-
-
-def _together(first: Draft, second: Draft, kept: Draft) -> Draft:
-    return Draft(
-        kept.prompt,
-        first.steps + second.steps,
-        first.records + second.records,
-        second.duration_ms if second.duration_ms is not None else first.duration_ms,
-        first.has_answer or second.has_answer,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -49,6 +49,7 @@ _OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Put in the model's mouth when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
+_MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
 _MAY_GO_UNANSWERED = frozenset({Kind.COMMAND, Kind.SHELL})
 
 
@@ -63,7 +64,7 @@ class Draft(Struct):
 
 
 class TurnWriter:
-    """Fed one record at a time; `finish` gives the turns so far.
+    """Writes the turns of a stretch of conversation.
 
     A command or a shell line opens a turn only if the model answers it. Until then it is a draft; a local
     `/rename` ends up as a notice in the turn before.
@@ -72,15 +73,19 @@ class TurnWriter:
     def __init__(self, call_of: Callable[[ToolUse], ToolCall], queued: Mapping[int, Prompt]) -> None:
         self._call_of = call_of
         self._queued = queued
-        self._drafts: list[Draft] = []
 
-    def add(self, record: Record, kind: Kind | None) -> None:
-        """The next record in reading order, with its class if it is a user line."""
-        if kind in _OPENS_TURN and isinstance(record, User):
-            self._drafts.append(Draft(make_prompt(record, kind), [], []))
-        elif not self._drafts:
-            self._drafts.append(Draft(None, [], []))
-        draft = self._drafts[-1]
+    def write(self, records: Iterable[tuple[Record, Kind | None]]) -> list[Draft]:
+        """The turns of records in reading order, each with its class if it is a user line."""
+        drafts: list[Draft] = []
+        for record, kind in records:
+            if kind in _OPENS_TURN and isinstance(record, User):
+                drafts.append(Draft(make_prompt(record, kind), [], []))
+            elif not drafts:
+                drafts.append(Draft(None, [], []))
+            self._add(drafts[-1], record, kind)
+        return _with_local_commands_as_notices(drafts)
+
+    def _add(self, draft: Draft, record: Record, kind: Kind | None) -> None:
         draft.records.append(record)
         if type(record) is Assistant:
             self._add_reply(draft, record)
@@ -90,22 +95,8 @@ class TurnWriter:
             draft.steps += _user_notices(record, kind)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
-        elif isinstance(record, System | Attachment | Unknown | QueueOperation):
+        elif isinstance(record, _MAY_GIVE_NOTICE):
             draft.steps += self._beside(record)
-
-    def finish(self) -> list[Draft]:
-        """The turns, with commands nobody answered moved into the turn before them."""
-        finished: list[Draft] = []
-        for draft in self._drafts:
-            if draft.prompt is None or draft.has_answer or draft.prompt.kind not in _MAY_GO_UNANSWERED:
-                finished.append(draft)
-                continue
-            if not finished:
-                finished.append(Draft(None, [], []))
-            notice = Notice(what="command", text=draft.prompt.text, record=draft.prompt.record)
-            finished[-1].steps += [notice, *draft.steps]
-            finished[-1].records += draft.records
-        return finished
 
     def _add_summary(self, draft: Draft, record: User) -> None:
         """The summary belongs to the compaction before it; clients up to 1.0 wrote it alone."""
@@ -126,16 +117,12 @@ class TurnWriter:
             return [Notice(what="unknown", text=text, record=record, detail=record.text)]
         return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
-    def _is_told_by_client(self, draft: Draft, record: Assistant) -> bool:
-        """Failures and fillers in the model's name; the partial text of an interrupted answer (2.1.197) is neither."""
-        if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
-            draft.steps.append(Notice(what="api_error", text=record.text, record=record))
-            return True
-        return record.text == _NO_RESPONSE
-
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
-        if (record.is_api_error_message or record.is_synthetic) and self._is_told_by_client(draft, record):
-            return
+        if record.is_api_error_message or record.is_synthetic:
+            told = _told_by_client(record)
+            if told is not None:
+                draft.steps += told
+                return
         draft.has_answer = draft.has_answer or not record.is_synthetic
         steps = draft.steps
         for block in record.blocks:
@@ -151,6 +138,31 @@ class TurnWriter:
                 steps.append(_unknown_block(record, block))
         if isinstance(record.content, str) and record.content:
             steps.append(Said(record=record, block=Text(text=record.content)))
+
+
+def _told_by_client(record: Assistant) -> list[Step] | None:
+    """A failure or a filler in the model's name; None for what the model did say.
+
+    The partial text of an interrupted answer stands under the client's own name too (2.1.197).
+    """
+    if record.is_api_error_message or record.text.startswith(_ERROR_OPENINGS):
+        return [Notice(what="api_error", text=record.text, record=record)]
+    return [] if record.text == _NO_RESPONSE else None
+
+
+def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
+    """Commands and shell lines that nobody answered move into the turn before them."""
+    finished: list[Draft] = []
+    for draft in drafts:
+        if draft.prompt is None or draft.has_answer or draft.prompt.kind not in _MAY_GO_UNANSWERED:
+            finished.append(draft)
+            continue
+        if not finished:
+            finished.append(Draft(None, [], []))
+        notice = Notice(what="command", text=draft.prompt.text, record=draft.prompt.record)
+        finished[-1].steps += [notice, *draft.steps]
+        finished[-1].records += draft.records
+    return finished
 
 
 def make_prompt(record: User, kind: Kind) -> Prompt:

@@ -1,0 +1,181 @@
+"""Whatever is asked wrongly ends with one sentence on stderr, exit code 2, and nothing on stdout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.running import Ran, Run, reread, reread_as_nobody
+
+from reread import loading
+from reread.sessions import Session
+from reread.sources import SessionFiles, SourceFile
+from reread.testing import a_prompt, a_reply, a_session
+
+FIRST = "11111111-aaaa-4000-8000-000000000001"
+SECOND = "11111111-bbbb-4000-8000-000000000002"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Two sessions whose ids begin alike; the second was spoken later."""
+    folder = tmp_path / "projects"
+    for age, (name, text) in enumerate(((SECOND, "the second"), (FIRST, "the first"))):
+        path = a_session(a_prompt(text), a_reply(f"answer to {text}"), id=name).write(folder)
+        os.utime(path, (1_790_000_000 - age, 1_790_000_000 - age))
+    return folder
+
+
+def is_refused(ran: Ran, *words: str) -> None:
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("reread: ")
+    assert ran.err.count("\n") == 1, ran.err
+    assert not [word for word in words if word not in ran.err], ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shwo"], ["no command 'shwo'", "did you mean show?"]),
+        (["xyzzy"], ["no command 'xyzzy'", "reread --help"]),
+        (["--bogus"], ["--bogus"]),
+        (["show"], ["SESSION", "reread show --help"]),
+        (["show", "a", "b"], ["unrecognized arguments: b"]),
+        (["show", "missing.jsonl"], ["missing.jsonl", "no such file"]),
+        (["show", "no/such/folder"], ["no such file"]),
+        (["show", "11", "--source", "SOURCE"], ["'11' could be any of 2", FIRST, SECOND]),
+        (["show", "zzz", "--source", "SOURCE"], ["no session 'zzz'", "SOURCE"]),
+        (["show", "@9", "--source", "SOURCE"], ["no session '@9'"]),
+        (["show", "@0", "--source", "SOURCE"], ["no session '@0'"]),
+        (["show", "@latest", "--source", "SOURCE"], ["no session '@latest'"]),
+        (["show", "@last", "--source", "SOURCE", "--turns", "x"], ["--turns 'x'", "3-7"]),
+        (["show", "@last", "--source", "SOURCE", "--turns", "3-1"], ["--turns '3-1'", "before"]),
+        (["show", "@last", "--source", "SOURCE", "--turns", "-3"], ["--turns"]),
+        (["show", "@last", "--source", "SOURCE", "--branch", "zz"], ["no branch", "'zz'", "main"]),
+        (["show", "@last", "--source", "SOURCE", "--tools", "some"], ["--tools", "'some'"]),
+        (["prompts", "--source", "SOURCE", "--since", "soon"], ["--since 'soon'", "7d"]),
+        (["prompts", "--source", "SOURCE", "--until", "2026-13-40"], ["--until '2026-13-40'"]),
+        (["prompts", "--source", "SOURCE", "--since", "2d", "--until", "3d"], ["--since must lie before --until"]),
+        (["prompts", "--source", "SOURCE", "--timezone", "Mars/Base"], ["'Mars/Base'", "Europe/Berlin"]),
+        (["prompts", "--source", "SOURCE", "--timezone", "../../etc/passwd"], ["unknown time zone"]),
+        (["prompts", "--source", "SOURCE", "--limit", "0"], ["--limit", "'0' is no positive number"]),
+        (["tools", "--source", "SOURCE", "--limit", "-1"], ["--limit"]),
+        (["thinking", "--source", "SOURCE", "--min-length", "long"], ["--min-length", "'long'"]),
+        (["thinking", "--source", "SOURCE", "--follow"], ["--follow needs a session"]),
+        (["doctor", "--source", "missing"], ["missing", "no such file"]),
+        (["--source", "missing"], ["missing", "no such file"]),
+        (["demo", "xyzzy"], ["no command 'xyzzy'"]),
+    ],
+    ids=lambda value: " ".join(value[:1] + [word for word in value[1:] if word != "SOURCE"])[:40],
+)
+def test_a_wrong_request_is_refused_in_one_sentence(
+    run: Run, source: Path, arguments: list[str], words: list[str]
+) -> None:
+    ran = run(*(argument.replace("SOURCE", str(source)) for argument in arguments))
+    is_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
+
+
+def test_a_process_refuses_with_the_same_sentence_and_no_traceback() -> None:
+    is_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
+
+
+@pytest.mark.parametrize("command", ["", "prompts", "tools", "thinking", "doctor"])
+def test_a_folder_without_transcripts_is_named(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "empty").mkdir()
+    is_refused(run(*command.split(), "--source", tmp_path / "empty"), "no transcripts in", str(tmp_path / "empty"))
+
+
+def test_a_folder_without_transcripts_cannot_be_shown(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    is_refused(run("show", tmp_path / "empty"), "holds no sessions")
+
+
+def test_a_folder_of_several_sessions_cannot_be_shown_as_one(run: Run, source: Path) -> None:
+    is_refused(run("show", source), "holds 2 sessions", "name one of its files")
+
+
+@pytest.mark.parametrize("command", [["show"], ["prompts", "--source"], ["doctor", "--source"], ["--source"]])
+def test_a_binary_file_is_called_one(run: Run, tmp_path: Path, command: list[str]) -> None:
+    path = tmp_path / "picture.jsonl"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\x01\x02\x03" * 20)
+    is_refused(run(*command, path), "picture.jsonl", "binary file")
+
+
+def test_a_link_that_leads_nowhere_is_no_file(run: Run, tmp_path: Path) -> None:
+    link = tmp_path / "gone.jsonl"
+    link.symlink_to(tmp_path / "nowhere")
+    is_refused(run("show", link), "gone.jsonl: no such file or folder")
+
+
+def test_a_folder_in_place_of_a_file_is_refused(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "x.jsonl"
+    folder.mkdir()
+    is_refused(run("show", folder, "--follow"), "x.jsonl: is a folder, not a file")
+
+
+def test_a_name_with_a_control_character_is_refused_too(run: Run) -> None:
+    is_refused(run("show", "a\0b.jsonl"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder whose parents anyone may enter: pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="reread-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
+def test_an_unreadable_file_is_refused_when_it_is_asked_for(open_folder: Path) -> None:
+    path = a_session(a_prompt("secret")).write(open_folder)
+    path.chmod(0)
+    is_refused(reread_as_nobody("show", path), path.name, "permission denied")
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
+def test_an_unreadable_file_among_others_is_reported_beside_the_answer(open_folder: Path) -> None:
+    a_session(a_prompt("public"), id=FIRST).write(open_folder)
+    path = a_session(a_prompt("secret"), id=SECOND).write(open_folder)
+    path.chmod(0)
+    ran = reread_as_nobody("prompts", "--raw", "--source", open_folder)
+    assert (ran.code, ran.out) == (0, "public\n")
+    assert ran.err == f"reread: {path}: permission denied\n"
+    assert reread_as_nobody("doctor", "--strict", "--source", open_folder).code == 1
+
+
+@pytest.fixture
+def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first session's file is deleted after it was found and before it is read."""
+    load = loading.load_session
+
+    def delete_and_load(files: SessionFiles, beside: list[SourceFile]) -> Session:
+        if files.id == FIRST and files.trunk is not None:
+            files.trunk.path.unlink()
+        return load(files, beside)
+
+    monkeypatch.setattr(loading, "load_session", delete_and_load)
+
+
+@pytest.mark.usefixtures("vanishing")
+def test_a_file_deleted_while_reading_costs_only_itself(run: Run, source: Path) -> None:
+    ran = run("prompts", "--raw", "--source", source)
+    assert (ran.code, ran.out) == (0, "the second\n")
+    assert ran.err.count("\n") == 1
+    assert f"{FIRST}.jsonl: no such file" in ran.err
+
+
+@pytest.mark.usefixtures("vanishing")
+def test_a_file_deleted_before_it_is_shown_is_missing(run: Run, source: Path) -> None:
+    is_refused(run("show", FIRST, "--source", source), "no such file")
+
+
+def test_an_empty_session_name_is_unknown_rather_than_the_current_folder(
+    run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(source)
+    is_refused(run("show", "", "--source", source), "no session ''")
