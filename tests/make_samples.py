@@ -60,7 +60,9 @@ def retry_session() -> Transcript:
         a_tool_result("def test_backoff_doubles(): ...", of="toolu_read_test"),
         a_tool_result("class Backoff: ...", of="toolu_read_retry"),
         a_reply(
-            a_thought("The jitter is added before the cap is applied, so the delay can exceed the limit by chance."),
+            a_thought(
+                "The cap is applied first and the jitter comes on top, so a delay can exceed the limit by chance."
+            ),
             "The jitter is added after the cap is computed, so now and then a delay is larger than the limit the "
             "test allows. Let me check who else relies on that order.",
             a_tool_call(

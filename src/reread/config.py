@@ -35,7 +35,7 @@ def make_config(
     environ: Mapping[str, str] = os.environ,
 ) -> Config:
     """The configuration of one run of a command."""
-    places = [Path(source).expanduser() for source in sources or ()]
+    places = [expanded(source) for source in sources or ()]
     is_terminal = sys.stdout.isatty()
     return Config(
         sources=tuple(places or roots(environ, Path.home())),
@@ -44,6 +44,14 @@ def make_config(
         width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
         colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
     )
+
+
+def expanded(path: str) -> Path:
+    """With `~` resolved where there is such a user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _zone(name: str | None) -> tzinfo | None:

@@ -44,7 +44,7 @@ class AmbiguousSession(RereadError):
     """Several sessions begin with this prefix."""
 
     def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
-        shown = ", ".join(candidates[:8]) + (", ..." if len(candidates) > 8 else "")
+        shown = ", ".join(map(printable, candidates[:8])) + (", ..." if len(candidates) > 8 else "")
         super().__init__(f"{printable(wanted)!r} could be any of {len(candidates)} sessions: {shown}")
         self.wanted = wanted
         self.candidates = tuple(candidates)
@@ -55,5 +55,6 @@ class BadInput(RereadError):
 
 
 def printable(text: str) -> str:
-    """File names may hold bytes that are not UTF-8: show them escaped instead of failing to print."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    """Names may hold bytes that are not UTF-8, or escapes a terminal would obey: show them instead."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

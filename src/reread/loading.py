@@ -11,13 +11,15 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import AmbiguousSession, SourceError, UnknownSession
-from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode_all, decode_side_file
+from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
 from reread.sessions import Session, SessionBuilder
 from reread.sources import Kind, Line, SessionFiles, SourceFile
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PEEK = 20
-"""How many records are read to learn whose an agent file is: the first may belong to nobody."""
+"""How many records are read to learn whose a file is: the first may belong to nobody."""
+_TAIL = 64 * 1024
+"""How much of a file's end is read to learn when it ended."""
 
 
 def read(path: str | Path) -> Iterator[Record]:
@@ -77,26 +79,51 @@ def _load_alone(file: SourceFile) -> Session:
 
 
 def load_session(files: SessionFiles, strays: Sequence[SourceFile] = ()) -> Session:
-    """A session from its files, and from those agent files beside them that are its own."""
-    outputs = {file.path.name: file.path for file in files.tool_results}
-    builder = SessionBuilder(find_output=lambda name: _text(outputs.get(name)))
+    """A session from its files, and from those agent files beside them that are its own.
+
+    Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
+    """
+    builder = SessionBuilder(find_output=lambda name: _spilled(files.tool_results, name))
     if files.trunk is not None:
         for record in read(files.trunk.path):
             builder.add(record)
     builder.name(_session_id(files, builder))
-    for agent in (*files.subagents, *strays):
-        _add_agent(builder, agent)
     for file in (*files.all, *strays):
         builder.add_file(str(file.path), file.size)
-    for file in files.metas:
-        meta = decode_side_file(_bytes(file.path), AgentMeta)
-        if meta is not None and file.agent is not None:
+        try:
+            _add_file(builder, file)
+        except (SourceError, OSError) as problem:
+            builder.add_problem(str(problem))
+    return builder.session()
+
+
+def _add_file(builder: SessionBuilder, file: SourceFile) -> None:
+    """What a file beside the trunk tells; tool results are read when they are asked for."""
+    if file.kind is Kind.SUBAGENT:
+        agent = file.agent or file.path.stem
+        for record in read(file.path):
+            builder.add(record, agent)
+        if file.workflow is not None:
+            builder.add_workflow(agent, file.workflow)
+    elif file.kind is Kind.META and file.agent is not None:
+        meta = decode_side_file(file.path.read_bytes(), AgentMeta)
+        if meta is not None:
             builder.add_meta(file.agent, meta)
-    for file in files.others:
-        title = decode_side_file(_bytes(file.path), CustomTitleFile) if file.kind is Kind.TITLE else None
+    elif file.kind is Kind.TITLE:
+        title = decode_side_file(file.path.read_bytes(), CustomTitleFile)
         if title is not None:
             builder.add_title(title.custom_title)
-    return builder.session()
+
+
+def _spilled(outputs: Sequence[SourceFile], name: str) -> str | None:
+    """A spilled tool output by name, from the session's own folder: a link that leads out of it is not followed."""
+    for file in outputs:
+        if file.path.name == name and file.path.resolve().parent == file.path.parent.resolve():
+            try:
+                return file.path.read_bytes().decode("utf-8", "replace")
+            except OSError:  # it vanished: the line still has its beginning
+                return None
+    return None
 
 
 def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
@@ -104,12 +131,30 @@ def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
     return files.id if _UUID.fullmatch(files.id) else builder.recorded_id or files.id
 
 
-def _add_agent(builder: SessionBuilder, file: SourceFile) -> None:
-    agent = file.agent or file.path.stem
-    for record in read(file.path):
-        builder.add(record, agent)
-    if file.workflow is not None:
-        builder.add_workflow(agent, file.workflow)
+def _ids(files: SessionFiles) -> set[str]:
+    """The names a session answers to: its file's, and what its records say where the file was renamed."""
+    if files.trunk is None or _UUID.fullmatch(files.id):
+        return {files.id}
+    return {files.id, *_recorded_ids(files.trunk)}
+
+
+def _recorded_ids(file: SourceFile) -> set[str]:
+    return {record.session_id for record in islice(read(file.path), _PEEK) if record.session_id is not None}
+
+
+def _ended(files: SessionFiles) -> float:
+    """When the conversation last went on, by its last lines: a copied file's own time says nothing."""
+    times = [time for file in (files.trunk, *files.subagents) if file is not None and (time := _last_time(file))]
+    return max(times, default=files.mtime_ns / 1e9)
+
+
+def _last_time(file: SourceFile) -> float | None:
+    try:
+        tail = list(sources.read_lines(file.path, start=max(0, file.size - _TAIL)))
+    except SourceError:
+        return None
+    times = (decode(line.raw).time for line in reversed(tail))
+    return next((time.timestamp() for time in times if time is not None), None)
 
 
 class _Strays:
@@ -122,21 +167,11 @@ class _Strays:
     def of(self, session: SessionFiles) -> list[SourceFile]:
         while self._waiting:
             file = self._waiting.pop()
-            for owner in {record.session_id for record in islice(read(file.path), _PEEK)}:
-                if owner is not None:
-                    self._owned.setdefault((file.folder, owner), []).append(file)
-        return self._owned.get((session.trunk.folder, session.id), []) if session.trunk is not None else []
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else _bytes(path).decode("utf-8", "replace")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SourceError(path, f"cannot be read ({error.strerror or error})") from error
+            for owner in _recorded_ids(file):
+                self._owned.setdefault((file.folder, owner), []).append(file)
+        if session.trunk is None or not self._owned:
+            return []
+        return [file for name in _ids(session) for file in self._owned.get((session.trunk.folder, name), ())]
 
 
 class Shelf:
@@ -146,7 +181,7 @@ class Shelf:
         self.places = tuple(places)
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
-        self.sessions = sorted(sources.group(self.files), key=lambda found: found.mtime_ns, reverse=True)
+        self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
         self._strays = _Strays(self.files)
 
     def __iter__(self) -> Iterator[Session]:
@@ -181,12 +216,15 @@ class Shelf:
     def _pick(self, wanted: str) -> SessionFiles:
         if wanted.startswith("@"):
             return self._by_age(wanted)
+        if not wanted:
+            raise UnknownSession(wanted, self.places)
         found = [files for files in self.sessions if files.id == wanted]
         found = found or [files for files in self.sessions if files.id.startswith(wanted)]
+        found = found or [files for files in self.sessions if any(name.startswith(wanted) for name in _ids(files))]
         ids = list(dict.fromkeys(files.id for files in found))
         if len(ids) > 1:
             raise AmbiguousSession(wanted, ids)
-        if not found or not wanted:
+        if not found:
             raise UnknownSession(wanted, self.places)
         return found[0]
 

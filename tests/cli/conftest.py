@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli.running import Ran, Run
 
+from cli.running import Ran, Run
 from reread.surfaces.cli.main import main
 
 

@@ -91,8 +91,8 @@ def without_colour(text: str) -> str:
     return _ESCAPE.sub("", text)
 
 
-def reread_as_nobody(*arguments: str | Path) -> Ran:
-    """Root may read every file, so a child runs the program once, to have it all loaded, and then gives its rights away."""
+def reread_as_nobody(*arguments: str | Path, home: str = "/") -> Ran:
+    """Root may read every file, so a child runs the program, to have it loaded, and then gives its rights away."""
     script = (
         "import contextlib, io, os, sys\n"
         "from reread.surfaces.cli.main import main\n"
@@ -102,6 +102,9 @@ def reread_as_nobody(*arguments: str | Path) -> Ran:
         "sys.exit(main(sys.argv[1:]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, env=environment(), check=False
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        env=environment(HOME=home),
+        check=False,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from cli.running import Ran, Run, reread, reread_as_nobody
 
-from reread import loading
-from reread.sessions import Session
-from reread.sources import SessionFiles, SourceFile
+from cli.running import Ran, Run, reread, reread_as_nobody
+from reread.loading import Shelf
 from reread.testing import a_prompt, a_reply, a_session
 
 FIRST = "11111111-aaaa-4000-8000-000000000001"
@@ -151,14 +149,13 @@ def test_an_unreadable_file_among_others_is_reported_beside_the_answer(open_fold
 @pytest.fixture
 def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first session's file is deleted after it was found and before it is read."""
-    load = loading.load_session
+    find = Shelf.__init__
 
-    def delete_and_load(files: SessionFiles, beside: list[SourceFile]) -> Session:
-        if files.id == FIRST and files.trunk is not None:
-            files.trunk.path.unlink()
-        return load(files, beside)
+    def find_and_delete(shelf: Shelf, places: Sequence[Path]) -> None:
+        find(shelf, places)
+        shelf.trunk(FIRST).unlink()
 
-    monkeypatch.setattr(loading, "load_session", delete_and_load)
+    monkeypatch.setattr(Shelf, "__init__", find_and_delete)
 
 
 @pytest.mark.usefixtures("vanishing")
@@ -174,8 +171,34 @@ def test_a_file_deleted_before_it_is_shown_is_missing(run: Run, source: Path) ->
     is_refused(run("show", FIRST, "--source", source), "no such file")
 
 
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
+def test_a_home_nobody_may_enter_does_not_matter_when_a_file_is_named(open_folder: Path) -> None:
+    path = a_session(a_prompt("public")).write(open_folder)
+    home = open_folder / "closed"
+    home.mkdir(mode=0o700)
+    assert reread_as_nobody("show", path, home=str(home)).code == 0
+
+
 def test_an_empty_session_name_is_unknown_rather_than_the_current_folder(
     run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(source)
     is_refused(run("show", "", "--source", source), "no session ''")
+
+
+def test_a_session_name_too_long_for_a_file_is_unknown(run: Run, source: Path) -> None:
+    is_refused(run("show", "a" * 300, "--source", source), "no session")
+
+
+@pytest.mark.parametrize("arguments", [["show", "~nobody-at-all/x.jsonl"], ["tools", "--source", "~nobody-at-all"]])
+def test_the_home_of_an_unknown_user_is_no_folder(run: Run, arguments: list[str]) -> None:
+    is_refused(run(*arguments), "~nobody-at-all")
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00+10:00", "9999-12-31T23:59-10:00"])
+def test_a_date_outside_the_calendar_is_refused(run: Run, source: Path, when: str) -> None:
+    is_refused(run("prompts", "--source", source, "--since", when), "--since")
+
+
+def test_the_hint_of_the_overview_can_be_typed_as_it_stands(run: Run) -> None:
+    is_refused(run("--bogus"), "see `reread --help`")

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.running import PROGRAM, Run, environment, read_until, reread, start
 
+from cli.running import PROGRAM, Run, environment, read_until, reread, start
 from reread.testing import a_prompt, a_reply, a_session
 
 

@@ -151,7 +151,7 @@ NOTICES: dict[str, tuple[Entry, tuple[str, str]]] = {
         ),
         ("task", "built"),
     ),
-    "teammate": (a_prompt("<teammate-message>\nhi there"), ("task", "<teammate-message>")),
+    "teammate": (a_prompt("<teammate-message>\nhi there"), ("task", "hi there")),
     "recap": (a_system_line("away_summary", content="you did things"), ("task", "you did things")),
     "hook text": (a_prompt("<session-start-hook>x"), ("hook", "<session-start-hook>x")),
     "stop hook": (

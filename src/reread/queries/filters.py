@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
 
 from msgspec import Struct
 
+from reread.analyses.files import paths_of
 from reread.errors import BadInput
-from reread.sessions import Session, ToolCall
+from reread.sessions import Conversation, Session, ToolCall
 
 _AGO = re.compile(r"(\d{1,5})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_PATH_KEYS = ("file_path", "notebook_path", "path")
 
 
 class Filter(Struct, frozen=True, kw_only=True):
@@ -36,10 +35,18 @@ class Filter(Struct, frozen=True, kw_only=True):
             self.project is None or self.project.lower() in (session.project or "").lower(),
             self.since is None or session.ended is None or session.ended >= self.since,
             self.until is None or session.started is None or session.started < self.until,
-            self.model is None or self._ran_on(session, self.model.lower()),
-            self.git_branch is None or any(record.git_branch == self.git_branch for record in session.records),
-            self.tool is None or any(is_tool(call, self.tool) for call in session.tool_calls),
-            self.file is None or any(touches(call, self.file) for call in session.tool_calls),
+        )
+        return all(checks) and self._is_met_by(session)
+
+    def _is_met_by(self, session: Session) -> bool:
+        """What any part of a session may meet, its agents included."""
+        parts = (session, *session.subagents)
+        calls = [call for part in parts for call in part.tool_calls] if self.tool or self.file else []
+        checks = (
+            self.model is None or any(self._ran_on(part, self.model.lower()) for part in parts),
+            self.git_branch is None or any(r.git_branch == self.git_branch for part in parts for r in part.records),
+            self.tool is None or any(is_tool(call, self.tool) for call in calls),
+            self.file is None or any(touches(call, self.file) for call in calls),
         )
         return all(checks)
 
@@ -50,8 +57,8 @@ class Filter(Struct, frozen=True, kw_only=True):
         return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
 
     @staticmethod
-    def _ran_on(session: Session, model: str) -> bool:
-        return any(model in (request.model or "").lower() for request in session.requests)
+    def _ran_on(part: Conversation, model: str) -> bool:
+        return any(model in (request.model or "").lower() for request in part.requests)
 
 
 def is_tool(call: ToolCall, name: str) -> bool:
@@ -61,13 +68,6 @@ def is_tool(call: ToolCall, name: str) -> bool:
 def touches(call: ToolCall, pattern: str) -> bool:
     """Whether a call names a file the glob fits, as a whole or at its end."""
     return any(fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}") for path in paths_of(call))
-
-
-def paths_of(call: ToolCall) -> Iterable[str]:
-    given = call.input
-    if not isinstance(given, dict):
-        return ()
-    return [given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)]
 
 
 def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
@@ -84,11 +84,11 @@ def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> da
         return (midnight - timedelta(days=back)).astimezone(UTC)
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
-    return moment.astimezone(UTC)
 
 
 def check_window(since: datetime | None, until: datetime | None) -> None:

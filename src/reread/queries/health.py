@@ -130,9 +130,13 @@ def _cleanup_days(files: list[SourceFile]) -> float:
     for file in files:
         if file.kind is Kind.SETTINGS:
             settings = decode_side_file(file.path.read_bytes(), Settings)
-            if settings is not None and settings.cleanup_period_days is not None:
-                periods.append(float(settings.cleanup_period_days))
+            if settings is not None and _is_period(settings.cleanup_period_days):
+                periods.append(float(settings.cleanup_period_days or 0))
     return min(periods, default=float(DEFAULT_CLEANUP_DAYS))
+
+
+def _is_period(days: float | None) -> bool:
+    return days is not None and 0 <= days < 1e6
 
 
 def _expires_soon(files: SessionFiles, days: float, now: datetime) -> bool:

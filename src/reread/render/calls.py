@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+from reread.records import User
 from reread.sessions import Status, ToolCall, split_tool_name
 
-from .text import shorten
+from .text import harmless
 
 MARKS: dict[Status, tuple[str, str]] = {
     Status.OK: ("●", "green"),
@@ -28,6 +29,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "Agent": ("description", "subagent_type"),
     "WebFetch": ("url",),
     "WebSearch": ("query",),
+    "web_search": ("query",),
     "Skill": ("skill", "command"),
     "SlashCommand": ("command",),
     "ToolSearch": ("query",),
@@ -53,7 +55,7 @@ def summary(call: ToolCall, project: str | None) -> str:
 
 def tool_label(name: str) -> str:
     """MCP tools as `server:tool`, others as they are."""
-    server, tool = split_tool_name(name)
+    server, tool = split_tool_name(harmless(name))
     return f"{server}:{tool}" if server else tool
 
 
@@ -79,15 +81,18 @@ def _compact(value: Any) -> str:
 
 
 def _todos(given: Mapping[str, Any]) -> str:
-    todos = [todo for todo in given.get("todos") or () if isinstance(todo, dict)]
+    todos = _objects(given.get("todos"))
     done = sum(todo.get("status") == "completed" for todo in todos)
     current = next((todo.get("content") for todo in todos if todo.get("status") == "in_progress"), None)
     return f"{done} of {len(todos)} done" + (f", now: {current}" if current else "")
 
 
 def _questions(given: Mapping[str, Any]) -> str:
-    questions = [question for question in given.get("questions") or () if isinstance(question, dict)]
-    return " / ".join(str(question.get("question") or "") for question in questions)
+    return " / ".join(str(question.get("question") or "") for question in _objects(given.get("questions")))
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 _SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -96,7 +101,16 @@ _SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def failure(call: ToolCall, width: int) -> str:
+def answers(call: ToolCall) -> str:
+    """What the person chose, where a call asked them; the answers stand in the result's twin."""
+    if call.name != "AskUserQuestion" or call.output is None or not isinstance(call.output.record, User):
+        return ""
+    twin = call.output.record.tool_use_result
+    given = twin.get("answers") if isinstance(twin, dict) else None
+    return ", ".join(str(answer) for answer in given.values()) if isinstance(given, dict) else ""
+
+
+def failure(call: ToolCall) -> str:
     """Why a call did not do what it was asked to; empty for those that did."""
     if call.status is Status.REJECTED:
         return "rejected, not applied"
@@ -106,5 +120,5 @@ def failure(call: ToolCall, width: int) -> str:
         return "no result"
     if call.status is Status.ERROR and call.output is not None:
         text = call.output.text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-        return shorten(text, width)
+        return text.strip()
     return ""

@@ -26,6 +26,8 @@ from reread.sessions import (
     Turn,
 )
 
+from .numbers import by_version
+
 Document = dict[str, Any]
 
 
@@ -260,7 +262,7 @@ def health_document(health: Health) -> Document:
         "unknown_types": dict(health.drift.unknown_types.most_common()),
         "unmodelled_fields": dict(health.drift.unmodelled_fields.most_common()),
         "unexpected_values": dict(health.drift.unexpected_values.most_common()),
-        "versions": dict(sorted(health.versions.items(), key=_by_version)),
+        "versions": {version: health.versions[version] for version in sorted(health.versions, key=by_version)},
         "orphan_parents": health.orphan_parents,
         "cross_file_duplicates": health.cross_file_duplicates,
         "retention": {
@@ -269,8 +271,3 @@ def health_document(health: Health) -> Document:
         },
         "price_table_date": health.price_table_date,
     }
-
-
-def _by_version(item: tuple[str, int]) -> tuple[tuple[int, str], ...]:
-    parts = item[0].split(".")
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)

@@ -15,7 +15,7 @@ def count(number: int, noun: str) -> str:
 def tokens(number: int) -> str:
     """`950`, `12.4k`, `3.1M`."""
     for limit, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
-        if number >= limit:
+        if number >= limit * 0.99995:  # from there on it would be rounded up to the next unit
             return f"{number / limit:.1f}{unit}"
     return str(number)
 
@@ -41,3 +41,8 @@ def duration(seconds: float) -> str:
 
 def percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
+
+
+def by_version(version: str) -> tuple[tuple[int, str], ...]:
+    """A sort key: 2.1.9 before 2.1.50."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in version.split("."))

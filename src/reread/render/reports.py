@@ -10,9 +10,9 @@ from reread.queries.answers import FoundPrompt, FoundThought, Thinking
 from reread.queries.health import Health
 from reread.sessions import Session
 
-from .numbers import count, duration, money, percent
+from .numbers import by_version, count, duration, money, percent
 from .terminal import View, turn_lines, when
-from .text import ruler, shorten, table, wrap
+from .text import harmless, ruler, shorten, table, wrap
 
 _SHORT_ID = 8
 _GLANCE = 20
@@ -29,7 +29,8 @@ def thinking_lines(answer: Thinking, view: View) -> Iterator[str]:
         f"{answer.redacted:,} redacted" if answer.redacted else "",
     ]
     summary = ", ".join(part for part in left_out if part)
-    yield view.style.paint(count(len(answer.thoughts), "thought") + (f" ({summary})" if summary else ""), "dim")
+    line = count(len(answer.thoughts), "thought") + (f" ({summary})" if summary else "")
+    yield from (view.style.paint(part, "dim") for part in wrap(line, view.width))
 
 
 def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
@@ -44,7 +45,7 @@ def prompts_lines(found: list[FoundPrompt], view: View) -> Iterator[str]:
     for each in found:
         place = f"{when(each.prompt.time, view.timezone)}  {each.session[:_SHORT_ID]}  "
         text = each.prompt.text or "(no text)"
-        yield view.style.paint(place, "dim") + shorten(text, max(20, view.width - len(place)))
+        yield view.style.paint(place, "dim") + shorten(text, max(8, view.width - len(place)))
     if not found:
         yield "no prompts"
 
@@ -52,7 +53,7 @@ def prompts_lines(found: list[FoundPrompt], view: View) -> Iterator[str]:
 def raw_prompts(found: list[FoundPrompt]) -> Iterator[str]:
     """One per line, as typed; a line break inside becomes a backslash and an n."""
     for each in found:
-        yield each.prompt.text.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+        yield harmless(each.prompt.text).replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def tools_lines(counts: list[ToolCount], view: View) -> Iterator[str]:
@@ -74,49 +75,56 @@ def _tool_row(each: ToolCount) -> tuple[str, ...]:
 
 
 def health_lines(health: Health, view: View) -> Iterator[str]:
-    paint = view.style.paint
-    yield paint(f"{count(health.sessions, 'session')} in {count(health.files, 'file')}", "bold")
-    yield f"{count(health.lines, 'line')}, {count(health.records, 'record')}"
-    versions = sorted(
-        health.versions, key=lambda version: [int(part) for part in version.split(".") if part.isdecimal()]
-    )
-    if versions:
-        span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
-        yield f"{count(len(versions), 'client version')}: {span}"
-    yield from _listed("unreadable files", [f"{problem}" for problem in health.unreadable], "red", view)
+    drift = health.drift
     malformed = [f"{bad.file.name}:{bad.line}: {bad.reason} (in {bad.file.parent})" for bad in health.malformed]
-    yield from _listed("malformed lines", malformed, "red", view)
-    yield from _listed("unknown types", _counted(health.drift.unknown_types.most_common()), "yellow", view)
-    yield from _listed("unmodelled fields", _counted(health.drift.unmodelled_fields.most_common()), "yellow", view)
-    yield from _listed("unexpected values", _counted(health.drift.unexpected_values.most_common()), "yellow", view)
+    yield from _wrapped(f"{count(health.sessions, 'session')} in {count(health.files, 'file')}", view, "bold")
+    yield from _wrapped(f"{count(health.lines, 'line')}, {count(health.records, 'record')}", view)
+    yield from _wrapped(_versions(health), view)
+    yield from _listed("unreadable file", [str(problem) for problem in health.unreadable], "red", view)
+    yield from _listed("malformed line", malformed, "red", view)
+    yield from _listed("unknown type", _counted(drift.unknown_types.most_common()), "yellow", view)
+    yield from _listed("unmodelled field", _counted(drift.unmodelled_fields.most_common()), "yellow", view)
+    yield from _listed("unexpected value", _counted(drift.unexpected_values.most_common()), "yellow", view)
     copies = count(health.cross_file_duplicates, "line")
-    yield f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files"
+    yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
     yield from _retention(health, view)
     yield f"prices of {health.price_table_date}"
+
+
+def _wrapped(text: str, view: View, *looks: str) -> Iterator[str]:
+    return (view.style.paint(line, *looks) for line in wrap(text, view.width))
+
+
+def _versions(health: Health) -> str:
+    versions = sorted(health.versions, key=by_version)
+    if not versions:
+        return "no client version named"
+    span = versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+    return f"{count(len(versions), 'client version')}: {span}"
 
 
 def _counted(pairs: Iterable[tuple[str, int]]) -> list[str]:
     return [f"{name} ({number:,})" for name, number in pairs]
 
 
-def _listed(label: str, items: list[str], look: str, view: View) -> Iterator[str]:
+def _listed(noun: str, items: list[str], look: str, view: View) -> Iterator[str]:
     if not items:
-        yield f"no {label}"
+        yield f"no {noun}s"
         return
-    yield view.style.paint(f"{len(items):,} {label}:", look)
+    yield view.style.paint(f"{count(len(items), noun)}:", look)
     for item in items[:_MOST]:
         yield "  " + shorten(item, view.width - 2)
     if len(items) > _MOST:
-        yield view.style.paint(f"  and {len(items) - _MOST:,} more (--json lists all)", "dim")
+        yield from _wrapped(f"  and {len(items) - _MOST:,} more (--json lists all)", view, "dim")
 
 
 def _retention(health: Health, view: View) -> Iterator[str]:
-    days = f"{health.cleanup_period_days:g}"
+    period = f"(cleanupPeriodDays {health.cleanup_period_days:g})"
     if health.expiring_sessions:
         warning = f"{count(health.expiring_sessions, 'session')} will be deleted by Claude Code within 7 days"
-        yield view.style.paint(f"{warning} (cleanupPeriodDays {days})", "yellow")
+        yield from _wrapped(f"{warning} {period}", view, "yellow")
     else:
-        yield f"no session is about to be deleted (cleanupPeriodDays {days})"
+        yield from _wrapped(f"no session is about to be deleted {period}", view)
 
 
 def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[str]:
@@ -126,7 +134,7 @@ def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
     yield from _where_it_stands(sessions, view)
     yield ""
-    yield view.style.paint("reread show @last    reread thinking    reread tools    reread --help", "dim")
+    yield from _wrapped("reread show @last    reread thinking    reread tools    reread --help", view, "dim")
 
 
 def _where_it_stands(sessions: list[Session], view: View) -> Iterator[str]:

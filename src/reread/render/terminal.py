@@ -23,7 +23,7 @@ from reread.sessions import (
     Turn,
 )
 
-from .calls import MARKS, failure, summary, tool_label
+from .calls import MARKS, answers, failure, summary, tool_label
 from .numbers import count, duration, money, tokens
 from .text import Style, cells, harmless, ruler, shorten, wrap
 
@@ -87,7 +87,9 @@ def heading(session: Session, view: View) -> Iterator[str]:
         money(usage.cost, is_partial=usage.unpriced_tokens > 0),
     ]
     yield from (paint(line, "dim") for line in wrap(" · ".join(fact for fact in facts if fact), view.width))
-    yield paint(f"session {session.id}", "dim")
+    yield from (paint(line, "dim") for line in wrap(f"session {session.id}", view.width))
+    for problem in session.problems:
+        yield from (paint(line, "red") for line in wrap(f"could not be read: {problem}", view.width))
 
 
 def turn_lines(session: Session, turn: Turn, view: View, *, is_last: bool = False) -> Iterator[str]:
@@ -108,25 +110,35 @@ def step_lines(session: Session, steps: Iterable[Step], view: View) -> Iterator[
     """Steps by API response: first what was said, the thinking under it, then what was done."""
     steps = list(steps)
     unstored = sum(isinstance(step, Thought) and not step.text for step in steps)
-    for step in arranged(steps):
-        yield from _step(session, step, view)
+    for response in _responses(steps):
+        if view.thinking and _only_thinks(response):
+            yield from ("", view.style.paint(CLAUDE.rstrip(), "green", "bold"))
+        for step in sorted(response, key=_rank):
+            yield from _step(session, step, view)
     if unstored and view.thinking:
-        yield view.style.paint(f"{NESTED}{count(unstored, 'thought')} not stored by the client", "dim")
+        yield from _nested(f"{count(unstored, 'thought')} not stored by the client", view)
 
 
-def arranged(steps: Iterable[Step]) -> list[Step]:
-    """Within one response, words come before the thoughts that led to them."""
-    arranged: list[Step] = []
+def _responses(steps: Iterable[Step]) -> Iterator[list[Step]]:
+    """Steps that came in one API response."""
     group: list[Step] = []
     for step in steps:
         if group and step.message_id != group[-1].message_id:
-            arranged += sorted(group, key=_rank)
+            yield group
             group = []
         group.append(step)
-    return arranged + sorted(group, key=_rank)
+    if group:
+        yield group
+
+
+def _only_thinks(response: list[Step]) -> bool:
+    """Thinking without a word said needs the speaker's name above it: it would seem to be the person's."""
+    texts = [type(step) for step in response if isinstance(step, Said | Thought) and step.text.strip()]
+    return Thought in texts and Said not in texts
 
 
 def _rank(step: Step) -> int:
+    """Words come before the thoughts that led to them."""
     return {Said: 0, Thought: 1}.get(type(step), 2)
 
 
@@ -137,7 +149,7 @@ def _step(session: Session, step: Step, view: View) -> Iterator[str]:
             yield from _spoken(CLAUDE, step.text.strip(), "green", view)
     elif isinstance(step, Thought):
         if view.thinking and step.text.strip():
-            yield from _thought(step, view)
+            yield from _nested(step.text.strip(), view)
     elif isinstance(step, ToolCall):
         yield from _call(session, step, view)
     elif step.what != "command" or step.text:
@@ -151,30 +163,35 @@ def _spoken(speaker: str, text: str, look: str, view: View) -> Iterator[str]:
         yield view.style.paint(speaker, look, "bold") + line if number == 0 else (indent + line).rstrip()
 
 
-def _thought(thought: Thought, view: View) -> Iterator[str]:
+def _nested(text: str, view: View) -> Iterator[str]:
     indent = " " * cells(NESTED)
-    for number, line in enumerate(wrap(thought.text.strip(), view.width - cells(NESTED))):
+    for number, line in enumerate(wrap(text, view.width - cells(NESTED))):
         yield view.style.paint(((NESTED if number == 0 else indent) + line).rstrip(), "dim")
 
 
 def _call(session: Session, call: ToolCall, view: View) -> Iterator[str]:
     if view.tools == "none":
         return
-    mark, look = MARKS[call.status]
-    name = tool_label(call.name)
-    lead = f"  {mark} {name}  "
-    why = failure(call, max(20, view.width // 2))
-    room = view.width - cells(lead) - (cells(why) + 2 if why else 0)
-    what = shorten(summary(call, session.project), max(12, room))
-    line = view.style.paint(f"  {mark} ", look) + view.style.paint(name, "bold") + f"  {what}"
-    if why:
-        line += "  " + view.style.paint(why, "dim" if call.status is Status.MISSING else "red")
-    yield line.rstrip()
+    yield _call_line(session, call, view)
     if view.tools == "full":
         yield from _whole_call(session, call, view)
     agent = session.agents_by_call.get(call.id or "")
     if agent is not None:
         yield from agent_lines(session, agent, view)
+
+
+def _call_line(session: Session, call: ToolCall, view: View) -> str:
+    """Mark, name, the point of it, and how it ended; the point gives way first."""
+    paint = view.style.paint
+    mark, look = MARKS[call.status]
+    room = max(0, view.width - 4)
+    name = shorten(tool_label(call.name), max(8, room // 2))
+    ending = answers(call)
+    end = shorten(f"→ {ending}" if ending else failure(call), max(0, (room - cells(name) - 2) * 2 // 3))
+    what = shorten(summary(call, session.project), max(0, room - cells(name) - cells(end) - 4))
+    end_look = {Status.OK: "cyan", Status.MISSING: "dim"}.get(call.status, "red")
+    parts = [paint(f"  {mark} ", look) + paint(name, "bold"), what, paint(end, end_look)]
+    return "  ".join(part for part in parts if part)
 
 
 def _whole_call(session: Session, call: ToolCall, view: View) -> Iterator[str]:
@@ -190,8 +207,8 @@ def agent_lines(session: Session, agent: Subagent, view: View) -> Iterator[str]:
     """An agent's own conversation, indented under the call that started it, at any depth."""
     paint = view.style.paint
     facts = [agent.type or "agent", count(len(agent.tool_calls), "tool call"), money(agent.cost, is_partial=False)]
-    yield paint(f"    ┌ {' · '.join(fact for fact in facts if fact)}", "blue")
-    inner = msgspec.structs.replace(view, width=max(40, view.width - 6))
+    yield paint(f"    ┌ {shorten(' · '.join(fact for fact in facts if fact), view.width - 6)}", "blue")
+    inner = msgspec.structs.replace(view, width=max(20, view.width - 6))
     for turn in agent.turns:
         for line in step_lines(session, turn.steps, inner):
             if harmless(line).strip():
@@ -210,7 +227,12 @@ def _notice(notice: Notice, view: View) -> Iterator[str]:
 
 
 def when(time: datetime | None, zone: tzinfo | None) -> str:
-    return "" if time is None else time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    if time is None:
+        return ""
+    try:
+        return time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    except OverflowError:  # the first or last day there is, in a zone that would go beyond it
+        return time.strftime("%Y-%m-%d %H:%M")
 
 
 def turn_seconds(turn: Turn) -> str:

@@ -20,7 +20,8 @@ _CODES = {
     "cyan": "36",
 }
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Bidirectional overrides too: they make a line read as what it is not."""
 
 
 class Style:
@@ -49,7 +50,7 @@ def cells(text: str) -> int:
 
 
 def _cell(character: str) -> int:
-    if unicodedata.combining(character) or character in "\u200b\u200c\u200d\ufe0f":
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -60,6 +61,12 @@ def shorten(text: str, width: int) -> str:
     if cells(line) <= width:
         return line
     return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
+
+
+def clip(line: str, width: int) -> str:
+    """A line of ours, cut where the screen ends."""
+    line = line.rstrip()
+    return line if cells(line) <= width else _cut(line, max(0, width - 1)) + "…"
 
 
 def _cut(text: str, width: int) -> str:
@@ -76,18 +83,37 @@ def _cut(text: str, width: int) -> str:
 def wrap(text: str, width: int) -> Iterator[str]:
     """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
     for line in harmless(text).split("\n"):
-        yield from _wrap_line(line.rstrip(), max(8, width))
+        yield from _wrap_line(line.rstrip(), max(4, width))
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
-    while cells(line) > width:
-        head = _cut(line, width)
-        space = head.rfind(" ")
-        is_word_break = space > len(head) - len(head.lstrip()) and space > 0
-        cut = space if is_word_break else len(head)
-        yield line[:cut].rstrip()
-        line = line[cut:].lstrip() if is_word_break else line[cut:]
-    yield line
+    """Looks at each character once: a line may be a megabyte long."""
+    is_ascii = line.isascii()
+    start = 0
+    while True:
+        end = min(start + width, len(line)) if is_ascii else _fitting(line, start, width)
+        if end >= len(line):
+            yield line[start:]
+            return
+        space = line.rfind(" ", start, end + 1)
+        if space > start and line[start:space].strip():
+            yield line[start:space].rstrip()
+            start = space
+            while start < len(line) and line[start] == " ":
+                start += 1
+        else:
+            yield line[start:end]
+            start = end
+
+
+def _fitting(line: str, start: int, width: int) -> int:
+    """Where the characters from `start` no longer fit; one at least always does."""
+    used = 0
+    for position in range(start, len(line)):
+        used += _cell(line[position])
+        if used > width:
+            return max(position, start + 1)
+    return len(line)
 
 
 def table(rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int]) -> Iterator[str]:
@@ -96,10 +122,10 @@ def table(rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: fr
         return
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
-    widths[flexible] = max(8, widths[flexible] - max(0, excess))
+    widths[flexible] = max(min(8, widths[flexible]), widths[flexible] - max(0, excess))
     for row in rows:
         parts = [_padded(shorten(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
-        yield "  ".join(parts).rstrip()
+        yield clip("  ".join(parts), width)
 
 
 def _padded(text: str, width: int, to_the_right: bool) -> str:
@@ -109,5 +135,5 @@ def _padded(text: str, width: int, to_the_right: bool) -> str:
 
 def ruler(label: str, width: int) -> str:
     """`─── label ──────` across the screen."""
-    head = f"─── {label} ───"
+    head = f"─── {shorten(label, max(1, width - 8))} ───"
     return head + "─" * max(0, width - cells(head))

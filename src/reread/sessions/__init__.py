@@ -9,6 +9,7 @@ from .copies import Copies
 from .kinds import Kind, kind_of
 from .requests import Request, Tokens, add_up, collapse
 from .session import FindOutput, Session
+from .turns import prompt_of
 from .values import (
     MINIMUM_THOUGHT,
     Branch,
@@ -52,5 +53,6 @@ __all__ = [
     "add_up",
     "collapse",
     "kind_of",
+    "prompt_of",
     "split_tool_name",
 ]

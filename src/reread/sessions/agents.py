@@ -90,7 +90,8 @@ class Subagent(Conversation):
         if self.meta is not None and self.meta.agent_type:
             return self.meta.agent_type
         asked = self.call.input if self.call is not None else None
-        return asked.get("subagent_type") if isinstance(asked, dict) else None
+        named = asked.get("subagent_type") if isinstance(asked, dict) else None
+        return named if isinstance(named, str) else None
 
 
 def link(agents: Sequence[Subagent], trunk: Conversation) -> None:

@@ -31,6 +31,7 @@ class SessionBuilder:
         self._workflows: dict[str, str] = {}
         self._title_file: str | None = None
         self._files: list[SourceFile] = []
+        self._problems: list[str] = []
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
@@ -59,6 +60,10 @@ class SessionBuilder:
         """Says where the lines come from."""
         self._files.append(SourceFile(path, size))
 
+    def add_problem(self, problem: str) -> None:
+        """Says that a file of the session could not be read, and why."""
+        self._problems.append(problem)
+
     def session(self) -> Session:
         agents = [
             Subagent(
@@ -75,6 +80,7 @@ class SessionBuilder:
             id=self._id or self.recorded_id,
             agents=agents,
             files=self._files,
+            problems=self._problems,
             title_file=self._title_file,
             find_output=self._find_output,
             prices=self._prices,

@@ -28,7 +28,7 @@ from .kinds import Kind, kind_of
 from .queue import queued_prompt, traceless_prompts
 from .requests import Key, Request, Tokens, add_up, requests_of, spoken_groups
 from .tree import Tree, grow
-from .turns import TurnWriter, make_prompt
+from .turns import TurnWriter, prompt_of
 from .values import (
     MINIMUM_THOUGHT,
     Branch,
@@ -133,7 +133,7 @@ class Conversation:
         for i, record in enumerate(self.line):
             if isinstance(record, User):
                 if self.kinds[i] is Kind.PROMPT:
-                    found.append(make_prompt(record, Kind.PROMPT))
+                    found.append(prompt_of(record, Kind.PROMPT))
             elif isinstance(record, Attachment | QueueOperation):
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []

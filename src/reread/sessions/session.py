@@ -38,6 +38,7 @@ class Session(Conversation):
         id: str,  # noqa: A002
         agents: Sequence[Subagent] = (),
         files: Sequence[SourceFile] = (),
+        problems: Sequence[str] = (),
         title_file: str | None = None,
         find_output: FindOutput | None = None,
         prices: Prices | None = None,
@@ -48,6 +49,8 @@ class Session(Conversation):
         """The files it was read from, side files included."""
         self.size = sum(file.size for file in files)
         """Their bytes."""
+        self.problems = tuple(problems)
+        """Files of agents or side files that could not be read; the rest is here all the same."""
         self._title_file = title_file
         self._find_output = find_output
 

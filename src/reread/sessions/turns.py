@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
@@ -49,6 +50,7 @@ _OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Put in the model's mouth when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
+_TEAM_TAGS = re.compile(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
 _MAY_GO_UNANSWERED = frozenset({Kind.COMMAND, Kind.SHELL})
 
@@ -79,7 +81,7 @@ class TurnWriter:
         drafts: list[Draft] = []
         for record, kind in records:
             if kind in _OPENS_TURN and isinstance(record, User):
-                drafts.append(Draft(make_prompt(record, kind), [], []))
+                drafts.append(Draft(prompt_of(record, kind), [], []))
             elif not drafts:
                 drafts.append(Draft(None, [], []))
             self._add(drafts[-1], record, kind)
@@ -165,7 +167,7 @@ def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
     return finished
 
 
-def make_prompt(record: User, kind: Kind) -> Prompt:
+def prompt_of(record: User, kind: Kind) -> Prompt:
     if kind is Kind.COMMAND:
         text = command_line(record.text)
     elif kind is Kind.SHELL:
@@ -183,6 +185,11 @@ def _task(record: User) -> list[Step]:
     return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
 
 
+def _teammate(record: User) -> list[Step]:
+    text = _TEAM_TAGS.sub("", record.text).strip()
+    return [Notice(what="task", text=text, record=record, detail=record.text)]
+
+
 def _local_output(record: User) -> list[Step]:
     text = local_output(record.text)
     return [Notice(what="command", text=text, record=record)] if text else []
@@ -195,7 +202,7 @@ def _hook(record: User) -> list[Step]:
 _USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
     Kind.INTERRUPT: _interrupted,
     Kind.TASK_NOTIFICATION: _task,
-    Kind.TEAMMATE: _task,
+    Kind.TEAMMATE: _teammate,
     Kind.LOCAL_OUTPUT: _local_output,
     Kind.HOOK: _hook,
 }

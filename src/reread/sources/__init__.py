@@ -2,7 +2,7 @@
 
 from .files import looks_binary
 from .find import SourceFile, find
-from .follow import Reset, follow
+from .follow import Reset, follow, follow_looks
 from .groups import SessionFiles, group, strays_beside
 from .lines import Line, read, read_array, read_lines, split_lines
 from .places import Kind, matches_project_folder, project_folder_name, roots
@@ -15,6 +15,7 @@ __all__ = [
     "SourceFile",
     "find",
     "follow",
+    "follow_looks",
     "group",
     "looks_binary",
     "matches_project_folder",

@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal, NamedTuple
 from .files import HEAD, open_regular, source_error
 from .lines import Line, split_lines, windows
 
-__all__ = ["Reset", "follow"]
+__all__ = ["Reset", "follow", "follow_looks"]
 
 Reason = Literal["truncated", "replaced", "deleted"]
 
@@ -39,12 +39,26 @@ def follow(
     Raises SourceError when the file is there but cannot be read.
     """
     stop = stop or threading.Event()
-    tail = _Tail(path, start, number)
-    while not stop.is_set():
-        for event in tail.look():
+    for events in follow_looks(path, start=start, number=number, interval=interval, stop=stop):
+        for event in events:
             yield event
             if stop.is_set():
                 return
+
+
+def follow_looks(
+    path: Path,
+    *,
+    start: int = 0,
+    number: int = 1,
+    interval: float = 0.1,
+    stop: threading.Event | None = None,
+) -> Iterator[Iterator[Line | Reset]]:
+    """The same, a look at a time: what came together can be dealt with together. A look may bring nothing."""
+    stop = stop or threading.Event()
+    tail = _Tail(path, start, number)
+    while not stop.is_set():
+        yield tail.look()
         stop.wait(interval)
 
 

@@ -75,7 +75,14 @@ def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
     if named:
         return list(dict.fromkeys(_expand(name, home) for name in _separated(named)))
     config = environ.get("XDG_CONFIG_HOME") or home / ".config"
-    return [folder for folder in (home / ".claude", Path(config, "claude")) if folder.is_dir()]
+    return [folder for folder in (home / ".claude", Path(config, "claude")) if _is_folder(folder)]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a home that may not be entered, as under su
+        return False
 
 
 def _separated(names: str) -> list[str]:

@@ -6,21 +6,26 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from reread.config import Config
-from reread.errors import BadInput
+from reread.errors import BadInput, SourceError, printable
 from reread.loading import records_of
 from reread.sessions import Session, SessionBuilder, Status, Step, Thought, ToolCall, Turn
-from reread.sources import Reset, follow
+from reread.sources import Reset, follow_looks
 
 from . import options
 
-if TYPE_CHECKING:
-    from reread.queries.answers import FoundThought
-
 
 def follow_session(given: argparse.Namespace, config: Config) -> int:
+    if given.turns or given.branch != "main":
+        raise BadInput("--follow shows the branch that grows; it does not go with --turns or --branch")
+    show = _json_printer() if given.json else _text_printer(given, config)
+    return _watch(trunk_of(given.session, config), show)
+
+
+def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
     from reread.render.terminal import heading, prompt_lines, step_lines
     from reread.render.text import ruler
 
@@ -28,45 +33,60 @@ def follow_session(given: argparse.Namespace, config: Config) -> int:
     shown = _Shown()
 
     def show(session: Session) -> None:
-        if shown.is_new("heading"):
-            options.print_lines(heading(session, view))
-        for turn, steps in shown.fresh(session):
-            if turn is not None:
+        for turn, is_new, steps in shown.fresh(session):
+            if shown.is_new("heading"):
+                options.print_lines(heading(session, view))
+            if is_new:
                 options.print_lines(["", view.style.paint(ruler(str(turn.index), view.width), "dim")])
                 if turn.prompt is not None:
                     options.print_lines(prompt_lines(turn.prompt, view))
             options.print_lines(step_lines(session, steps, view))
 
-    return _watch(trunk_of(given.session, config), show)
+    return show
+
+
+def _json_printer() -> Callable[[Session], None]:
+    """One document per line: a prompt, or a step as `show --json` has it, each with the number of its turn."""
+    from reread.render.documents import prompt_document, step_documents
+
+    shown = _Shown()
+
+    def show(session: Session) -> None:
+        for turn, is_new, steps in shown.fresh(session):
+            if is_new and turn.prompt is not None:
+                _print_document({"turn": turn.index, **prompt_document(turn.prompt)})
+            for step in steps:
+                for document in step_documents(session, step):
+                    _print_document({"turn": turn.index, **document})
+
+    return show
 
 
 def follow_thinking(given: argparse.Namespace, config: Config) -> int:
     if given.session is None:
         raise BadInput("--follow needs a session, such as @last")
     from reread.queries.answers import FoundThought
+    from reread.render.documents import thought_document
     from reread.render.reports import thought_lines
 
     view = options.make_view(config)
+    wanted = options.make_filter(given, config)
     shown = _Shown()
 
     def show(session: Session) -> None:
         for thought in session.thinking(given.min_length):
-            if shown.is_new(_key(thought)):
+            if wanted.keeps_time(thought.time) and shown.is_new(_key(thought)):
                 found = FoundThought(session.id, None, thought)
-                _print_thought(found, given.json, thought_lines(found, view))
+                if given.json:
+                    _print_document(thought_document(found))
+                else:
+                    options.print_lines(thought_lines(found, view))
 
     return _watch(trunk_of(given.session, config), show)
 
 
-def _print_thought(found: FoundThought, as_json: bool, lines: Iterator[str]) -> None:
-    if as_json:
-        import msgspec
-
-        from reread.render.documents import thought_document
-
-        sys.stdout.write(msgspec.json.encode(thought_document(found)).decode() + "\n")
-    else:
-        options.print_lines(lines)
+def _print_document(document: object) -> None:
+    sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
 
 
 def trunk_of(session: str, config: Config) -> Path:
@@ -76,16 +96,22 @@ def trunk_of(session: str, config: Config) -> Path:
 
 def _watch(path: Path, show: Callable[[Session], None]) -> int:
     """Feeds every new line to a builder and shows what it amounts to; ends with the person's Ctrl-C."""
+    if not path.exists():
+        raise SourceError(path, "no such file or folder")
     builder = SessionBuilder(path.stem)
-    for event in follow(path):
-        if isinstance(event, Reset):
-            sys.stderr.write(f"reread: {path} was {event.reason}; starting again\n")
-            builder = SessionBuilder(path.stem)
-            continue
-        for record in records_of(event):
-            builder.add(record)
-        show(builder.session())
-        sys.stdout.flush()
+    for look in follow_looks(path):
+        is_changed = False
+        for event in look:
+            is_changed = True
+            if isinstance(event, Reset):
+                sys.stderr.write(f"reread: {printable(str(path))} was {event.reason}; starting again\n")
+                builder = SessionBuilder(path.stem)
+            else:
+                for record in records_of(event):
+                    builder.add(record)
+        if is_changed:
+            show(builder.session())
+            sys.stdout.flush()
     return 0
 
 
@@ -100,15 +126,17 @@ class _Shown:
         self._keys.add(key)
         return is_new
 
-    def fresh(self, session: Session) -> Iterator[tuple[Turn | None, list[Step]]]:
-        """Turns not seen yet, and new steps of those that were; a call waits for its result."""
+    def fresh(self, session: Session) -> Iterator[tuple[Turn, bool, list[Step]]]:
+        """Turns with something new, whether they are new, and their new steps; a call waits for its result."""
         for turn in session.turns:
+            if turn.prompt is None and not turn.steps:
+                continue
             first = turn.records[0] if turn.records else None
             is_new = self.is_new(f"turn {turn.index} {turn.prompt.uuid if turn.prompt else first and first.line}")
             ready = [step for step in turn.steps if not _is_pending(step)]
             steps = [step for step in ready if self.is_new(_key(step))]
             if is_new or steps:
-                yield (turn if is_new else None), steps
+                yield turn, is_new, steps
 
 
 def _is_pending(step: Step) -> bool:

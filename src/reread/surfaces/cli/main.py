@@ -44,6 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader has seen enough. Python would complain again when it closes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write(f"reread: {error.strerror or error}\n")
+        return EXIT_USAGE
     return code
 
 
@@ -85,6 +89,8 @@ def _meant(name: str) -> str:
 
 def _never_fail_to_print() -> None:
     """Transcripts hold every character there is; a Windows console or a C locale does not."""
+    if sys.stdout is None:  # started with its output closed
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  lives as long as the process
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

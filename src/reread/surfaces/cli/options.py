@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from reread.config import expanded
 from reread.errors import BadInput, SourceError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
 def make_parser(name: str, about: str, examples: str) -> Parser:
     parser = Parser(
-        prog=f"reread {name}",
+        prog=f"reread {name}".strip(),
         description=about,
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -111,9 +112,16 @@ def has_transcripts(config: Config) -> bool:
 
 def as_path(session: str) -> Path | None:
     """The path a session argument names; None when it is an id."""
-    path = Path(session).expanduser()
+    path = expanded(session)
     looks_like_one = path.suffix in (".jsonl", ".json") or "/" in session or "\\" in session
-    return path if looks_like_one or path.exists() else None
+    return path if looks_like_one or (session and _exists(path)) else None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # no file system takes such a name
+        return False
 
 
 def make_view(config: Config, **choices: Any) -> View:

@@ -30,7 +30,7 @@ def run(arguments: list[str]) -> int:
         return follow_session(given, config)
     session = options.load_session(given.session, config)
     branches = chosen_branches(session, given.branch)
-    turns = chosen_turns(given.turns)
+    turns = chosen_turns(given.turns, branches)
     if given.json:
         from reread.render.documents import session_document
 
@@ -72,7 +72,17 @@ def _is_called(name: str, wanted: str) -> bool:
     return name == wanted or name.startswith(wanted) or name.rpartition("@")[2].startswith(wanted.lstrip("@"))
 
 
-def chosen_turns(text: str | None) -> range | None:
+def chosen_turns(text: str | None, branches: list[Branch]) -> range | None:
+    """The turns asked for; a range that holds none of them is a mistake."""
+    wanted = _range(text)
+    there = sorted({turn.index for branch in branches for turn in branch.turns})
+    if wanted is not None and not any(index in wanted for index in there):
+        span = f"{there[0]} to {there[-1]}" if there else "none"
+        raise BadInput(f"--turns {text} names no turn of this session (it has {span})")
+    return wanted
+
+
+def _range(text: str | None) -> range | None:
     if text is None:
         return None
     first, dash, last = text.partition("-")

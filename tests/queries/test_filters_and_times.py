@@ -1,0 +1,138 @@
+"""What `--since`, `--until` and the other filters mean, in every time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from reread.analyses.files import paths_of
+from reread.errors import BadInput
+from reread.queries.filters import Filter, check_window, touches
+from reread.queries.filters import parse_time as parse
+from reread.sessions import ToolCall
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, build
+
+NOW = datetime(2026, 11, 11, 15, 30, tzinfo=UTC)  # a Wednesday
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def moment(text: str, zone: ZoneInfo = BERLIN, now: datetime = NOW) -> str:
+    return parse(text, now, zone, "--since").astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("30m", "2026-11-11T15:00"),
+        ("24h", "2026-11-10T15:30"),
+        ("7d", "2026-11-04T15:30"),
+        ("2w", "2026-10-28T15:30"),
+        (" 7D ", "2026-11-04T15:30"),
+        ("now", "2026-11-11T15:30"),
+        ("today", "2026-11-10T23:00"),
+        ("yesterday", "2026-11-09T23:00"),
+        ("wednesday", "2026-11-10T23:00"),
+        ("monday", "2026-11-08T23:00"),
+        ("Thursday", "2026-11-04T23:00"),
+        ("2026-10-02", "2026-10-01T22:00"),
+        ("2026-10-02T14:00", "2026-10-02T12:00"),
+        ("2026-10-02T14:00Z", "2026-10-02T14:00"),
+        ("2026-10-02T14:00+05:30", "2026-10-02T08:30"),
+    ],
+)
+def test_a_moment_in_words_or_iso(text: str, time: str) -> None:
+    assert moment(text) == time
+
+
+@pytest.mark.parametrize("text", ["", "soon", "7", "7x", "-7d", "2026-02-30", "mon", "2026-10-02T25:00"])
+def test_anything_else_is_refused_with_the_option_and_an_example(text: str) -> None:
+    with pytest.raises(BadInput, match=r"^--since .* is no date; try 2026-10-02"):
+        moment(text)
+
+
+def test_a_day_begins_at_midnight_of_the_zone_on_both_sides_of_a_clock_change() -> None:
+    """Berlin left summer time on 2026-10-25: that day is 25 hours long."""
+    after = datetime(2026, 10, 25, 12, 0, tzinfo=UTC)
+    assert moment("today", now=after) == "2026-10-24T22:00"
+    assert moment("2026-10-26") == "2026-10-25T23:00"
+    the_day_after = datetime(2026, 10, 26, 12, 0, tzinfo=UTC)
+    assert moment("yesterday", now=the_day_after) == "2026-10-24T22:00"
+    assert moment("saturday", now=the_day_after) == "2026-10-23T22:00"
+
+
+def test_the_same_words_mean_another_time_elsewhere() -> None:
+    assert moment("today", ZoneInfo("Asia/Tokyo")) == "2026-11-11T15:00"
+    assert moment("today", ZoneInfo("America/New_York")) == "2026-11-11T05:00"
+
+
+def test_a_window_must_have_a_beginning_before_its_end() -> None:
+    check_window(None, NOW)
+    with pytest.raises(BadInput, match="--since must lie before --until"):
+        check_window(NOW, NOW)
+
+
+def test_a_window_holds_its_beginning_and_not_its_end() -> None:
+    window = Filter(since=datetime(2026, 1, 1, tzinfo=UTC), until=datetime(2026, 1, 2, tzinfo=UTC))
+    assert window.keeps_time(datetime(2026, 1, 1, tzinfo=UTC))
+    assert not window.keeps_time(datetime(2026, 1, 2, tzinfo=UTC))
+    assert not window.keeps_time(None)
+    assert Filter().keeps_time(None)
+
+
+def test_a_filter_keeps_a_session_when_all_it_says_fits() -> None:
+    session = a_session(
+        a_prompt("q", gitBranch="feature"),
+        a_reply(a_tool_call("Read", {"file_path": "/home/ann/app/src/deep/a.py"}), model="claude-sonnet-5"),
+        cwd="/home/ann/App",
+    ).build()
+    fits: dict[str, Any] = {
+        "project": "ann/app",
+        "model": "SONNET",
+        "git_branch": "feature",
+        "tool": "read",
+        "file": "deep/*.py",
+    }
+    assert Filter(**fits).keeps_session(session)
+    for name in fits:
+        assert not Filter(**{**fits, name: "nothing-like-it"}).keeps_session(session), name
+
+
+def test_a_session_outside_the_window_is_left_out() -> None:
+    session = build(a_prompt("q"), a_reply("a"))  # January 2026
+    assert not Filter(since=NOW).keeps_session(session)
+    assert not Filter(until=datetime(2025, 1, 1, tzinfo=UTC)).keeps_session(session)
+    assert Filter(since=datetime(2025, 1, 1, tzinfo=UTC), until=NOW).keeps_session(session)
+
+
+def a_call(**given: object) -> ToolCall:
+    (call,) = build(a_prompt("q"), a_reply(a_tool_call("Any", given))).tool_calls
+    return call
+
+
+def test_a_file_is_found_under_every_key_tools_use() -> None:
+    assert list(paths_of(a_call(file_path="a", content="b"))) == ["a"]
+    assert list(paths_of(a_call(notebook_path="a.ipynb"))) == ["a.ipynb"]
+    assert list(paths_of(a_call(path="src", pattern="*.py"))) == ["src"]
+    assert list(paths_of(a_call(path=None, pattern="*.py"))) == []
+
+
+def test_a_glob_fits_a_whole_path_or_its_end() -> None:
+    call = a_call(file_path="/home/ann/app/src/a.py")
+    assert touches(call, "a.py")
+    assert touches(call, "src/*.py")
+    assert touches(call, "/home/*/a.py")
+    assert not touches(call, "b.py")
+
+
+def test_a_tool_that_only_an_agent_used_is_found() -> None:
+    from reread.testing import a_subagent
+
+    session = build(
+        a_prompt("q"),
+        a_reply(a_tool_call("Task", id="toolu_1")),
+        a_subagent(a_prompt("t"), a_reply(a_tool_call("WebFetch", {"url": "x"})), of="toolu_1"),
+    )
+    assert Filter(tool="WebFetch").keeps_session(session)

@@ -1,0 +1,84 @@
+"""The doctor's counts: every line read once, damage with its place, what is new by name."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from reread.loading import Shelf
+from reread.queries.health import Health, examine
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
+
+ERAS = Path(__file__).parents[1] / "eras"
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+
+
+def health_of(place: Path) -> Health:
+    return examine(Shelf([place]), NOW)
+
+
+@pytest.mark.parametrize("era", ["e09-fork", "x-broken-lines", "x-bytes", "e12-future", "x-graph"])
+def test_records_and_damage_are_those_of_the_reading_by_hand(era: str) -> None:
+    cases = json.loads((ERAS / era / "expected.json").read_text("utf-8"))["sessions"]
+    health = health_of(ERAS / era / "source")
+    assert health.records == sum(case["records"] for case in cases)
+    assert len(health.malformed) == sum(case["malformed"] for case in cases)
+    assert health.is_damaged == any(case["malformed"] for case in cases)
+
+
+def test_the_lines_of_a_fork_are_known_to_be_copies() -> None:
+    health = health_of(ERAS / "e11-fork" / "source")
+    assert health.cross_file_duplicates > 0
+    assert health.orphan_parents == 0
+
+
+def test_a_line_repeated_in_its_own_file_is_no_copy_between_files(tmp_path: Path) -> None:
+    path = a_session(a_prompt("q"), a_reply("a")).write(tmp_path)
+    path.write_bytes(path.read_bytes() * 2)
+    health = health_of(tmp_path)
+    assert (health.lines, health.records, health.cross_file_duplicates) == (4, 4, 0)
+
+
+def test_agent_files_are_read_with_their_session(tmp_path: Path) -> None:
+    a_session(
+        a_prompt("q"),
+        a_reply(a_tool_call("Task", id="toolu_1")),
+        a_subagent(a_prompt("t"), a_reply("a"), of="toolu_1"),
+    ).write(tmp_path)
+    health = health_of(tmp_path)
+    assert (health.sessions, health.files, health.lines) == (1, 2, 4)
+
+
+def test_agent_files_of_nobody_are_read_too(tmp_path: Path) -> None:
+    a_session(a_prompt("q"), a_reply("a"), a_subagent(a_prompt("t"), a_reply("b"), id="stray", where="beside")).write(
+        tmp_path
+    )
+    assert health_of(tmp_path).files == 2
+
+
+def test_progress_is_told_for_every_session(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        a_session(a_prompt("q"), id=name).write(tmp_path)
+    told: list[tuple[int, int]] = []
+    examine(Shelf([tmp_path]), NOW, lambda done, of: told.append((done, of)))
+    assert told == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_the_shortest_retention_of_all_sources_counts(tmp_path: Path) -> None:
+    for name, days in (("work", 90), ("home", 14)):
+        a_session(a_prompt("q")).write(tmp_path / name / "projects")
+        (tmp_path / name / "settings.json").write_text(json.dumps({"cleanupPeriodDays": days}))
+    health = examine(Shelf([tmp_path / "work", tmp_path / "home"]), NOW)
+    assert health.cleanup_period_days == 14
+
+
+@pytest.mark.parametrize(
+    "settings", ["", "not json", "[]", '{"cleanupPeriodDays": "x"}', '{"cleanupPeriodDays": null}']
+)
+def test_settings_that_make_no_sense_leave_the_clients_default(tmp_path: Path, settings: str) -> None:
+    a_session(a_prompt("q")).write(tmp_path / "projects")
+    (tmp_path / "settings.json").write_text(settings)
+    assert health_of(tmp_path).cleanup_period_days == 30

@@ -1,0 +1,149 @@
+"""Text on a grid of cells: width, cutting, wrapping, tables, and no control character that a terminal would obey."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reread.render.text import Style, cells, harmless, ruler, shorten, table, wrap
+
+TEXTS = st.text(
+    st.one_of(
+        st.characters(codec="utf-8"),
+        st.sampled_from(" \n\tab汉字한글🙂é\u0301\u200d\ufe0f"),
+    ),
+    max_size=200,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("汉字", 4),
+        ("한글", 4),
+        ("ﾊﾝｶｸ", 4),
+        ("🙂", 2),
+        ("é", 1),
+        ("e\u0301", 1),
+        ("a\u200bb", 2),
+        ("\x1b[31mred\x1b[0m", 3),
+    ],
+)
+def test_width_is_counted_in_cells(text: str, width: int) -> None:
+    assert cells(text) == width
+
+
+@pytest.mark.parametrize("text", ["ก\u0e31", "न\u0941", "\u2060", "\ufeff"])
+def test_marks_without_a_combining_class_take_no_cell(text: str) -> None:
+    assert cells(text) == len(text) - 1
+
+
+def test_control_characters_are_taken_out_and_tabs_become_spaces() -> None:
+    assert harmless("a\x1b[31mb\x07\x00c\x9bd\x7fe\rf\r\ng\tz") == "a[31mbcdef\ng   z"
+
+
+def test_harmless_text_is_left_alone() -> None:
+    assert harmless("naïve 汉字 🙂\nnext") == "naïve 汉字 🙂\nnext"
+
+
+@given(TEXTS)
+def test_harmless_text_holds_no_control_character_but_newlines(text: str) -> None:
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", harmless(text))
+
+
+def test_harmless_text_cannot_reorder_a_line() -> None:
+    assert harmless("rm \u202efdp.txt") == "rm fdp.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        ("short", 10, "short"),
+        ("exactly", 7, "exactly"),
+        ("too long", 7, "too lo…"),
+        ("two\nlines  here", 20, "two lines here"),
+        ("汉字汉字", 8, "汉字汉字"),
+        ("汉字汉字", 7, "汉字汉…"),
+        ("汉字汉字", 6, "汉字…"),
+        ("anything", 1, "…"),
+        ("anything", 0, ""),
+    ],
+)
+def test_text_is_cut_to_a_width(text: str, width: int, short: str) -> None:
+    assert shorten(text, width) == short
+
+
+@given(TEXTS, st.integers(0, 60))
+def test_a_cut_text_fits_and_is_one_line(text: str, width: int) -> None:
+    short = shorten(text, width)
+    assert cells(short) <= width
+    assert "\n" not in short
+
+
+@given(TEXTS, st.integers(8, 60))
+def test_no_wrapped_line_is_wider_than_asked(text: str, width: int) -> None:
+    assert [line for line in wrap(text, width) if cells(line) > width] == []
+
+
+@given(TEXTS, st.integers(8, 60))
+def test_wrapping_loses_no_character_but_spaces(text: str, width: int) -> None:
+    assert _letters("".join(wrap(text, width))) == _letters(harmless(text))
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text if not character.isspace())
+
+
+def test_lines_break_at_spaces_and_long_words_anywhere() -> None:
+    assert list(wrap("the quick brown fox", 10)) == ["the quick", "brown fox"]
+    assert list(wrap("abcdefghijklmnop", 8)) == ["abcdefgh", "ijklmnop"]
+    assert list(wrap("汉字汉字汉字", 8)) == ["汉字汉字", "汉字"]
+
+
+def test_indentation_and_empty_lines_are_kept() -> None:
+    assert list(wrap("def f():\n    return 1\n\nend", 20)) == ["def f():", "    return 1", "", "end"]
+
+
+def test_a_long_line_is_wrapped_in_linear_time() -> None:
+    begin = time.process_time()
+    assert sum(1 for _ in wrap("漢字" * 10_000, 80)) == 500
+    assert time.process_time() - begin < 0.5
+
+
+def test_a_table_aligns_wide_characters_and_numbers() -> None:
+    rows = [("tool name", "n"), ("汉字汉字", "10"), ("🙂", "9")]
+    lines = list(table(rows, 40, flexible=0, right=frozenset({1})))
+    assert lines == ["tool name   n", "汉字汉字   10", "🙂          9"]
+
+
+def test_the_flexible_column_of_a_table_shrinks() -> None:
+    rows = [("a very long cell that does not fit", "12345"), ("short", "1")]
+    lines = list(table(rows, 20, flexible=0, right=frozenset({1})))
+    assert lines == ["a very long …  12345", "short              1"]
+
+
+def test_a_table_of_nothing_is_nothing() -> None:
+    assert list(table([], 80, flexible=0, right=frozenset())) == []
+
+
+@given(st.lists(st.tuples(TEXTS, st.integers(0, 10**6).map(str)), min_size=1, max_size=5), st.integers(20, 80))
+def test_no_line_of_a_table_is_wider_than_asked(rows: list[tuple[str, str]], width: int) -> None:
+    lines = table(rows, width, flexible=0, right=frozenset({1}))
+    assert [line for line in lines if cells(line) > width] == []
+
+
+def test_a_ruler_spans_the_screen() -> None:
+    assert ruler("1", 20) == "─── 1 " + "─" * 14
+    assert cells(ruler("汉字", 20)) == 20
+
+
+def test_paint_colours_only_where_colour_is_wanted() -> None:
+    assert Style(True).paint("x", "yellow", "bold") == "\x1b[33;1mx\x1b[0m"
+    assert Style(False).paint("x", "yellow") == "x"
+    assert Style(True).paint("", "yellow") == ""

@@ -1,0 +1,184 @@
+"""Rules worth keeping, each with a message that says what to do."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import make_samples
+import reread
+from reread.surfaces.cli.main import COMMANDS, main
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "reread"
+MODULES = sorted(SOURCE.rglob("*.py"))
+LONGEST_FUNCTION = 60
+LONGEST_MODULE = 450
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_module_and_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = importlib.import_module(f"reread.surfaces.cli.{name}")
+    assert callable(getattr(module, "run", None)), f"give surfaces/cli/{name}.py a run(arguments)"
+    try:
+        main([name, "--help"])
+    except SystemExit as end:
+        assert not end.code
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: reread {name}"), f"`reread {name} --help` does not say how to use it"
+    examples = said.partition("examples:")[2]
+    assert f"reread {name}" in examples, f"add an example to the help of `reread {name}`"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_readme(name: str) -> None:
+    assert f"reread {name}" in (ROOT / "README.md").read_text("utf-8"), f"describe `reread {name}` in README.md"
+
+
+def test_every_command_is_in_the_general_help(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    said = capsys.readouterr().out
+    for name, about in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(about)}$", said, re.MULTILINE), f"`reread --help` lacks {name}"
+
+
+def test_the_public_names_are_complete_and_sorted() -> None:
+    declared = {
+        alias.asname or alias.name
+        for node in ast.walk(tree(SOURCE / "__init__.py"))
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+    }
+    assert set(reread.__all__) == declared | {"__version__"}, "list it in __all__ and import it under TYPE_CHECKING"
+    assert dir(reread) == sorted(reread.__all__)
+    with pytest.raises(AttributeError):
+        getattr(reread, "no_such_name")  # noqa: B009
+
+
+@pytest.mark.parametrize("name", sorted(set(reread.__all__) - {"__version__"}))
+def test_every_public_name_can_be_imported_and_is_documented(name: str) -> None:
+    value = getattr(reread, name)
+    documented = inspect.getdoc(value) if not inspect.isclass(value) else vars(value).get("__doc__")
+    assert documented, f"say in one line what reread.{name} is"
+
+
+def loaded_by(script: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{script}\nprint('loaded:', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.rpartition("loaded:")[2].split())
+
+
+HEAVY = {"msgspec", "sqlite3", "asyncio", "rich", "argparse", "json", "decimal", "zoneinfo", "subprocess"}
+
+
+def test_importing_reread_loads_nothing_heavy() -> None:
+    heavy = HEAVY & (loaded_by("import reread") - loaded_by(""))
+    assert not heavy, f"import {', '.join(sorted(heavy))} where it is needed: `import reread` should cost nothing"
+
+
+def test_the_general_help_loads_nothing_heavy() -> None:
+    script = "from reread.surfaces.cli.main import main\nmain(['--help'])"
+    heavy = HEAVY & (loaded_by(script) - loaded_by(""))
+    assert not heavy, f"import {', '.join(sorted(heavy))} inside the command that needs it: start-up is a feature"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_every_module_says_what_it_is_for_and_fits_in_the_head(path: Path) -> None:
+    module = tree(path)
+    assert ast.get_docstring(module), f"open {place(path)} with one sentence saying what it is for"
+    length = len(path.read_text("utf-8").splitlines())
+    assert length <= LONGEST_MODULE, f"{place(path)} has {length} lines: look for its second noun"
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            length = node.end_lineno - node.lineno + 1
+            assert length <= LONGEST_FUNCTION, f"{place(path)}: {node.name} has {length} lines: take it apart"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_nothing_is_left_to_be_done(path: Path) -> None:
+    found = re.search("TODO|FIXME|XXX", path.read_text("utf-8"))
+    assert found is None, f"{place(path)}: do it, or write it down where others will find it"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    }
+
+
+def test_the_samples_are_what_their_maker_makes(tmp_path: Path) -> None:
+    make_samples.write_samples(tmp_path)
+    assert files_of(make_samples.SAMPLES) == files_of(tmp_path), "run `python tests/make_samples.py`"
+
+
+def tracked_files() -> Iterator[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git repository")
+    yield from (ROOT / name.decode() for name in listed.stdout.split(b"\0") if name)
+
+
+MACHINE_PATH = re.compile(rb"(?<![\w.~*/-])/(?:work|root)/[\w.-]")
+
+
+def test_no_path_of_a_developers_machine_is_in_the_repository() -> None:
+    found = [
+        f"{place(path)}: {match[0].decode()}"
+        for path in tracked_files()
+        if path.is_file() and path != Path(__file__)
+        for match in MACHINE_PATH.finditer(path.read_bytes())
+    ]
+    assert not found, f"make these paths relative, or take them from the environment: {found[:5]}"
+
+
+REQUIREMENTS = ROOT / "docs" / "requirements.md"
+COUNTS = {"S0": 27, "S1": 45, "S2": 32, "S3": 31, "S4": 19}
+NAMED_TEST = re.compile(r"`(tests/[\w/]+\.py)::(?:Test\w+::)?(\w+)`")
+
+
+def test_every_requirement_is_listed_once() -> None:
+    listed = re.findall(r"^\| (S\d-\d+) \|", REQUIREMENTS.read_text("utf-8"), re.MULTILINE)
+    wanted = [f"{seed}-{number}" for seed, count in COUNTS.items() for number in range(1, count + 1)]
+    assert listed == wanted, "docs/requirements.md has one row for each number, in order"
+
+
+def test_every_requirement_names_a_test_a_command_or_the_work_it_waits_for() -> None:
+    rows = [line for line in REQUIREMENTS.read_text("utf-8").splitlines() if re.match(r"\| S\d-\d+ \|", line)]
+    shown = re.compile(rf"{NAMED_TEST.pattern}|`reread [^`]+`|not yet: \w+")
+    silent = [row for row in rows if not shown.search(row.split(" | ")[-1])]
+    assert not silent, "name what shows these, or what they wait for"
+
+
+def test_every_test_named_by_the_requirements_exists() -> None:
+    named = set(NAMED_TEST.findall(REQUIREMENTS.read_text("utf-8")))
+    assert named
+    missing = [f"{path}::{name}" for path, name in sorted(named) if name not in _tests_in(ROOT / path)]
+    assert not missing, "docs/requirements.md names tests that are gone: name those that took their place"
+
+
+def _tests_in(path: Path) -> set[str]:
+    if not path.is_file():
+        return set()
+    return {node.name for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef)}
