@@ -27,6 +27,7 @@ e2e: $(VENV)/developing
 
 bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
+	$(BIN)/python bench/archive.py
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

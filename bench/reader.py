@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from generate import byte_count, generate
+from generate import byte_count
 from reread import sources
 from reread.records import decode
 from reread.records.decoding import AnyRecord
@@ -27,6 +27,7 @@ from reread.records.tolerant import FAILURES
 from reread.sessions import SessionBuilder
 from reread.sources import Kind
 
+GENERATOR = Path(__file__).with_name("generate.py")
 CACHE = Path(__file__).parents[1] / ".cache" / "trees"
 
 Lines = list[bytes]
@@ -35,7 +36,7 @@ Lines = list[bytes]
 def main() -> None:
     options = _options()
     gc.set_threshold(100_000, 50, 100)  # as the command line does
-    tree = options.tree or _tree(options.bytes)
+    tree = options.tree or make_tree(options.bytes)
     files = _transcripts(tree)
     _report_memory(tree, files)  # first: a child inherits the peak of its parent on Linux
     lines_by_file = [[line.raw for line in sources.read_lines(path)] for path in files]
@@ -53,13 +54,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _tree(size: int) -> Path:
+def make_tree(size: int) -> Path:
     """A generated tree, made once and kept."""
     tree = CACHE / str(size)
     if not tree.exists():
         print(f"generating {size / 1e6:,.0f} MB ...", flush=True)
         tree.parent.mkdir(parents=True, exist_ok=True)
-        generate(tree, size=size, seed=7)
+        # In a process of its own: on Linux a child starts with its parent's peak memory.
+        subprocess.run([sys.executable, GENERATOR, tree, "--bytes", str(size)], check=True, capture_output=True)
     return tree
 
 

@@ -6,9 +6,10 @@ session = reread.load("session.jsonl")
 for turn in session.turns: ...
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
+    from .archive import Archive
+    from .archive import open_archive as open  # noqa: A004  the name users know it by
     from .errors import AmbiguousSession, BadInput, RereadError, SourceError, UnknownSession
     from .loading import load, read
     from .records import Record, Unknown, decode
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AmbiguousSession": "errors",
+    "Archive": "archive",
     "BadInput": "errors",
     "RereadError": "errors",
     "SourceError": "errors",
@@ -33,11 +35,14 @@ _HOME = {
     "Subagent": "sessions",
     "Tokens": "sessions",
     "follow": "sources",
+    "open": "archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
+_CALLED = {"open": "open_archive"}
 
 __all__ = [
     "AmbiguousSession",
+    "Archive",
     "BadInput",
     "Record",
     "RereadError",
@@ -52,16 +57,17 @@ __all__ = [
     "decode",
     "follow",
     "load",
+    "open",
     "read",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    value = getattr(import_module(f".{_HOME[name]}", __name__), _CALLED.get(name, name))
     globals()[name] = value
     return value
 

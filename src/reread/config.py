@@ -22,6 +22,11 @@ class Config:
 
     sources: tuple[Path, ...]
     """Where transcripts are looked for."""
+    is_source_named: bool
+    """Whether they were given as options; otherwise they are the usual places."""
+    home: Path
+    """Where the archive lies."""
+    is_home_named: bool
     timezone: tzinfo | None
     """None is the machine's own."""
     now: datetime
@@ -32,18 +37,44 @@ class Config:
 def make_config(
     sources: Sequence[str] | None,
     timezone: str | None,
+    home: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Config:
     """The configuration of one run of a command."""
     places = [expanded(source) for source in sources or ()]
     is_terminal = sys.stdout.isatty()
     return Config(
-        sources=tuple(places or roots(environ, Path.home())),
+        sources=tuple(places or roots(environ, _user_folder())),
+        is_source_named=bool(places),
+        home=expanded(home) if home else archive_home(environ, sys.platform, _user_folder()),
+        is_home_named=bool(home),
         timezone=_zone(timezone),
         now=datetime.now(UTC),
         width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
         colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
     )
+
+
+def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
+    """`REREAD_HOME`, else the platform's folder for a user's data."""
+    named = environ.get("REREAD_HOME", "").strip()
+    if named:
+        return expanded(named)
+    if system == "darwin":
+        return user / "Library" / "Application Support" / "reread"
+    if system == "win32":
+        return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local") / "reread"
+    # A relative XDG path is to be ignored, says the specification.
+    data = Path(environ.get("XDG_DATA_HOME", ""))
+    return (data if data.is_absolute() else user / ".local" / "share") / "reread"
+
+
+def _user_folder() -> Path:
+    """The person's home; where nobody knows it, the working directory."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path()
 
 
 def expanded(path: str) -> Path:

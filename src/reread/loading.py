@@ -47,7 +47,7 @@ def load(path: str | Path) -> Session:
     wanted = [found for found in sessions if found.trunk is not None and _is_meant(place, found)] or sessions
     if len(wanted) != 1:
         raise SourceError(place, f"holds {len(wanted) or 'no'} sessions; name one of its files")
-    return load_session(wanted[0], _Strays(files).of(wanted[0]))
+    return load_session(wanted[0], Strays(files).of(wanted[0]))
 
 
 def _files_of(place: Path) -> list[SourceFile]:
@@ -78,52 +78,64 @@ def _load_alone(file: SourceFile) -> Session:
     return builder.session()
 
 
-def load_session(files: SessionFiles, strays: Sequence[SourceFile] = ()) -> Session:
+class Disk:
+    """Gives the content of source files. The archive has one of its own, which also knows files that are gone."""
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        return read(file.path)
+
+    def content(self, file: SourceFile) -> bytes:
+        return file.path.read_bytes()
+
+    def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
+        """A tool output by name, from the session's own folder: a link that leads out of it is not followed."""
+        for file in outputs:
+            if file.path.name == name and file.path.resolve().parent == file.path.parent.resolve():
+                try:
+                    return self.content(file).decode("utf-8", "replace")
+                except OSError:  # it vanished: the line still has its beginning
+                    return None
+        return None
+
+
+DISK = Disk()
+
+
+def load_session(files: SessionFiles, strays: Sequence[SourceFile] = (), disk: Disk = DISK) -> Session:
     """A session from its files, and from those agent files beside them that are its own.
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
     """
-    builder = SessionBuilder(find_output=lambda name: _spilled(files.tool_results, name))
+    builder = SessionBuilder(find_output=lambda name: disk.spilled(files.tool_results, name))
     if files.trunk is not None:
-        for record in read(files.trunk.path):
+        for record in disk.records(files.trunk):
             builder.add(record)
     builder.name(_session_id(files, builder))
     for file in (*files.all, *strays):
         builder.add_file(str(file.path), file.size)
         try:
-            _add_file(builder, file)
+            _add_file(builder, file, disk)
         except (SourceError, OSError) as problem:
             builder.add_problem(str(problem))
     return builder.session()
 
 
-def _add_file(builder: SessionBuilder, file: SourceFile) -> None:
+def _add_file(builder: SessionBuilder, file: SourceFile, disk: Disk) -> None:
     """What a file beside the trunk tells; tool results are read when they are asked for."""
     if file.kind is Kind.SUBAGENT:
         agent = file.agent or file.path.stem
-        for record in read(file.path):
+        for record in disk.records(file):
             builder.add(record, agent)
         if file.workflow is not None:
             builder.add_workflow(agent, file.workflow)
     elif file.kind is Kind.META and file.agent is not None:
-        meta = decode_side_file(file.path.read_bytes(), AgentMeta)
+        meta = decode_side_file(disk.content(file), AgentMeta)
         if meta is not None:
             builder.add_meta(file.agent, meta)
     elif file.kind is Kind.TITLE:
-        title = decode_side_file(file.path.read_bytes(), CustomTitleFile)
+        title = decode_side_file(disk.content(file), CustomTitleFile)
         if title is not None:
             builder.add_title(title.custom_title)
-
-
-def _spilled(outputs: Sequence[SourceFile], name: str) -> str | None:
-    """A spilled tool output by name, from the session's own folder: a link that leads out of it is not followed."""
-    for file in outputs:
-        if file.path.name == name and file.path.resolve().parent == file.path.parent.resolve():
-            try:
-                return file.path.read_bytes().decode("utf-8", "replace")
-            except OSError:  # it vanished: the line still has its beginning
-                return None
-    return None
 
 
 def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
@@ -157,11 +169,12 @@ def _last_time(file: SourceFile) -> float | None:
     return next((time.timestamp() for time in times if time is not None), None)
 
 
-class _Strays:
+class Strays:
     """Agent files of 2.0 clients, which lie beside the trunks: only their records tell whose they are."""
 
     def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._waiting = [file for file in files if file.kind is Kind.SUBAGENT and file.session is None]
+        self._all = [file for file in files if file.kind is Kind.SUBAGENT and file.session is None]
+        self._waiting = list(self._all)
         self._owned: dict[tuple[Path, str], list[SourceFile]] = {}
 
     def of(self, session: SessionFiles) -> list[SourceFile]:
@@ -173,6 +186,16 @@ class _Strays:
             return []
         return [file for name in _ids(session) for file in self._owned.get((session.trunk.folder, name), ())]
 
+    def orphans(self, owned: Iterable[Iterable[SourceFile]]) -> list[SessionFiles]:
+        """Agent files whose session is gone, as sessions without a trunk."""
+        taken = {file.path for files in owned for file in files}
+        left: dict[tuple[Path, str], list[SourceFile]] = {}
+        for file in self._all:
+            if file.path not in taken:
+                owner = next(iter(sorted(_recorded_ids(file))), file.path.stem)
+                left.setdefault((file.folder, owner), []).append(file)
+        return [SessionFiles(id=owner, subagents=tuple(files)) for (_, owner), files in left.items()]
+
 
 class Shelf:
     """All sessions of some sources, newest first, read one at a time."""
@@ -182,7 +205,7 @@ class Shelf:
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
-        self._strays = _Strays(self.files)
+        self._strays = Strays(self.files)
 
     def __iter__(self) -> Iterator[Session]:
         yield from self._read(self.sessions)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.kept import Kept, fill
 from cli.running import Ran, Run
 from reread.surfaces.cli.main import main
 
@@ -35,3 +36,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
     yield run
     gc.set_threshold(*threshold)
+
+
+@pytest.fixture
+def kept(run: Run, tmp_path: Path) -> Kept:
+    """Two sessions in a Claude folder, and an archive that nothing was taken into yet."""
+    claude = tmp_path / ".claude"
+    fill(claude)
+    return Kept(run, claude, tmp_path / "archive")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reread.analyses.files import paths_of
 from reread.errors import BadInput
-from reread.sessions import Conversation, Session, ToolCall
+
+if TYPE_CHECKING:
+    from reread.sessions import Conversation, Session, ToolCall
 
 _AGO = re.compile(r"(\d{1,5})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -28,6 +30,8 @@ class Filter(Struct, frozen=True, kw_only=True):
     tool: str | None = None
     file: str | None = None
     limit: int | None = None
+    sources: tuple[str, ...] = ()
+    """Folders or files the archive's sessions must come from; what is read straight from sources is not asked."""
 
     def keeps_session(self, session: Session) -> bool:
         """Whether anything of a session may be of interest."""
@@ -67,6 +71,8 @@ def is_tool(call: ToolCall, name: str) -> bool:
 
 def touches(call: ToolCall, pattern: str) -> bool:
     """Whether a call names a file the glob fits, as a whole or at its end."""
+    from reread.analyses.files import paths_of  # with all of sessions behind it: not for a mere list
+
     return any(fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}") for path in paths_of(call))
 
 

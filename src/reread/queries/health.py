@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
@@ -13,12 +13,10 @@ from msgspec import Struct
 from reread.errors import SourceError
 from reread.loading import Shelf, read
 from reread.pricing import packaged_prices
-from reread.records import Drift, Record, Settings, Unknown, decode_side_file
+from reread.records import Drift, Record, Unknown
 from reread.sources import Kind, SessionFiles, SourceFile
 
-DEFAULT_CLEANUP_DAYS = 30
-"""What Claude Code does when `cleanupPeriodDays` is not set."""
-SOON = timedelta(days=7)
+from .retention import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
 
 Progress = Callable[[int, int], None]
 
@@ -44,6 +42,8 @@ class Health(Struct, kw_only=True):
     sessions: int = 0
     cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
     expiring_sessions: int = 0
+    unkept_sessions: int | None = None
+    """Of those, how many are not whole in the archive; None where there was no archive to ask."""
     price_table_date: str = ""
 
     @property
@@ -52,9 +52,15 @@ class Health(Struct, kw_only=True):
         return bool(self.malformed or self.unreadable)
 
 
-def examine(shelf: Shelf, now: datetime, progress: Progress | None = None) -> Health:
-    """Reads every line of every file once; holds the uuids of the tree and one session's records at a time."""
-    days = _cleanup_days(shelf.files)
+def examine(
+    shelf: Shelf, now: datetime, progress: Progress | None = None, kept: Mapping[str, int] | None = None
+) -> Health:
+    """Reads every line of every file once; holds the uuids of the tree and one session's records at a time.
+
+    `kept` are the files of the archive by path, with the bytes it has of each.
+    """
+    days = cleanup_days(file.path for file in shelf.files if file.kind is Kind.SETTINGS)
+    expiring = [files for files in shelf.sessions if _expires_soon(files, days, now)]
     health = Health(
         malformed=[],
         drift=Drift(),
@@ -63,7 +69,8 @@ def examine(shelf: Shelf, now: datetime, progress: Progress | None = None) -> He
         unreadable=shelf.problems,
         sessions=len(shelf.sessions),
         cleanup_period_days=days,
-        expiring_sessions=sum(_expires_soon(files, days, now) for files in shelf.sessions),
+        expiring_sessions=len(expiring),
+        unkept_sessions=None if kept is None else sum(not _is_kept(files, kept) for files in expiring),
         price_table_date=packaged_prices().as_of.isoformat(),
     )
     strays = [file for file in shelf.files if file.kind is Kind.SUBAGENT and file.session is None]
@@ -124,19 +131,8 @@ def _conversation_files(files: SessionFiles) -> list[SourceFile]:
     return [file for file in chain([files.trunk], files.subagents) if file is not None]
 
 
-def _cleanup_days(files: list[SourceFile]) -> float:
-    """The shortest period any of the sources sets: that is the one that bites first."""
-    periods = []
-    for file in files:
-        if file.kind is Kind.SETTINGS:
-            settings = decode_side_file(file.path.read_bytes(), Settings)
-            if settings is not None and _is_period(settings.cleanup_period_days):
-                periods.append(float(settings.cleanup_period_days or 0))
-    return min(periods, default=float(DEFAULT_CLEANUP_DAYS))
-
-
-def _is_period(days: float | None) -> bool:
-    return days is not None and 0 <= days < 1e6
+def _is_kept(files: SessionFiles, kept: Mapping[str, int]) -> bool:
+    return all(kept.get(str(file.path), -1) >= file.size for file in files.all)
 
 
 def _expires_soon(files: SessionFiles, days: float, now: datetime) -> bool:

@@ -11,6 +11,8 @@ that no line is ever lost:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -90,16 +92,28 @@ AnyRecord = (
 
 RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
 
-_decode = msgspec.json.Decoder(AnyRecord).decode
-_decoders: dict[type[Record], msgspec.json.Decoder[Any]] = {
-    kind: msgspec.json.Decoder(kind) for kind in {*RECORD_TYPES.values(), *SYSTEM_SUBTYPES.values()}
-}
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Made when first needed: the decoders of all types together cost 40 ms, more than most commands take."""
+    return msgspec.json.Decoder(kind)
+
+
+def _decode_first(raw: bytes) -> Record:
+    """Puts the decoder of all types in its place when the first line comes."""
+    global _decode_any
+    _decode_any = msgspec.json.Decoder(AnyRecord).decode
+    record: Record = _decode_any(raw)
+    return record
+
+
+_decode_any: Callable[[bytes], Record] = _decode_first
 
 
 def decode(raw: bytes) -> Record:
     """The record on a line. Never raises: what cannot be read comes back as `Unknown`."""
     try:
-        record: Record = _decode(raw)
+        record: Record = _decode_any(raw)
     except FAILURES:
         return _decode_slowly(raw)
     if record.session_id is None or type(record) is System:
@@ -130,7 +144,7 @@ def _look_again(record: Record, raw: bytes) -> Record:
     if kind is type(record):
         return record
     try:
-        found: Record = _decoders[kind].decode(raw)
+        found: Record = _decoder(kind).decode(raw)
     except FAILURES:
         return _decode_slowly(raw)
     return found
@@ -175,7 +189,7 @@ def _kind_of(value: dict[str, Any]) -> type[Record] | None:
 
 def _typed(kind: type[Record], value: dict[str, Any]) -> Record:
     try:
-        found: Record = _decoders[kind].decode(msgspec.json.encode(value))
+        found: Record = _decoder(kind).decode(msgspec.json.encode(value))
     except FAILURES:
         return _salvaged(kind, value)
     return found

@@ -21,7 +21,7 @@ class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
     """The whole text, where the twin is a string and not an object: `Error: ...`, `User rejected tool use`."""
 
 
-_decode = msgspec.json.Decoder(ResultTwin).decode
+_decoder = msgspec.json.Decoder(ResultTwin)
 _NOTHING = ResultTwin()
 
 
@@ -31,7 +31,7 @@ def result_twin(user: User) -> ResultTwin:
     opening = bytes(raw[:1])
     if opening == b"{":
         try:
-            return _decode(raw)
+            return _decoder.decode(raw)
         except FAILURES:
             return _piecewise(parse_or_none(raw))
     if opening == b'"':

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 Timestamp = str | int | float | None
 
@@ -19,7 +20,9 @@ def parse_time(value: object) -> datetime | None:
     return None
 
 
+@lru_cache(maxsize=2048)
 def _from_text(value: str) -> datetime | None:
+    """Remembered, because the lines of one response and the calls in it repeat their times."""
     try:
         moment = datetime.fromisoformat(value.strip())
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

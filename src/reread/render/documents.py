@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Any
 
 from reread.analyses.tools import ToolCount
 from reread.queries.answers import FoundPrompt, FoundThought, Thinking
@@ -27,29 +24,20 @@ from reread.sessions import (
 )
 
 from .numbers import by_version
-
-Document = dict[str, Any]
-
-
-def utc(time: datetime | None) -> str | None:
-    """ISO 8601 with `Z`, milliseconds as the client writes them."""
-    if time is None:
-        return None
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def dollars(amount: Decimal | None) -> str | None:
-    return None if amount is None else f"{amount:.9f}"
+from .values import Document, dollars, utc
 
 
 def sessions_document(sessions: Iterable[Session]) -> Document:
     return {"schema": "reread.sessions/1", "sessions": [session_row(session) for session in sessions]}
 
 
-def session_document(session: Session, branches: Iterable[Branch], turns: range | None) -> Document:
+def session_document(
+    session: Session, branches: Iterable[Branch], turns: range | None, kept: Document | None = None
+) -> Document:
+    """`kept` is what the archive knows of it; a session read from a file is in no archive."""
     return {
         "schema": "reread.session/1",
-        "session": session_row(session),
+        "session": session_row(session) | (kept or {}),
         "turns": [
             turn_document(session, session, turn)
             for branch in branches
@@ -269,5 +257,6 @@ def health_document(health: Health) -> Document:
             "cleanup_period_days": health.cleanup_period_days,
             "expiring_sessions": health.expiring_sessions,
         },
+        "expiring_not_archived": health.unkept_sessions,
         "price_table_date": health.price_table_date,
     }

@@ -20,6 +20,19 @@ def tokens(number: int) -> str:
     return str(number)
 
 
+def size(number: int) -> str:
+    """`812 B`, `12.4 kB`, `3.1 GB`: decimal, as disks are sold and files are listed."""
+    for limit, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if number >= limit * 0.99995:
+            return f"{number / limit:.1f} {unit}"
+    return f"{number} B"
+
+
+def nano(nanodollars: int | None) -> Decimal | None:
+    """Whole nano-dollars, as the archive keeps them, in dollars."""
+    return None if nanodollars is None else Decimal(nanodollars) / 10**9
+
+
 def money(dollars: Decimal | None, *, is_partial: bool) -> str:
     """`$1.23`; a partial sum is a lower bound. No price is no number."""
     if dollars is None:

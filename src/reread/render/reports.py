@@ -11,8 +11,9 @@ from reread.queries.health import Health
 from reread.sessions import Session
 
 from .numbers import by_version, count, duration, money, percent
-from .terminal import View, turn_lines, when
+from .terminal import turn_lines
 from .text import harmless, ruler, shorten, table, wrap
+from .view import View, when
 
 _SHORT_ID = 8
 _GLANCE = 20
@@ -122,9 +123,17 @@ def _retention(health: Health, view: View) -> Iterator[str]:
     period = f"(cleanupPeriodDays {health.cleanup_period_days:g})"
     if health.expiring_sessions:
         warning = f"{count(health.expiring_sessions, 'session')} will be deleted by Claude Code within 7 days"
-        yield from _wrapped(f"{warning} {period}", view, "yellow")
+        yield from _wrapped(f"{warning} {period}{_kept(health)}", view, "yellow")
     else:
         yield from _wrapped(f"no session is about to be deleted {period}", view)
+
+
+def _kept(health: Health) -> str:
+    if health.unkept_sessions is None:
+        return "; `reread sync` keeps them"
+    if health.unkept_sessions:
+        return f"; {health.unkept_sessions:,} not yet in the archive: `reread sync` keeps them"
+    return "; the archive has them all"
 
 
 def overview_lines(sessions: list[Session], total: int, view: View) -> Iterator[str]:

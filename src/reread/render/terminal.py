@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime, tzinfo
 
 import msgspec
-from msgspec import Struct
 
 from reread.sessions import (
     Branch,
@@ -25,12 +23,14 @@ from reread.sessions import (
 
 from .calls import MARKS, answers, failure, summary, tool_label
 from .numbers import count, duration, money, tokens
-from .text import Style, cells, harmless, ruler, shorten, wrap
+from .text import cells, harmless, ruler, shorten, wrap
+from .view import View, when
 
 YOU = "You ▸ "
 CLAUDE = "Claude ▸ "
 NESTED = "    └─ "
 NOW = "▶ NOW"
+HERE = " ◀ here"
 
 _NOTICE_LOOKS = {
     "interrupted": ("■", "yellow"),
@@ -46,17 +46,6 @@ _NOTICE_LOOKS = {
 
 _LABELLED = frozenset({"queued", "hook", "task", "unknown"})
 """Notices whose text does not say by itself what they are."""
-
-
-class View(Struct, frozen=True, kw_only=True):
-    """How to show a session."""
-
-    width: int
-    style: Style
-    timezone: tzinfo | None = None
-    thinking: bool = True
-    tools: str = "brief"
-    """none, brief or full."""
 
 
 def session_lines(session: Session, branches: Iterable[Branch], turns: range | None, view: View) -> Iterator[str]:
@@ -94,6 +83,7 @@ def heading(session: Session, view: View) -> Iterator[str]:
 
 def turn_lines(session: Session, turn: Turn, view: View, *, is_last: bool = False) -> Iterator[str]:
     label = NOW if is_last else str(turn.index)
+    label += HERE if turn.index == view.marked else ""
     yield ""
     yield view.style.paint(ruler(label, view.width), "dim")
     if turn.prompt is not None:
@@ -224,15 +214,6 @@ def _notice(notice: Notice, view: View) -> Iterator[str]:
     lead = f"  {mark} "
     for number, line in enumerate(wrap(f"{label}{notice.text}", view.width - cells(lead))):
         yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, look)
-
-
-def when(time: datetime | None, zone: tzinfo | None) -> str:
-    if time is None:
-        return ""
-    try:
-        return time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
-    except OverflowError:  # the first or last day there is, in a zone that would go beyond it
-        return time.strftime("%Y-%m-%d %H:%M")
 
 
 def turn_seconds(turn: Turn) -> str:

@@ -7,7 +7,7 @@ from .calls import Status, ToolCall, ToolOutput, split_tool_name
 from .conversation import Conversation
 from .copies import Copies
 from .kinds import Kind, kind_of
-from .requests import Request, Tokens, add_up, collapse
+from .requests import Request, Tokens, add_up, collapse, reply_groups, requests_of
 from .session import FindOutput, Session
 from .turns import prompt_of
 from .values import (
@@ -54,5 +54,7 @@ __all__ = [
     "collapse",
     "kind_of",
     "prompt_of",
+    "reply_groups",
+    "requests_of",
     "split_tool_name",
 ]

@@ -19,7 +19,7 @@ from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, U
 
 from .calls import ToolCall
 from .conversation import Conversation
-from .kinds import Kind, kind_of, tag
+from .kinds import Kind, kind_of, prompt_text, tag
 from .values import Prompt
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
@@ -82,7 +82,10 @@ class Subagent(Conversation):
     @property
     def task(self) -> str:
         """What it was asked to do."""
-        return next((turn.prompt.text for turn in self.turns if turn.prompt is not None), "")
+        asked = (i for i, kind in self.kinds.items() if kind in (Kind.AGENT_PROMPT, Kind.PROMPT))
+        first = next(asked, None)
+        record = self.line[first] if first is not None else None
+        return prompt_text(record) if isinstance(record, User) else ""
 
     @property
     def type(self) -> str | None:

@@ -33,6 +33,13 @@ class Request(Struct, frozen=True, kw_only=True):
     def output_tokens(self) -> int:
         return self.usage.output_tokens or 0
 
+    def parts(self) -> Iterator[tuple[Rated, str | None]]:
+        """The response itself, then the advisors it asked; the top-level counts do not include them."""
+        yield Rated.of(self.usage, self.web_searches), self.model
+        for call in self.usage.iterations or ():
+            if call is not None and call.type == "advisor_message":
+                yield Rated.of(_as_usage(call, self.usage), 0), call.model
+
 
 class Tokens(Struct, frozen=True, kw_only=True):
     """Sums over requests. Money is exact; `cost` is None when nothing could be priced."""
@@ -77,6 +84,15 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
         elif isinstance(record, User):
             previous = ()
             groups["user", i] = [record]
+    return groups
+
+
+def reply_groups(replies: Iterable[Assistant]) -> dict[Key, list[Spoken]]:
+    """The same from assistant lines alone: a response of a gateway is told by the chain of its lines."""
+    groups: dict[Key, list[Spoken]] = {}
+    chained: dict[str, Key] = {}
+    for record in replies:
+        groups.setdefault(_identity(record, chained, ()), []).append(record)
     return groups
 
 
@@ -155,7 +171,7 @@ def add_up(requests: Iterable[Request], prices: Prices) -> Tokens:
     """The sum of requests, advisor calls inside them included under their own model's price."""
     used, costs = [], []
     for request in requests:
-        for part, model in _parts(request):
+        for part, model in request.parts():
             used.append(part)
             costs.append(prices.cost(part, model, request.time))
     priced = [cost for cost in costs if cost is not None]
@@ -170,14 +186,6 @@ def add_up(requests: Iterable[Request], prices: Prices) -> Tokens:
         unpriced_tokens=sum(part.total for part, cost in zip(used, costs, strict=True) if cost is None),
         nanodollars=sum(priced) if priced else None,
     )
-
-
-def _parts(request: Request) -> Iterator[tuple[Rated, str | None]]:
-    """The response itself, then the advisors it asked; the top-level counts do not include them."""
-    yield Rated.of(request.usage, request.web_searches), request.model
-    for call in request.usage.iterations or ():
-        if call is not None and call.type == "advisor_message":
-            yield Rated.of(_as_usage(call, request.usage), 0), call.model
 
 
 def _as_usage(call: Iteration, around: Usage) -> Usage:

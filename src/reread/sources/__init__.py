@@ -4,8 +4,8 @@ from .files import looks_binary
 from .find import SourceFile, find
 from .follow import Reset, follow, follow_looks
 from .groups import SessionFiles, group, strays_beside
-from .lines import Line, read, read_array, read_lines, split_lines
-from .places import Kind, matches_project_folder, project_folder_name, roots
+from .lines import Line, read, read_array, read_lines, split, split_lines
+from .places import Kind, matches_project_folder, place, project_folder_name, roots
 
 __all__ = [
     "Kind",
@@ -19,11 +19,13 @@ __all__ = [
     "group",
     "looks_binary",
     "matches_project_folder",
+    "place",
     "project_folder_name",
     "read",
     "read_array",
     "read_lines",
     "roots",
+    "split",
     "split_lines",
     "strays_beside",
 ]

@@ -48,12 +48,14 @@ class SourceFile:
         return self.path.parent
 
 
-def find(source: Path, *, problems: list[SourceError] | None = None) -> Iterator[SourceFile]:
+def find(
+    source: Path, *, problems: list[SourceError] | None = None, folders: dict[Path, int] | None = None
+) -> Iterator[SourceFile]:
     """The files of a config directory, a folder of any kind, or one file, in a stable order.
 
     Each regular file comes once, however many links lead to it; a folder's own files come before its
-    subfolders. What cannot be read is added to `problems` and passed by. Raises SourceError at once when
-    it is the source itself.
+    subfolders. What cannot be read is added to `problems` and passed by; `folders` learns the folders walked and
+    when each was last changed. Raises SourceError at once when it is the source itself.
     """
     # A link stays in the paths we give, but the names above a `..` would not be those of real folders.
     source = source.resolve() if ".." in source.parts else source.absolute()
@@ -65,7 +67,7 @@ def find(source: Path, *, problems: list[SourceError] | None = None) -> Iterator
         raise source_error(source, error) from error
     if not stat.S_ISDIR(status.st_mode):
         return iter([_named(source, status)])
-    return _Walk([] if problems is None else problems).session_or_folder(source)
+    return _Walk([] if problems is None else problems, {} if folders is None else folders).session_or_folder(source)
 
 
 def _named(path: Path, status: os.stat_result) -> SourceFile:
@@ -82,8 +84,9 @@ def _source_file(path: Path, where: Place, status: os.stat_result) -> SourceFile
 class _Walk:
     """One walk: what it has met, so that no link leads to it again, and what it could not read."""
 
-    def __init__(self, problems: list[SourceError]) -> None:
+    def __init__(self, problems: list[SourceError], folders: dict[Path, int]) -> None:
         self._problems = problems
+        self._times = folders
         self._met: set[tuple[int, int] | str] = set()
 
     def session_or_folder(self, top: Path) -> Iterator[SourceFile]:
@@ -108,8 +111,10 @@ class _Walk:
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         """What a folder holds, by name; links last, so that a file is listed where it really is."""
         try:
-            if not self._is_first_meeting(folder, folder.stat()):
+            status = folder.stat()
+            if not self._is_first_meeting(folder, status):
                 return []
+            self._times[folder] = status.st_mtime_ns
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name))
         except OSError as error:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from .arrays import elements, opens_array
-from .files import open_file, read_head
+from .files import HEAD, open_file, read_head
 
-__all__ = ["WINDOW", "Line", "read", "read_array", "read_lines", "split_lines", "windows"]
+__all__ = ["WINDOW", "Line", "read", "read_array", "read_lines", "split", "split_array", "split_lines", "windows"]
 
 WINDOW = 1 << 18
 """256 KiB stays in the processor's cache: 1 MiB windows were a quarter slower."""
@@ -76,6 +76,15 @@ def read_array(path: Path) -> Iterator[Line]:
     """
     with open_file(path) as file:
         data = b"".join(windows(file))
+    yield from split_array(data)
+
+
+def split(data: bytes) -> Iterator[Line]:
+    """The lines of a transcript that is already in memory, whichever way it is stored."""
+    return split_array(data) if opens_array(data[:HEAD]) else split_lines([data])
+
+
+def split_array(data: bytes) -> Iterator[Line]:
     number, counted = 1, 0
     for begin, end, ended in elements(data):
         number += data.count(b"\n", counted, begin)

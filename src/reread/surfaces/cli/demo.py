@@ -14,11 +14,13 @@ from . import main
 USAGE = """\
 usage: reread demo [COMMAND] [OPTIONS]
 
-Runs a command on sample sessions that come with reread; nothing of yours is read.
+Runs a command on sample sessions that come with reread, in an archive of their own; nothing of yours is read
+or written.
 
 examples:
   reread demo                       the overview, then a whole session
   reread demo show @last --branch all
+  reread demo search "retry*"
   reread demo thinking
   reread demo tools --json
 """
@@ -30,11 +32,21 @@ def run(arguments: list[str]) -> int:
         return 0
     with TemporaryDirectory(prefix="reread-demo-") as folder:
         place = _lay_out(Path(folder))
+        scratch = ["--source", str(place), "--home", str(Path(folder, "home"))]
         if arguments:
-            return main.run([*arguments, "--source", str(place)])
-        main.run(["--source", str(place)])
+            if arguments[0] == "archive":  # some of its actions look at what is there, and do not sync
+                _fill(place, Path(folder, "home"))
+            return main.run([*arguments, *scratch])
+        main.run(scratch)
         sys.stdout.write("\n$ reread demo show @last\n\n")
-        return main.run(["show", "@last", "--source", str(place)])
+        return main.run(["show", "@last", *scratch])
+
+
+def _fill(place: Path, home: Path) -> None:
+    from reread.archive import Archive
+
+    with Archive(home, [place]) as archive:
+        archive.sync()
 
 
 def _lay_out(folder: Path) -> Path:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-
-from reread.config import make_config
+from typing import TYPE_CHECKING
 
 from . import options
+
+if TYPE_CHECKING:
+    from reread.config import Config
 
 EXAMPLES = """\
   reread doctor
@@ -15,19 +17,32 @@ EXAMPLES = """\
 EXIT_DAMAGE = 1
 
 
-def run(arguments: list[str]) -> int:
+def parser() -> options.Parser:
     about = "Reads every line of every source and reports versions, unknown record types, damage and retention."
-    parser = options.make_parser("doctor", about, EXAMPLES)
-    parser.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
-    given = parser.parse_args(arguments)
-    config = make_config(given.source, given.timezone)
+    made = options.make_parser("doctor", about, EXAMPLES, syncs=False)
+    made.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
     from reread.queries.health import examine
     from reread.render.documents import health_document
     from reread.render.reports import health_lines
 
-    health = examine(options.open_shelf(config), config.now, _progress if sys.stderr.isatty() else None)
+    progress = _progress if sys.stderr.isatty() else None
+    health = examine(options.open_shelf(config), config.now, progress, _kept(config))
     options.show_answer(given, config, lambda: health_document(health), lambda view: health_lines(health, view))
     return EXIT_DAMAGE if given.strict and health.is_damaged else 0
+
+
+def _kept(config: Config) -> dict[str, int] | None:
+    """What the archive has; the doctor looks and makes none."""
+    from reread.archive import Archive
+
+    with Archive(config.home) as archive:
+        return archive.kept_bytes() if archive.exists else None
 
 
 def _progress(done: int, of: int) -> None:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from reread.config import Config
 from reread.errors import BadInput, SourceError, printable
 from reread.loading import records_of
@@ -19,8 +17,8 @@ from . import options
 
 
 def follow_session(given: argparse.Namespace, config: Config) -> int:
-    if given.turns or given.branch != "main":
-        raise BadInput("--follow shows the branch that grows; it does not go with --turns or --branch")
+    if given.turns or given.around or given.branch != "main":
+        raise BadInput("--follow shows the branch that grows; it does not go with --turns, --around or --branch")
     show = _json_printer() if given.json else _text_printer(given, config)
     return _watch(trunk_of(given.session, config), show)
 
@@ -54,10 +52,10 @@ def _json_printer() -> Callable[[Session], None]:
     def show(session: Session) -> None:
         for turn, is_new, steps in shown.fresh(session):
             if is_new and turn.prompt is not None:
-                _print_document({"turn": turn.index, **prompt_document(turn.prompt)})
+                options.print_json_line({"turn": turn.index, **prompt_document(turn.prompt)})
             for step in steps:
                 for document in step_documents(session, step):
-                    _print_document({"turn": turn.index, **document})
+                    options.print_json_line({"turn": turn.index, **document})
 
     return show
 
@@ -78,15 +76,11 @@ def follow_thinking(given: argparse.Namespace, config: Config) -> int:
             if wanted.keeps_time(thought.time) and shown.is_new(_key(thought)):
                 found = FoundThought(session.id, None, thought)
                 if given.json:
-                    _print_document(thought_document(found))
+                    options.print_json_line(thought_document(found))
                 else:
                     options.print_lines(thought_lines(found, view))
 
     return _watch(trunk_of(given.session, config), show)
-
-
-def _print_document(document: object) -> None:
-    sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
 
 
 def trunk_of(session: str, config: Config) -> Path:

@@ -11,12 +11,18 @@ from reread import __version__
 from reread.errors import BadInput, RereadError
 
 COMMANDS: dict[str, str] = {
+    "sync": "takes everything new into the archive, for good",
+    "list": "your sessions: when, where, about what, for how much",
     "show": "a conversation by turns: prompts, replies, thinking, tool calls, subagents",
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",
+    "search": "finds words in prompts, replies, thinking and tool calls",
     "tools": "how often each tool ran and failed",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
+    "archive": "what is kept, proof that it is intact, restoring, forgetting",
+    "sql": "read-only SQL on everything that is kept",
     "demo": "the same commands on built-in sample sessions",
+    "completion": "a script for bash, zsh or fish that finishes commands and options",
 }
 """One module each below this package, imported only when it is asked for: start-up is a feature."""
 
@@ -72,8 +78,8 @@ def _help() -> str:
     lines = [f"  {name:<10} {about}" for name, about in COMMANDS.items()]
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
-        "Reads Claude Code transcripts: every record, every era, nothing lost.\n"
-        "Without a command: your newest sessions.\n\n"
+        "Reads and keeps Claude Code transcripts: every record, every era, nothing lost.\n"
+        "Without a command: what you used lately and your newest sessions.\n\n"
         "commands:\n" + "\n".join(lines) + "\n\n"
         "A SESSION is a file, a folder, the beginning of an id, @last or @2.\n"
         "`reread COMMAND --help` shows options and examples; `reread --version` the version.\n"

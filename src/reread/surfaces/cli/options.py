@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reread.config import expanded
-from reread.errors import BadInput, SourceError
+from reread.errors import BadInput
 
 if TYPE_CHECKING:
     from reread.config import Config
     from reread.loading import Shelf
     from reread.queries.filters import Filter
-    from reread.render.terminal import View
-    from reread.sessions import Session
+    from reread.render.view import View
+
+
+MOST_PROBLEMS = 5
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,7 +28,8 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message}; see `{self.prog} --help`")
 
 
-def make_parser(name: str, about: str, examples: str) -> Parser:
+def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> Parser:
+    """A parser with the options every command has; one that reads the archive can be told not to sync first."""
     parser = Parser(
         prog=f"reread {name}".strip(),
         description=about,
@@ -41,6 +44,11 @@ def make_parser(name: str, about: str, examples: str) -> Parser:
         metavar="PATH",
         help="a config directory, a projects directory, any folder, or one file; may be repeated",
     )
+    common.add_argument(
+        "--home", metavar="DIR", help="the archive's folder; the default is REREAD_HOME or a data folder"
+    )
+    if syncs:
+        common.add_argument("--no-sync", action="store_true", help="answer from the archive as it is")
     common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
     common.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -78,7 +86,9 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
 
     since, until = moment("since"), moment("until")
     check_window(since, until)
+    named = (place for source in (config.sources if config.is_source_named else ()) for place in _spellings(source))
     return Filter(
+        sources=tuple(named),
         project=options.project,
         since=since,
         until=until,
@@ -88,6 +98,10 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
         file=options.file,
         limit=options.limit,
     )
+
+
+def _spellings(place: Path) -> list[str]:
+    return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
 
 
 def open_shelf(config: Config) -> Shelf:
@@ -101,6 +115,12 @@ def open_shelf(config: Config) -> Shelf:
         places = ", ".join(str(place) for place in config.sources)
         raise BadInput(f"no transcripts in {places}")
     return shelf
+
+
+def make_config(given: argparse.Namespace) -> Config:
+    from reread import config
+
+    return config.make_config(given.source, given.timezone, given.home)
 
 
 def has_transcripts(config: Config) -> bool:
@@ -125,8 +145,8 @@ def _exists(path: Path) -> bool:
 
 
 def make_view(config: Config, **choices: Any) -> View:
-    from reread.render.terminal import View
     from reread.render.text import Style
+    from reread.render.view import View
 
     return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
 
@@ -139,7 +159,16 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_json(document: object) -> None:
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    from reread.render.values import encoded
+
+    sys.stdout.write(msgspec.json.format(encoded(document), indent=2).decode() + "\n")
+
+
+def print_json_line(document: object) -> None:
+    """One document of a stream, on one line."""
+    from reread.render.values import encoded
+
+    sys.stdout.write(encoded(document).decode() + "\n")
 
 
 def show_answer(
@@ -156,21 +185,9 @@ def show_answer(
 
 
 def warn(problems: Iterable[Exception]) -> None:
-    for problem in problems:
+    """One line each, and how many more there are."""
+    told = list(problems)
+    for problem in told[:MOST_PROBLEMS]:
         sys.stderr.write(f"reread: {problem}\n")
-
-
-def sessions_asked_for(session: str | None, config: Config) -> tuple[Iterable[Session], list[SourceError]]:
-    """One session, or all of the sources, oldest first; the list fills with what could not be read."""
-    if session is None:
-        shelf = open_shelf(config)
-        return shelf.oldest_first(), shelf.problems
-    return [load_session(session, config)], []
-
-
-def load_session(session: str, config: Config) -> Session:
-    """A session by path, id, beginning of an id, `@last` or `@2`."""
-    from reread.loading import load
-
-    path = as_path(session)
-    return load(path) if path is not None else open_shelf(config).session(session)
+    if len(told) > MOST_PROBLEMS:
+        sys.stderr.write(f"reread: and {len(told) - MOST_PROBLEMS:,} more\n")

@@ -1,27 +1,58 @@
-"""`reread` alone: the newest sessions."""
+"""`reread` alone: what was used lately, the newest sessions, what is about to be deleted."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from itertools import islice
-
-from reread.config import make_config
+from typing import TYPE_CHECKING
 
 from . import demo, options
 
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.config import Config
+
 EXAMPLES = """\
-  reread                         your newest sessions
-  reread --source ~/backup       those of another folder"""
+  reread                         today, this week, this month; your newest sessions
+  reread --source ~/backup       the sessions of another folder, read and not kept"""
 NEWEST = 10
 
 
+def parser() -> options.Parser:
+    about = "What was used lately, the newest sessions with their titles, and those Claude Code will delete soon."
+    return options.make_parser("", about, EXAMPLES)
+
+
 def run(arguments: list[str]) -> int:
-    parser = options.make_parser("", "The newest sessions, with their titles.", EXAMPLES)
-    given = parser.parse_args(arguments)
-    config = make_config(given.source, given.timezone)
-    if given.source is None and not options.has_transcripts(config):
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    from .opening import bare_archive, freshen, is_straight
+
+    if is_straight(config):
+        _show_sources(given, config)
+        return 0
+    if not _has_anything(config):
         sys.stderr.write("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n\n")
         return demo.run([])
+    with bare_archive(config) as archive:
+        if not given.no_sync:
+            freshen(archive)
+        _show_archive(archive, given, config)
+    return 0
+
+
+def _has_anything(config: Config) -> bool:
+    """Whether there is a transcript in the sources or in the archive; looking makes no archive."""
+    from reread.archive import Archive
+
+    if options.has_transcripts(config):
+        return True
+    with Archive(config.home) as archive:
+        return archive.exists and bool(archive.sessions())
+
+
+def _show_sources(given: argparse.Namespace, config: Config) -> None:
     from reread.render.documents import sessions_document
     from reread.render.reports import overview_lines
 
@@ -34,4 +65,24 @@ def run(arguments: list[str]) -> int:
         lambda view: overview_lines(newest, len(shelf.sessions), view),
     )
     options.warn(shelf.problems)
-    return 0
+
+
+def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
+    from reread.queries.periods import beginnings, periods, zone_offset
+    from reread.render.kept import overview_document
+    from reread.render.listing import is_expiring, overview_lines
+
+    from .opening import cleanup_days_of
+
+    sessions = archive.sessions(cleanup_days=cleanup_days_of(config))
+    starts = beginnings(config.now, config.timezone)
+    cells = archive.usage(zone_offset(config.now, config.timezone))
+    lately = periods(cells, starts, archive.prompts_since(starts))
+    expiring = [each for each in sessions if is_expiring(each, config.now)]
+    newest = sessions[:NEWEST]
+    options.show_answer(
+        given,
+        config,
+        lambda: overview_document(newest, len(sessions), len(expiring), lately),
+        lambda view: overview_lines(newest, len(sessions), expiring, lately, view),
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from reread.config import make_config
-
 from . import options
 
 EXAMPLES = """\
@@ -12,22 +10,28 @@ EXAMPLES = """\
   reread prompts --raw | grep -i migration"""
 
 
-def run(arguments: list[str]) -> int:
-    parser = options.make_parser(
+def parser() -> options.Parser:
+    made = options.make_parser(
         "prompts", "What you typed, newest first; tool results and meta lines left out.", EXAMPLES
     )
-    options.add_session(parser)
-    parser.add_argument("--raw", action="store_true", help="only the text, one prompt per line")
-    options.add_filters(parser, limit=None)
-    given = parser.parse_args(arguments)
-    config = make_config(given.source, given.timezone)
+    options.add_session(made)
+    made.add_argument("--raw", action="store_true", help="only the text, one prompt per line")
+    options.add_filters(made, limit=None)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
     from reread.queries.answers import prompts
     from reread.render.documents import prompts_document
     from reread.render.reports import prompts_lines, raw_prompts
 
+    from .opening import open_sessions
+
     wanted = options.make_filter(given, config)
-    sessions, problems = options.sessions_asked_for(given.session, config)
-    found = prompts(sessions, wanted)
+    with open_sessions(given, config, wanted) as (sessions, problems):
+        found = prompts(sessions, wanted)
     options.show_answer(
         given,
         config,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from reread.config import make_config
-
 from . import options
 
 EXAMPLES = """\
@@ -13,14 +11,18 @@ EXAMPLES = """\
   reread thinking session.jsonl --follow"""
 
 
+def parser() -> options.Parser:
+    made = options.make_parser("thinking", "Thinking only, newest first; in one session or all of them.", EXAMPLES)
+    options.add_session(made)
+    made.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
+    made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    options.add_filters(made, limit=None)
+    return made
+
+
 def run(arguments: list[str]) -> int:
-    parser = options.make_parser("thinking", "Thinking only, newest first; in one session or all of them.", EXAMPLES)
-    options.add_session(parser)
-    parser.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
-    parser.add_argument("--follow", action="store_true", help="keep printing as the session grows")
-    options.add_filters(parser, limit=None)
-    given = parser.parse_args(arguments)
-    config = make_config(given.source, given.timezone)
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
     if given.follow:
         from .following import follow_thinking
 
@@ -29,9 +31,11 @@ def run(arguments: list[str]) -> int:
     from reread.render.documents import thinking_document
     from reread.render.reports import thinking_lines
 
+    from .opening import open_sessions
+
     wanted = options.make_filter(given, config)
-    sessions, problems = options.sessions_asked_for(given.session, config)
-    answer = thinking(sessions, wanted, given.min_length)
+    with open_sessions(given, config, wanted) as (sessions, problems):
+        answer = thinking(sessions, wanted, given.min_length)
     options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
     options.warn(problems)
     return 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from reread.config import make_config
-
 from . import options
 
 EXAMPLES = """\
@@ -12,19 +10,25 @@ EXAMPLES = """\
   reread tools @last --json"""
 
 
+def parser() -> options.Parser:
+    made = options.make_parser("tools", "Tool frequency, failures and time, subagents included.", EXAMPLES)
+    options.add_session(made)
+    options.add_filters(made, limit=None)
+    return made
+
+
 def run(arguments: list[str]) -> int:
-    parser = options.make_parser("tools", "Tool frequency, failures and time, subagents included.", EXAMPLES)
-    options.add_session(parser)
-    options.add_filters(parser, limit=None)
-    given = parser.parse_args(arguments)
-    config = make_config(given.source, given.timezone)
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
     from reread.queries.answers import tools
     from reread.render.documents import tools_document
     from reread.render.reports import tools_lines
 
+    from .opening import open_sessions
+
     wanted = options.make_filter(given, config)
-    sessions, problems = options.sessions_asked_for(given.session, config)
-    counts = tools(sessions, wanted)
+    with open_sessions(given, config, wanted) as (sessions, problems):
+        counts = tools(sessions, wanted)
     options.show_answer(given, config, lambda: tools_document(counts), lambda view: tools_lines(counts, view))
     options.warn(problems)
     return 0

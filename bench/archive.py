@@ -1,0 +1,132 @@
+"""The archive beside its peers, as ratios within one run.
+
+    python bench/archive.py [--bytes 1GB | --tree FOLDER] [--peers-cache FOLDER] [--without-agentsview]
+
+A cold sync, a second sync, usage numbers, searches, start-up, sizes and memory; targets stand beside what was seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from generate import byte_count
+from peers import CACHE, Peers, Timing, install, run_timed, serving
+from reader import make_tree
+from truth import Truth
+
+COUNT = """
+import sys
+from pathlib import Path
+from reread.archive import Archive
+if __name__ == "__main__":
+    with Archive(Path(sys.argv[1]), [Path(sys.argv[2])]) as archive:
+        archive.count()
+        print(sum(cell.output_tokens for cell in archive.usage()))
+"""
+
+
+def main() -> None:
+    options = _options()
+    tree = options.tree or make_tree(options.bytes)
+    truth = Truth.read(tree.with_name(tree.name + ".truth.json"))
+    peers = install(options.peers_cache)
+    with tempfile.TemporaryDirectory(prefix="reread-bench-") as scratch:
+        bench = Bench(tree, truth, peers, Path(scratch))
+        bench.sync(with_agentsview=not options.without_agentsview)
+        bench.usage()
+        bench.search(with_agentsview=not options.without_agentsview)
+        bench.start_up()
+        bench.sizes()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bytes", type=byte_count, default=byte_count("1GB"))
+    parser.add_argument("--tree", type=Path)
+    parser.add_argument("--peers-cache", type=Path, default=CACHE)
+    parser.add_argument("--without-agentsview", action="store_true", help="its cold sync of 1 GB takes three minutes")
+    return parser.parse_args()
+
+
+class Bench:
+    """One tree, one archive, the peers; each method prints its part of the report."""
+
+    def __init__(self, tree: Path, truth: Truth, peers: Peers, scratch: Path) -> None:
+        self.tree = tree
+        self.peers = peers
+        self.home = scratch / "home"
+        self.data = scratch / "agentsview"
+        self.scratch = scratch
+        self.raw_bytes = truth.totals.bytes
+        self.needle = next(needle.word for needle in truth.needles if needle.field == "text")
+        self.env = {**os.environ, "REREAD_HOME": str(self.home), "CLAUDE_CONFIG_DIR": str(tree), "NO_COLOR": "1"}
+
+    def reread(self, *arguments: str) -> Timing:
+        return run_timed([sys.executable, "-m", "reread", *arguments], self.env)
+
+    def sync(self, *, with_agentsview: bool) -> None:
+        cold = self.reread("sync")
+        again = min((self.reread("sync") for _ in range(5)), key=lambda timing: timing.wall)
+        _row("reread sync, cold", cold, "")
+        _row("reread sync, nothing new", again, "")
+        if not with_agentsview:
+            return
+        command = self.peers.agentsview_sync(self.tree, self.data)
+        their_cold = run_timed(*command)
+        their_again = min((run_timed(*command) for _ in range(3)), key=lambda timing: timing.wall)
+        _row("agentsview sync, cold", their_cold, f"reread {their_cold.wall / cold.wall:.1f}x faster (target 8)")
+        _row(
+            "agentsview sync, nothing new",
+            their_again,
+            f"reread {their_again.wall / again.wall:.1f}x faster (target 10)",
+        )
+
+    def usage(self) -> None:
+        home = self.scratch / "usage"
+        program = self.scratch / "count.py"
+        program.write_text(COUNT)
+        ours = run_timed([sys.executable, str(program), str(home), str(self.tree)], self.env)
+        theirs = min(
+            (run_timed(*self.peers.ccusage_daily(self.tree)) for _ in range(3)), key=lambda timing: timing.wall
+        )
+        shutil.rmtree(home)
+        _row("ccusage daily, cold", theirs, "")
+        _row("reread, usage alone, cold", ours, f"{ours.wall / theirs.wall:.1f}x ccusage (target 1.5)")
+
+    def search(self, *, with_agentsview: bool) -> None:
+        ours = min((self.reread("search", self.needle, "--no-sync") for _ in range(5)), key=lambda t: t.wall)
+        rg = min((run_timed(*self.peers.ripgrep(self.needle, self.tree)) for _ in range(5)), key=lambda t: t.wall)
+        _row("reread search", ours, "")
+        _row("rg over the raw files", rg, f"reread {rg.wall / ours.wall:.2f}x as fast (target 1)")
+        if not with_agentsview:
+            return
+        with serving(self.peers, self.tree, self.data) as server:
+            for mode in ("fts", "substring"):
+                theirs = min((server.search(self.needle, mode) for _ in range(5)), key=lambda t: t.wall)
+                _row(f"agentsview search, {mode}", theirs, f"reread {theirs.wall / ours.wall:.2f}x as fast")
+
+    def start_up(self) -> None:
+        bare = min(run_timed([sys.executable, "-c", "pass"], self.env).wall for _ in range(9))
+        for arguments, target in ((["--help"], 4), (["--version"], 4), (["list", "--limit", "20"], 10)):
+            ours = min(self.reread(*arguments).wall for _ in range(5))
+            print(f"{'reread ' + ' '.join(arguments):32} {ours / bare:6.1f}x a bare python (target {target})")
+
+    def sizes(self) -> None:
+        index = sum(path.stat().st_size for path in self.home.glob("reread.db*"))
+        safe = sum(path.stat().st_size for path in (self.home / "safe").glob("*.pack"))
+        print(f"index {index / self.raw_bytes:.3f} of the raw bytes; safe {safe / self.raw_bytes:.3f} (target 0.25)")
+
+
+def _row(name: str, timing: Timing, note: str) -> None:
+    memory = f"{timing.max_rss / 1e6:6.0f} MB" if timing.max_rss is not None else ""
+    cpu = f"{timing.cpu:7.2f} s cpu" if timing.cpu is not None else ""
+    print(f"{name:32} {timing.wall:8.3f} s {cpu} {memory}  {note}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

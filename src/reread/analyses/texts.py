@@ -1,0 +1,113 @@
+"""What of a line can be searched: its texts, each with the field it belongs to.
+
+The order is part of the contract with the index: a text is found again by its line and its position here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from reread.records import (
+    AiTitle,
+    Assistant,
+    Attachment,
+    AwaySummary,
+    CustomTitle,
+    QueueOperation,
+    Record,
+    Summary,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Unknown,
+    UnknownBlock,
+    User,
+)
+from reread.sessions import Kind, kind_of, prompt_of
+from reread.sessions.queue import queued_prompt
+
+
+class Field(StrEnum):
+    """Where a text was said."""
+
+    PROMPT = "prompt"
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL = "tool"
+    RESULT = "result"
+    TITLE = "title"
+
+
+class Found(NamedTuple):
+    field: Field
+    text: str
+
+
+_OF_USER = {
+    Kind.PROMPT: Field.PROMPT,
+    Kind.COMMAND: Field.PROMPT,
+    Kind.SHELL: Field.PROMPT,
+    Kind.AGENT_PROMPT: Field.PROMPT,
+    Kind.COMPACT_SUMMARY: Field.TEXT,
+    Kind.TASK_NOTIFICATION: Field.RESULT,
+    Kind.TEAMMATE: Field.RESULT,
+    Kind.LOCAL_OUTPUT: Field.RESULT,
+}
+_TITLES: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_title", Summary: "summary"}
+
+
+def texts_of(record: Record) -> list[Found]:
+    """The texts of a line, in a fixed order; most lines have one, bookkeeping none."""
+    if type(record) is Assistant:
+        return _of_reply(record)
+    if isinstance(record, User):
+        return _of_user(record)
+    if type(record) in _TITLES:
+        title: str | None = getattr(record, _TITLES[type(record)])
+        return [Found(Field.TITLE, title)] if title else []
+    if isinstance(record, QueueOperation) or (isinstance(record, Attachment) and queued_prompt(record) is not None):
+        return [Found(Field.PROMPT, record.text)] if record.text else []
+    if isinstance(record, AwaySummary | Unknown) and record.text:
+        return [Found(Field.TEXT, record.text)]
+    return []
+
+
+def _of_reply(record: Assistant) -> list[Found]:
+    found: list[Found] = []
+    for block in record.blocks:
+        if type(block) is Text or type(block) is UnknownBlock:
+            found.append(Found(Field.TEXT, block.as_text))
+        elif type(block) is Thinking:
+            found.append(Found(Field.THINKING, block.as_text))
+        elif isinstance(block, ToolUse):
+            found.append(Found(Field.TOOL, "\n".join(_strings(block.input))))
+    if isinstance(record.content, str):
+        found.append(Found(Field.TEXT, record.content))
+    return [each for each in found if each.text]
+
+
+def _strings(value: object) -> Iterator[str]:
+    """The strings in a tool's input, without the names of its arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _of_user(record: User) -> list[Found]:
+    kind = kind_of(record)
+    if kind is Kind.TOOL_RESULT:
+        results = [block.as_text for block in record.blocks if type(block) is ToolResult]
+        return [Found(Field.RESULT, text) for text in results if text]
+    field = _OF_USER.get(kind)
+    if field is None:
+        return []
+    text = prompt_of(record, kind).text if field is Field.PROMPT else record.text
+    return [Found(field, text)] if text else []

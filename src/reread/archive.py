@@ -1,0 +1,340 @@
+"""`Archive`, the one front door: what was taken in stays, and can be listed, read, searched, proved and given back.
+
+Each method brings in what it needs itself: a list of sessions must not wait for the import of parsers, worker pools and
+the search language, which together take longer than the list.
+"""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reread.errors import AmbiguousSession, BadInput, UnknownSession
+from reread.queries.filters import Filter
+from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
+
+if TYPE_CHECKING:
+    import threading
+    from datetime import datetime
+    from types import TracebackType
+
+    from reread.analyses.texts import Field
+    from reread.ingest.results import Progress, Report, SyncResult
+    from reread.queries.listing import Listed
+    from reread.queries.search import SearchAnswer
+    from reread.queries.usage import UsageCell
+    from reread.sessions import Session
+    from reread.store.custody import Forgotten, Restored, Status, Verified
+    from reread.store.keeping import SafeFiles
+    from reread.store.reading import StoredSession
+    from reread.store.safe import Safe
+
+__all__ = [
+    "Archive",
+    "Forgotten",
+    "Listed",
+    "Progress",
+    "Restored",
+    "SearchAnswer",
+    "Status",
+    "StoredSession",
+    "SyncResult",
+    "UsageCell",
+    "Verified",
+    "open_archive",
+]
+
+LOCK_SECONDS = 120.0
+"""How long a sync waits for another one."""
+CLEANUP_DAYS = 30.0
+"""When Claude Code deletes a session, unless its settings say otherwise."""
+
+
+class Archive:
+    """Everything reread has taken in, below one folder. Use it as a context, or close it."""
+
+    def __init__(self, home: Path, sources: Sequence[Path] = (), machine: str | None = None) -> None:
+        self.home = home
+        self.sources = tuple(sources)
+        self.machine = machine or platform.node() or "unknown"
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if isinstance(error, sqlite3.Error):
+            hint = "; `reread archive rebuild` makes the index anew" if isinstance(error, sqlite3.DatabaseError) else ""
+            raise StoreError(f"{self.home / FILE_NAME}: {error}{hint}") from error
+
+    def close(self) -> None:
+        for name in ("files", "connection", "safe"):
+            opened = self.__dict__.pop(name, None)
+            if name != "files" and opened is not None:
+                opened.close()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever taken in here; asking makes nothing."""
+        try:
+            return (self.home / FILE_NAME).exists()
+        except OSError:  # below a folder that may not be entered
+            return False
+
+    @cached_property
+    def connection(self) -> sqlite3.Connection:
+        return connect(self.home)
+
+    @cached_property
+    def safe(self) -> Safe:
+        from reread.store.safe import Safe
+
+        return Safe(self.home / "safe")
+
+    @cached_property
+    def files(self) -> SafeFiles:
+        from reread.store.keeping import SafeFiles
+
+        return SafeFiles(self.connection, self.safe)
+
+    def sync(self, report: Report | None = None, *, full: bool = False, patience: float = LOCK_SECONDS) -> SyncResult:
+        """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
+        then raises SafeBusy. `full` first makes the index anew from the safe.
+        """
+        from reread.ingest.results import SyncResult
+        from reread.store.unchanged import is_as_it_was
+
+        if full:
+            self.rebuild()
+        elif is_as_it_was(self.connection, self.machine, self.sources) and self.safe.unfinished() is None:
+            return SyncResult()
+        from reread.ingest.sync import sync
+        from reread.store import custody
+        from reread.store.safe import lock
+
+        if custody.is_lost(self.connection, self.safe):
+            self.rebuild()
+        with lock(self.home / "safe", timeout=patience):
+            custody.recover(self.connection, self.safe)
+            return sync(self.connection, self.safe, self.machine, self.sources, report)
+
+    def count(self) -> SyncResult:
+        """Usage alone, as fast as it can be had: `usage` is right after this, lists and search after a sync."""
+        from reread.ingest.sync import sync
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            return sync(self.connection, self.safe, self.machine, self.sources, usage_only=True)
+
+    def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
+        """Follows the sources until `stop` is set; each result is a sync that took something in."""
+        import time
+
+        from reread.ingest.watch import changes
+        from reread.store.unchanged import last_seen
+
+        yield self.sync()
+        while not stop.is_set():
+            for _ in changes(last_seen(self.connection, self.machine), time.time_ns(), stop):
+                yield self.sync()
+
+    def sessions(
+        self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS, *, project: str | None = None
+    ) -> list[Listed]:
+        """Sessions that pass a filter, the one that ended last first; `project` is short for the commonest one."""
+        from reread.queries.listing import listed
+
+        return listed(self.connection, wanted or Filter(project=project), cleanup_days)
+
+    def keeps(self, source: Path) -> bool:
+        """Whether anything was ever taken from this folder or file."""
+        from reread.store import counting
+
+        names = {str(source), str(source.absolute())}
+        return self.exists and bool(names & counting.known_sources(self.connection))
+
+    def known_sources(self) -> set[str]:
+        """Every folder or file something was taken from."""
+        from reread.store import counting
+
+        return counting.known_sources(self.connection)
+
+    def kept_bytes(self) -> dict[str, int]:
+        """The files of the archive by path, with how much of each is in the safe."""
+        from reread.store import counting
+
+        return counting.bytes_by_path(self.connection)
+
+    def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
+        """How many prompts were typed since each of some moments."""
+        from reread.store import counting
+
+        return counting.prompts_since(self.connection, [int(moment.timestamp() * 1000) for moment in moments])
+
+    def find(self, wanted: str) -> StoredSession:
+        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
+        from reread.store import reading
+
+        stored = reading.sessions(self.connection)
+        if wanted.startswith("@"):
+            position = "1" if wanted == "@last" else wanted[1:]
+            if position.isdecimal() and 1 <= int(position) <= len(stored):
+                return stored[int(position) - 1]
+            raise UnknownSession(wanted, [self.home])
+        found = [each for each in stored if each.row.uuid == wanted]
+        found = found or [each for each in stored if wanted and each.row.uuid.startswith(wanted)]
+        names = list(dict.fromkeys(each.row.uuid for each in found))
+        if len(names) > 1:
+            raise AmbiguousSession(wanted, names)
+        if not found:
+            raise UnknownSession(wanted, [self.home])
+        return found[0]
+
+    def session(self, wanted: str) -> Session:
+        """A session read from the safe, whether its source still exists or not."""
+        return self._load(self.find(wanted))
+
+    def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
+        """Sessions read from the safe one at a time, the oldest first."""
+        for each in reversed(self.sessions(wanted)):
+            yield self._load(each.stored)
+
+    def _load(self, stored: StoredSession) -> Session:
+        from reread.loading import load_session
+
+        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files)
+
+    def search(
+        self,
+        query: str,
+        fields: frozenset[Field] | None = None,
+        wanted: Filter | None = None,
+        limit: int = 20,
+        *,
+        is_regex: bool = False,
+        now: datetime | None = None,
+    ) -> SearchAnswer:
+        """The best of the newest matches in all fields but tool results, unless others are named.
+
+        With `is_regex` every text is held against a pattern.
+        """
+        from datetime import UTC, datetime
+
+        from reread.queries.language import DEFAULT_FIELDS
+        from reread.queries.search import Searcher
+
+        searcher = Searcher(self.connection, self.files, now or datetime.now(UTC))
+        ask = searcher.scan if is_regex else searcher.search
+        with snapshot(self.connection):
+            return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
+
+    def usage(self, zone_offset_minutes: int = 0, *, by: str = "day") -> list[UsageCell]:
+        """Tokens and money per day and model, every API response once over all files; days are UTC unless shifted."""
+        if by != "day":
+            raise BadInput(f"usage by {by!r} is not there yet; by day and model is")
+        from reread.queries.usage import usage_cells
+
+        return usage_cells(self.connection, zone_offset_minutes)
+
+    def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Columns and rows of one statement that reads; raises BadInput for any other."""
+        from reread.store import asking
+
+        return asking.ask(self.home, query)
+
+    @staticmethod
+    def schema() -> str:
+        """The tables, with a comment for every column that needs one."""
+        from reread.store.schema import SCHEMA
+
+        return SCHEMA
+
+    def status(self) -> Status:
+        from reread.store import custody
+
+        return custody.status(self.connection, self.home, self.safe)
+
+    def verify(self) -> Verified:
+        """Proves every byte of the safe and the integrity of the index; a database beyond opening is damage too."""
+        from reread.store import custody
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            try:
+                connection = self.connection
+            except StoreError as problem:
+                return custody.verify_without_database(self.safe, problem)
+            return custody.verify(connection, self.safe)
+
+    def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
+        """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
+        from reread.store import custody
+
+        return custody.restore(self.connection, self.files, self.find(wanted), to, generation=generation)
+
+    def restore_targets(self, stored: StoredSession, to: Path) -> list[Path]:
+        """Where `restore` would write."""
+        from reread.store import custody, reading
+
+        return [to / custody.below(row, stored) for row in reading.files_of(self.connection, stored.id)]
+
+    def rebuild(self) -> int:
+        """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
+        from reread.ingest.rebuild import rebuild
+        from reread.store import custody
+        from reread.store.safe import lock
+
+        forgotten = custody.forgotten_if_readable(self.home)
+        self.close()
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            set_aside(self.home)
+            custody.keep_forgotten(self.connection, forgotten)
+            return rebuild(self.connection, self.safe)
+
+    def forget(self, wanted: str) -> Forgotten:
+        """Removes a session for good: from the index, from the safe, and from databases that were set aside."""
+        from reread.store import custody
+        from reread.store.database import remove_set_aside
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted))
+            remove_set_aside(self.home)
+            return forgotten
+
+
+def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:
+    """The archive below `home`, over `sources`; without them the ones the environment names."""
+    from reread.config import make_config
+
+    config = make_config([str(source) for source in sources] if sources is not None else None, None)
+    return Archive(Path(home) if home is not None else config.home, config.sources)
+
+
+_RESULTS = {
+    "Forgotten": "store.custody",
+    "Listed": "queries.listing",
+    "Progress": "ingest.results",
+    "Restored": "store.custody",
+    "SearchAnswer": "queries.search",
+    "Status": "store.custody",
+    "StoredSession": "store.reading",
+    "SyncResult": "ingest.results",
+    "UsageCell": "queries.usage",
+    "Verified": "store.custody",
+}
+"""Where the values live that the methods give."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _RESULTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"reread.{_RESULTS[name]}"), name)

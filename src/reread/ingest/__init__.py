@@ -1,0 +1,1 @@
+"""Sources into the archive: incremental, parallel, resumable."""

@@ -1,0 +1,108 @@
+"""The whole index again from the safe alone, when the database is lost or damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread import sources
+from reread.loading import Strays
+from reread.sources import Kind, SourceFile, place
+from reread.store.keeping import SafeFiles
+from reread.store.rows import file_key
+from reread.store.safe import Found, PieceHeader, Place, Safe
+from reread.store.writing import StoreWriter
+
+from .extract import take
+from .jobs import FileJob, SessionJob
+
+_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
+
+
+class _Kept(Struct):
+    """What the packs tell about one file."""
+
+    last: PieceHeader
+    """A piece of its newest generation."""
+    pieces: list[tuple[PieceHeader, Place]]
+
+
+def rebuild(connection: sqlite3.Connection, safe: Safe) -> int:
+    """Fills an empty database from the packs; gives the number of sessions. Damaged pieces are left out."""
+    kept = _kept(safe)
+    files = SafeFiles(connection, safe)
+    for machine_name in sorted({entry.last.machine for entry in kept.values()}):
+        writer = StoreWriter(connection, safe, machine_name)
+        own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
+        writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
+        files.know(machine_name)
+        for job in _jobs(own):
+            writer.apply([take(job, files, is_kept=True)], is_older=False)
+    return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
+
+
+def _kept(safe: Safe) -> dict[str, _Kept]:
+    kept: dict[str, _Kept] = {}
+    for found in safe.scan():
+        if not isinstance(found, Found):
+            continue
+        entry = kept.setdefault(found.header.file, _Kept(found.header, []))
+        entry.pieces.append((found.header, found.place))
+    for entry in kept.values():
+        entry.pieces = _as_last_taken(entry.pieces)
+        entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
+    return kept
+
+
+def _as_last_taken(pieces: list[tuple[PieceHeader, Place]]) -> list[tuple[PieceHeader, Place]]:
+    """A sync killed before its commit leaves pieces that the next one took again: the later taking counts."""
+    kept: list[tuple[PieceHeader, Place]] = []
+    for header, place_ in sorted(pieces, key=lambda piece: (piece[0].generation, _taken(piece[0]), piece[0].start)):
+        kept = [old for old in kept if old[0].generation != header.generation or old[0].start < header.start]
+        kept.append((header, place_))
+    return kept
+
+
+def _taken(header: PieceHeader) -> int:
+    taken = header.more.get("taken")
+    return taken if isinstance(taken, int) else 0
+
+
+def _jobs(kept: dict[str, _Kept]) -> list[SessionJob]:
+    """Sessions in the order they were last written to, so that newer ones get the larger ids."""
+    files = {_source_file(entry): entry for entry in kept.values()}
+    strays = Strays(files)
+    jobs = [
+        SessionJob(files=session, strays=own, changed=tuple(_job(file, files[file]) for file in (*session.all, *own)))
+        for session in sorted(sources.group(files), key=lambda found: found.mtime_ns)
+        for own in [tuple(strays.of(session))]
+    ]
+    aside = [file for file in files if file.session is None and file.kind in _ASIDE]
+    return [SessionJob(files=None, changed=(_job(file, files[file]),)) for file in aside] + jobs
+
+
+def _source_file(entry: _Kept) -> SourceFile:
+    path = Path(entry.last.path)
+    where = place(path)
+    size = sum(header.length for header, _ in entry.pieces if header.generation == entry.last.generation)
+    return SourceFile(
+        path=path,
+        kind=Kind(entry.last.kind),
+        session=where.session if where is not None else _stem_of(path, entry.last.kind),
+        agent=where.agent if where is not None else None,
+        workflow=where.workflow if where is not None else None,
+        size=size,
+        mtime_ns=entry.last.mtime_ns,
+    )
+
+
+def _stem_of(path: Path, kind: str) -> str | None:
+    """A transcript under an unusual name is a session of that name; settings and the like belong to none."""
+    return path.stem if kind == Kind.TRANSCRIPT else None
+
+
+def _job(file: SourceFile, entry: _Kept) -> FileJob:
+    key = file_key(entry.last.machine, str(file.path))
+    return FileJob(file=file, key=key, source=entry.last.source, device=0, inode=0, generation=entry.last.generation)

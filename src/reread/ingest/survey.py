@@ -1,0 +1,145 @@
+"""Compares the sources with the archive: what is new, what has grown, what is gone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from reread import sources
+from reread.errors import SourceError
+from reread.loading import Strays
+from reread.sources import Kind, SessionFiles, SourceFile
+from reread.store import reading
+from reread.store.keeping import source_file
+from reread.store.rows import FileRow, file_key
+from reread.store.safe import Place
+
+from .jobs import FileJob, GoneFile, SessionJob, file_job
+
+_KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
+
+
+class Survey:
+    """One walk over the sources, held against what the archive knows of them."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], safe: Path | None = None
+    ) -> None:
+        self.problems: list[SourceError] = []
+        self.folders: dict[Path, int] = {}
+        self.unchanged = 0
+        self._machine = machine
+        self._connection = connection
+        self._safe = safe
+        self._source_of: dict[Path, Path] = {}
+        self._missing: set[Path] = set()
+        self.known = reading.known_files(connection, machine)
+        self._forgotten = reading.forgotten(connection)
+        files: list[SourceFile] = []
+        for place in places:
+            # Sources may lie inside each other.
+            new = [file for file in self._found(place) if file.path not in self._source_of]
+            self._source_of.update({file.path: place for file in new})
+            files += new
+        self.jobs = self._jobs(files)
+        self.vanished = self._vanished(files)
+
+    def _found(self, place: Path) -> list[SourceFile]:
+        """A source that is not there must not keep the others out."""
+        try:
+            return list(sources.find(place, problems=self.problems, folders=self.folders))
+        except SourceError as problem:
+            self.problems.append(problem)
+            if not os.path.lexists(place):
+                self._missing.add(place.absolute())
+            return []
+
+    def _jobs(self, files: list[SourceFile]) -> list[SessionJob]:
+        """Sessions with something new, newest first, then files that belong to none."""
+        strays = Strays(files)
+        jobs: list[SessionJob] = []
+        sessions = sources.group(files)
+        owned = [(session, tuple(strays.of(session))) for session in sessions]
+        owned += [(session, ()) for session in strays.orphans(own for _, own in owned)]
+        for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
+            changed = self._changed((*session.all, *own))
+            if changed:
+                gone = self._gone(session, {file.path for file in (*session.all, *own)})
+                whole = _with_gone(session, gone)
+                jobs.append(SessionJob(files=whole, gone=gone, safe=self._safe, strays=own, changed=changed))
+        aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
+        return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
+
+    def _gone(self, session: SessionFiles, there: set[Path]) -> tuple[GoneFile, ...]:
+        """Files the session had when it was last read, and has no more."""
+        rows = {self.known[key].session for key in map(self._key, there) if key in self.known}
+        return tuple(
+            GoneFile(file=source_file(row, session.id), places=self._places(row))
+            for number in rows
+            if number is not None
+            for row in reading.files_of(self._connection, number)
+            if row.path not in there and row.taken and not os.path.lexists(row.path)
+        )
+
+    def _key(self, path: Path) -> str:
+        return file_key(self._machine, str(path))
+
+    def _places(self, row: FileRow) -> tuple[Place, ...]:
+        return tuple(piece.place for piece in reading.pieces_of(self._connection, row.id, row.generation))
+
+    def _changed(self, files: Iterable[SourceFile]) -> tuple[FileJob, ...]:
+        found: list[FileJob] = []
+        for file in files:
+            try:
+                job = file_job(self._machine, self._source_of[file.path], file, self.known, self._still_holds)
+            except SourceError as problem:
+                self.problems.append(problem)
+                continue
+            if job is None:
+                self.unchanged += 1
+            elif job.key in self._forgotten:
+                continue
+            else:
+                found.append(job)
+        return tuple(found)
+
+    def _still_holds(self, row: FileRow) -> bool:
+        """Whether a file of the same size as before holds all that was taken of it."""
+        pieces = reading.pieces_of(self._connection, row.id, row.generation)
+        try:
+            with row.path.open("rb") as file:
+                return all(sha256(file.read(piece.length)).digest() == piece.sha256 for piece in pieces)
+        except OSError as error:
+            raise SourceError(row.path, f"cannot be read ({error.strerror or error})") from error
+
+    def _vanished(self, files: list[SourceFile]) -> list[str]:
+        """Files below a folder that could be walked, and are not there any more."""
+        seen = {file.path for file in files}
+        return [
+            row.key
+            for row in self.known.values()
+            if row.present and row.path not in seen and self._was_walked(row) and not os.path.lexists(row.path)
+        ]
+
+    def _was_walked(self, row: FileRow) -> bool:
+        return any(parent in self.folders or parent in self._missing for parent in row.path.parents)
+
+
+def _with_gone(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
+    files = [each.file for each in gone]
+
+    def only(kind: Kind) -> tuple[SourceFile, ...]:
+        return tuple(file for file in files if file.kind is kind)
+
+    return replace(
+        session,
+        trunk=session.trunk or next(iter(only(Kind.TRANSCRIPT)), None),
+        subagents=(*session.subagents, *only(Kind.SUBAGENT)),
+        metas=(*session.metas, *only(Kind.META)),
+        tool_results=(*session.tool_results, *only(Kind.TOOL_RESULT)),
+        others=(*session.others, *only(Kind.TITLE)),
+    )

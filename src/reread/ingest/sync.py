@@ -1,0 +1,145 @@
+"""Takes everything that changed in the sources into the archive: parallel readers, one writer, newest first."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+
+import msgspec
+
+from reread.errors import SourceError
+from reread.store.rows import SessionBatch
+from reread.store.safe import Safe
+from reread.store.writing import StoreWriter
+
+from .extract import take
+from .jobs import SessionJob
+from .results import Progress, Report, SyncResult
+from .survey import Survey
+from .usage_first import usage_batches
+from .workers import ALONE_BELOW, prepare_worker
+
+COMMIT_AFTER = 16_000_000
+"""Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
+AHEAD = 48_000_000
+"""Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
+
+
+def sync(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    machine: str,
+    places: Sequence[Path],
+    report: Report | None = None,
+    *,
+    usage_only: bool = False,
+) -> SyncResult:
+    """One pass over the sources. The caller holds the safe's lock.
+
+    A large first pass counts usage before it takes the rest; `usage_only` ends there, and the next sync goes on.
+    """
+    began = time.monotonic()
+    survey = Survey(connection, machine, places, safe.folder)
+    result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
+    writer = StoreWriter(connection, safe, machine)
+    is_large = sum(job.size for job in survey.jobs) >= ALONE_BELOW
+    if usage_only or is_large:
+        for batches in usage_batches(survey.jobs):
+            writer.count(batches)
+    if usage_only:
+        result.seconds = time.monotonic() - began
+        return result
+    run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
+    if survey.vanished:
+        writer.mark_vanished(survey.vanished)
+    writer.remember_folders(survey.folders, [problem.path for problem in result.problems])
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def run(
+    jobs: list[SessionJob], writer: StoreWriter, result: SyncResult, report: Report | None, *, is_first: bool
+) -> None:
+    """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had."""
+    total = sum(job.size for job in jobs)
+    pending: list[SessionBatch] = []
+    weight = done = 0
+    for position, (job, batch) in enumerate(_taken(jobs, total), 1):
+        done += job.size
+        if isinstance(batch, SourceError):
+            result.problems.append(batch)
+        else:
+            pending.append(batch)
+            weight += _weight(batch)
+            result.sessions += batch.session is not None
+            result.files += len(batch.files)
+            result.bytes += sum(piece.length for file in batch.files for piece in file.pieces)
+        if weight >= COMMIT_AFTER:
+            writer.apply(pending[::-1], is_older=is_first)
+            pending, weight = [], 0
+        if report is not None:
+            report(Progress(done, total, position, len(jobs)))
+    if pending:
+        writer.apply(pending[::-1], is_older=is_first)
+
+
+def _weight(batch: SessionBatch) -> int:
+    return sum(
+        sum(len(piece.frame) for piece in file.pieces) + sum(len(block.text) for block in file.blocks)
+        for file in batch.files
+    )
+
+
+def _taken(jobs: list[SessionJob], total: int) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
+    if total < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+        for job in jobs:
+            yield job, _take_or_tell(job)
+        return
+    yield from _taken_by_workers(jobs)
+
+
+def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
+    """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
+    waiting = iter(jobs)
+    running: dict[Future[bytes | SessionBatch | SourceError], SessionJob] = {}
+    ahead = 0
+    with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
+        try:
+            while True:
+                while ahead < AHEAD and (job := next(waiting, None)) is not None:
+                    running[pool.submit(_take_encoded, job)] = job
+                    ahead += job.size
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    job = running.pop(future)
+                    ahead -= job.size
+                    answer = future.result()
+                    yield job, _decode_batch(answer) if isinstance(answer, bytes) else answer
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_decode_batch = msgspec.msgpack.Decoder(SessionBatch).decode
+
+
+def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:
+    """In a worker: msgpack crosses the pipe several times faster than pickled structs."""
+    answer = _take_or_tell(job)
+    if isinstance(answer, SourceError):
+        return answer
+    try:
+        return msgspec.msgpack.encode(answer)
+    except UnicodeEncodeError:  # a file name that is no UTF-8; pickle takes it
+        return answer
+
+
+def _take_or_tell(job: SessionJob) -> SessionBatch | SourceError:
+    try:
+        return take(job)
+    except SourceError as problem:
+        return problem

@@ -1,0 +1,69 @@
+"""Sessions of the archive, filtered."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatch
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread.store import reading
+from reread.store.reading import StoredSession
+
+from .filters import Filter
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """A session in a list."""
+
+    stored: StoredSession
+    expires: datetime | None
+    """When the client's clean-up will take the source; None once it is gone."""
+
+
+def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> list[Listed]:
+    """Sessions that pass the filter, the one that ended last first."""
+    found = [
+        Listed(stored=stored, expires=_expires(stored, cleanup_days))
+        for stored in reading.sessions(connection)
+        if _passes(connection, stored, wanted)
+    ]
+    return found[: wanted.limit]
+
+
+def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
+    if not stored.present or stored.mtime_ns is None:
+        return None
+    return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=cleanup_days)
+
+
+def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filter) -> bool:
+    row = stored.row
+    checks = (
+        wanted.project is None or wanted.project.lower() in (row.project or "").lower(),
+        wanted.since is None or row.ended is None or row.ended >= wanted.since.timestamp() * 1000,
+        wanted.until is None or row.started is None or row.started < wanted.until.timestamp() * 1000,
+        wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
+        wanted.git_branch is None or wanted.git_branch in row.git_branches,
+        not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
+    )
+    if not all(checks):
+        return False
+    if wanted.tool is None and wanted.file is None:
+        return True
+    return _has_call(connection, stored.id, wanted)
+
+
+def _is_below(file: str, sources: tuple[str, ...]) -> bool:
+    return any(Path(file).is_relative_to(source) for source in sources)
+
+
+def _has_call(connection: sqlite3.Connection, session: int, wanted: Filter) -> bool:
+    calls = reading.calls_of(connection, session)
+    is_tool = wanted.tool is None or any(fnmatch(name.lower(), wanted.tool.lower()) for name, _ in calls)
+    paths = [path for _, path in calls if path]
+    glob = wanted.file
+    is_file = glob is None or any(fnmatch(path, glob) or fnmatch(path, f"*/{glob}") for path in paths)
+    return is_tool and is_file

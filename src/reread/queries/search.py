@@ -1,0 +1,172 @@
+"""Full-text search over everything that was said, thought and done.
+
+Ranking all matches of a common word is slow and useless, so the newest matches are ranked among themselves, a window
+at a time, until there are enough.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread.analyses.texts import Field, texts_of
+from reread.records import decode
+from reread.store import reading
+from reread.store.keeping import SafeFiles
+from reread.store.reading import Match, StoredSession
+
+from .filters import Filter
+from .language import Candidate, Hits, Query, Term, hits, parse, regex, suggest
+from .listing import listed
+
+WINDOW = 120
+"""Matches ranked among themselves: each costs a look into the safe."""
+FIELDS = tuple(Field)
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    session: StoredSession
+    uuid: str | None
+    field: Field
+    time: datetime | None
+    text: str
+    """The whole text; what of it is shown is for the renderer to say."""
+    score: float
+
+
+class SearchAnswer(Struct, frozen=True, kw_only=True):
+    query: str
+    terms: tuple[Term, ...]
+    total: int
+    hits: list[Hit]
+    suggestions: list[str]
+    """Words that do occur and look like those that do not."""
+
+
+class _Read(NamedTuple):
+    match: Match
+    uuid: str | None
+    text: str
+
+
+class Searcher:
+    """Asks the index, and reads the found lines from the safe."""
+
+    def __init__(self, connection: sqlite3.Connection, files: SafeFiles, now: datetime) -> None:
+        self._connection = connection
+        self._files = files
+        self._now = now
+
+    def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+        query = parse(text, fields)
+        sessions = self._sessions(wanted)
+        found: list[tuple[float, _Read]] = []
+        seen: set[tuple[str | None, str]] = set()
+        chosen = None if wanted == Filter() else list(sessions)
+        for window in self._windows(query.match, chosen):
+            ranked = self._ranked(window, query, wanted)
+            found += [pair for pair in ranked if not _is_seen(pair[1], seen)]
+            if len(found) >= limit:
+                total = reading.count_matches(self._connection, query.match, chosen)
+                break
+        else:
+            total = len(found)
+        found.sort(key=lambda pair: -pair[0])
+        return SearchAnswer(
+            query=text,
+            terms=query.terms,
+            total=max(total, len(found)),
+            hits=[self._hit(read, score, sessions) for score, read in found[:limit]],
+            suggestions=[] if found else self._suggestions(query),
+        )
+
+    def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+        """Every text of the fields, newest first, held against a regular expression."""
+        compiled = regex(pattern)
+        sessions = self._sessions(wanted)
+        found: list[_Read] = []
+        seen: set[tuple[str | None, str]] = set()
+        numbers = [FIELDS.index(field) for field in fields]
+        for match in reading.blocks(self._connection, numbers, list(sessions)):
+            read = self._read(match)
+            if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
+                continue
+            if not _is_seen(read, seen):
+                found.append(read)
+                if len(found) >= limit:
+                    break
+        return SearchAnswer(
+            query=pattern,
+            terms=(),
+            total=len(found),
+            hits=[self._hit(read, 1.0, sessions) for read in found],
+            suggestions=[],
+        )
+
+    def _sessions(self, wanted: Filter) -> dict[int, StoredSession]:
+        unlimited = Filter(**{name: getattr(wanted, name) for name in Filter.__struct_fields__ if name != "limit"})
+        return {each.stored.id: each.stored for each in listed(self._connection, unlimited, 0)}
+
+    def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
+        below: int | None = None
+        while window := reading.matches(self._connection, expression, below=below, limit=WINDOW, sessions=sessions):
+            yield window
+            below = window[-1].id
+
+    def _ranked(self, window: list[Match], query: Query, wanted: Filter) -> list[tuple[float, _Read]]:
+        reads = [read for match in window if (read := self._read(match)) is not None]
+        reads = [read for read in reads if wanted.keeps_time(_time(read.match))]
+        return [(self._candidate(read, query).score(self._now), read) for read in reads]
+
+    def _candidate(self, read: _Read, query: Query) -> Candidate:
+        found: Hits = hits(query.terms, read.text)
+        field = FIELDS[read.match.field]
+        return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
+
+    def _read(self, match: Match) -> _Read | None:
+        if match.kind == "tool_result":
+            whole = self._files.line(match.file, match.generation, match.offset, match.length)
+            return _Read(match, None, whole.decode("utf-8", "replace"))
+        record = decode(self._files.line(match.file, match.generation, match.offset, match.length))
+        texts = texts_of(record)
+        return _Read(match, record.uuid, texts[match.part].text) if match.part < len(texts) else None
+
+    def _hit(self, read: _Read, score: float, sessions: dict[int, StoredSession]) -> Hit:
+        return Hit(
+            session=sessions[read.match.session],
+            uuid=read.uuid,
+            field=FIELDS[read.match.field],
+            time=_time(read.match),
+            text=read.text,
+            score=round(score, 3),
+        )
+
+    def _suggestions(self, query: Query) -> list[str]:
+        found: list[str] = []
+        for term in query.terms:
+            word = term.text.lower()
+            if term.negated or not re.fullmatch(r"\w+", word):
+                continue
+            near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
+            if not any(known == word for known, _ in near):
+                found += suggest(word, near)
+        return list(dict.fromkeys(found))
+
+
+def _is_seen(read: _Read, seen: set[tuple[str | None, str]]) -> bool:
+    """A fork copies lines with their uuid: one of them is enough."""
+    if read.uuid is None:
+        return False
+    key = (read.uuid, read.text)
+    was = key in seen
+    seen.add(key)
+    return was
+
+
+def _time(match: Match) -> datetime | None:
+    return None if match.time is None else datetime.fromtimestamp(match.time / 1000, UTC)

@@ -1,0 +1,103 @@
+"""What the archive answers as JSON documents. Field names are a contract: scripts rely on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from .numbers import nano
+from .values import Document, dollars, utc
+
+if TYPE_CHECKING:
+    from reread.queries.listing import Listed
+    from reread.queries.periods import Period
+
+
+def listing_document(sessions: Iterable[Listed]) -> Document:
+    return {"schema": "reread.sessions/1", "sessions": [listed_row(each) for each in sessions]}
+
+
+def overview_document(sessions: Iterable[Listed], total: int, expiring: int, periods: Iterable[Period]) -> Document:
+    return {
+        **listing_document(sessions),
+        "total_sessions": total,
+        "expiring_sessions": expiring,
+        "periods": [_period_row(period) for period in periods],
+    }
+
+
+def listed_row(each: Listed) -> Document:
+    row = each.stored.row
+    return {
+        "id": row.uuid,
+        "project": row.project,
+        "title": row.title,
+        "started": utc(moment(row.started)),
+        "ended": utc(moment(row.ended)),
+        "versions": row.versions,
+        "prompts": row.prompts,
+        "turns": row.turns,
+        "requests": row.requests,
+        "tool_calls": row.tool_calls,
+        "tool_errors": row.tool_errors,
+        "thoughts": row.thoughts,
+        "output_tokens": row.output_tokens,
+        "cost_usd": dollars(nano(row.nanodollars)),
+        "subagents": row.subagents,
+        "branches": row.branches,
+        "compactions": row.compactions,
+        **kept_fields(each),
+    }
+
+
+def kept_fields(each: Listed) -> Document:
+    """What only the archive knows of a session."""
+    return {
+        "files": each.stored.files,
+        "bytes": each.stored.row.bytes,
+        "present": each.stored.present,
+        "archived": True,
+        "expires": utc(each.expires),
+    }
+
+
+def _period_row(period: Period) -> Document:
+    return {
+        "period": period.label,
+        "since": period.since.isoformat(),
+        "prompts": period.prompts,
+        "requests": period.requests,
+        "tokens": period.tokens,
+        "cost_usd": dollars(nano(period.nanodollars)),
+        "unpriced_tokens": period.unpriced_tokens,
+        "cache_hit": None if period.cache_hit is None else round(period.cache_hit, 4),
+    }
+
+
+def rows_document(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Document:
+    """One object per row; a column whose name came before gets a number."""
+    names = unique(columns)
+    found = [dict(zip(names, map(json_value, row), strict=True)) for row in rows]
+    return {"schema": "reread.sql/1", "columns": names, "rows": found}
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        number = 2
+        fresh = name
+        while fresh in found:
+            fresh = f"{name}_{number}"
+            number += 1
+        found.append(fresh)
+    return found
+
+
+def json_value(value: object) -> object:
+    """Bytes, such as digests, as hexadecimal."""
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)

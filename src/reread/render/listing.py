@@ -1,0 +1,151 @@
+"""Sessions of the archive for a terminal: the list and the overview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from reread.queries.retention import SOON
+
+from .kept import moment
+from .numbers import count, money, nano, percent, tokens
+from .text import clip, harmless, shorten, table, wrap
+from .view import View, when
+
+if TYPE_CHECKING:
+    from reread.queries.listing import Listed
+    from reread.queries.periods import Period
+
+SHORT_ID = 8
+LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
+
+
+def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterator[str]:
+    if not sessions:
+        yield "no sessions"
+        return
+    columns = _columns(view.width)
+    rows = [tuple(_HEADER[name] for name in columns)]
+    for each in sessions:
+        row = _row(each, view, now)
+        if view.width < _WIDE:
+            row["when"] = row["when"][:_DATE]
+        rows.append(tuple(row[name] for name in columns))
+    right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
+    lines = table(rows, view.width, flexible=columns.index("title"), right=right)
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+    yield ""
+    legend = f"  {LEGEND}" if "marks" in columns else ""
+    yield view.style.paint(clip(count(len(sessions), "session") + legend, view.width), "dim")
+
+
+_HEADER = {
+    "id": "session",
+    "when": "last",
+    "project": "project",
+    "title": "title",
+    "prompts": "prompts",
+    "tokens": "out",
+    "cost": "cost",
+    "marks": "",
+}
+_WIDE, _MIDDLE = 96, 64
+_DATE = len("2026-11-15")
+
+
+def _columns(width: int) -> list[str]:
+    """What fits: a narrow terminal still has the session, when it was and what it was about."""
+    if width >= _WIDE:
+        return list(_HEADER)
+    if width >= _MIDDLE:
+        return ["id", "when", "project", "title", "cost", "marks"]
+    return ["id", "when", "title"]
+
+
+def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
+    row = each.stored.row
+    return {
+        "id": harmless(row.uuid)[:SHORT_ID],
+        "when": when(moment(row.ended), view.timezone),
+        "project": shorten(last_part(row.project), 16),
+        "title": row.title or "",
+        "prompts": str(row.prompts),
+        "tokens": tokens(row.output_tokens),
+        "cost": money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+        "marks": marks(each, now),
+    }
+
+
+def last_part(project: str | None) -> str:
+    return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def marks(each: Listed, now: datetime) -> str:
+    """`◇2 ↩1 ✗3 deleted in 3 d`: what is worth knowing before opening it."""
+    row = each.stored.row
+    found = [
+        f"◇{row.subagents}" if row.subagents else "",
+        f"↩{row.branches}" if row.branches > 1 else "",
+        f"✗{row.tool_errors}" if row.tool_errors else "",
+        fate(each, now),
+    ]
+    return " ".join(mark for mark in found if mark)
+
+
+def fate(each: Listed, now: datetime) -> str:
+    """Whether the source is gone or will soon be; the archive keeps the session either way."""
+    if not each.stored.present:
+        return "gone"
+    if each.expires is None or each.expires - now > SOON:
+        return ""
+    left = max(timedelta(), each.expires - now)
+    return f"deleted in {left.days} d" if left.days else "deleted soon"
+
+
+def is_expiring(each: Listed, now: datetime) -> bool:
+    return each.expires is not None and each.expires - now <= SOON
+
+
+def overview_lines(
+    sessions: Sequence[Listed], total: int, expiring: Sequence[Listed], periods: Sequence[Period], view: View
+) -> Iterator[str]:
+    """What was used lately, the newest sessions, what is about to go, and what to type next."""
+    yield from _period_table(periods, view)
+    yield ""
+    yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
+    rows = [_recent(position, each, view) for position, each in enumerate(sessions, 1)]
+    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    if expiring:
+        yield ""
+        warning = f"Claude Code deletes {count(len(expiring), 'session')} within {SOON.days} days; they are kept here"
+        yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
+    yield ""
+    hint = "reread show @last    reread search WORDS    reread list    reread --help"
+    yield from (view.style.paint(line, "dim") for line in wrap(hint, view.width))
+
+
+def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
+    header = ("", "prompts", "cost", "tokens", "cache hit")
+    lines = table([header, *map(_period_row, periods)], view.width, flexible=0, right=frozenset(range(1, len(header))))
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+
+
+def _period_row(period: Period) -> tuple[str, ...]:
+    hit = "" if period.cache_hit is None else percent(period.cache_hit)
+    cost = money(nano(period.nanodollars), is_partial=period.unpriced_tokens > 0)
+    return (period.label, f"{period.prompts:,}", cost or "$0", tokens(period.tokens), hit)
+
+
+def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
+    row = each.stored.row
+    return (
+        f"@{position}",
+        when(moment(row.ended), view.timezone),
+        shorten(last_part(row.project), 16),
+        row.title or "",
+        count(row.prompts, "prompt"),
+        money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+    )

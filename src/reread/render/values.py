@@ -1,0 +1,40 @@
+"""The values of every JSON document: times, money, and the bytes it is sent as. Imports nothing of a session."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+Document = dict[str, Any]
+
+
+def encoded(document: object) -> bytes:
+    """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape."""
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_representable(document))
+
+
+def _representable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_representable(key): _representable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_representable(item) for item in value]
+    return value
+
+
+def utc(time: datetime | None) -> str | None:
+    """ISO 8601 with `Z`, milliseconds as the client writes them."""
+    if time is None:
+        return None
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dollars(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:.9f}"

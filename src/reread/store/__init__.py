@@ -1,0 +1,1 @@
+"""Where everything is kept: the safe of raw bytes, and the database that can be rebuilt from it."""

@@ -1,0 +1,32 @@
+"""Small counts over the archive that a glance needs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from .reading import as_path
+from .schema import FIELDS
+
+_PROMPT = FIELDS.index("prompt")
+
+
+def known_sources(connection: sqlite3.Connection) -> set[str]:
+    """Every folder or file that sessions were taken from."""
+    return {as_path(source) for (source,) in connection.execute("SELECT DISTINCT source FROM file")}
+
+
+def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
+    """How much of every file there is in the safe."""
+    return {as_path(path): taken for path, taken in connection.execute("SELECT path, taken FROM file")}
+
+
+def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:
+    """What people typed since each of some moments; a line copied into a fork has the same time and counts once."""
+    sums = ", ".join("count(DISTINCT CASE WHEN block.time >= ? THEN block.time END)" for _ in moments)
+    counted = connection.execute(
+        f"""SELECT {sums} FROM block JOIN file ON file.id = block.file
+            WHERE block.field = ? AND file.kind = 'transcript' AND block.time >= ?""",  # noqa: S608  our own text
+        (*moments, _PROMPT, min(moments)),
+    ).fetchone()
+    return [int(number) for number in counted]

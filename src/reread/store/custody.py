@@ -1,0 +1,301 @@
+"""Looking after what was taken: recovery after a crash, status, proof, restoring, forgetting."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread.errors import RereadError, printable
+
+from . import reading
+from .database import FILE_NAME, StoreError, connect, transaction
+from .folders import make_private
+from .keeping import SafeFiles
+from .reading import StoredSession
+from .rows import FileRow
+from .safe import Damage, Rewrite, Safe
+from .unindexing import unindex
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """What the archive holds."""
+
+    home: Path
+    sessions: int
+    files: int
+    vanished: int
+    bytes: int
+    """Of source files, before compression."""
+    stored_bytes: int
+    index_bytes: int
+
+
+class Verified(Struct, frozen=True, kw_only=True):
+    files: int
+    bytes: int
+    stored_bytes: int
+    damaged: list[str]
+
+    @property
+    def ok(self) -> bool:
+        return not self.damaged
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    files: list[Path]
+    bytes: int
+
+
+class Forgotten(Struct, frozen=True, kw_only=True):
+    files: int
+    bytes: int
+    hidden_texts: int
+    """Texts whose words could not be taken from the index, because damage in the safe hides them."""
+
+
+def recover(connection: sqlite3.Connection, safe: Safe) -> None:
+    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged."""
+    finish_forget(connection, safe)
+    last = connection.execute(
+        "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
+    ).fetchone()
+    safe.recover_tail(*(last or (1, 0)))
+
+
+def finish_forget(connection: sqlite3.Connection, safe: Safe) -> None:
+    """What a crash left undone of a forget; harmless when there was none."""
+    unfinished = safe.unfinished()
+    if unfinished is not None:
+        _settle(connection, SafeFiles(connection, safe), unfinished)
+        safe.finish_rewrite()
+        _scrub(connection)
+
+
+def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
+    files, vanished, size = connection.execute(
+        "SELECT count(*), coalesce(sum(present = 0), 0), coalesce(sum(taken), 0) FROM file"
+    ).fetchone()
+    sessions = connection.execute("SELECT count(*) FROM session").fetchone()[0]
+    index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*"))
+    return Status(
+        home=home,
+        sessions=sessions,
+        files=files,
+        vanished=vanished,
+        bytes=size,
+        stored_bytes=sum(safe.packs().values()),
+        index_bytes=index,
+    )
+
+
+def verify(connection: sqlite3.Connection, safe: Safe) -> Verified:
+    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages."""
+    damaged = _damaged_index(connection)
+    if not damaged:
+        finish_forget(connection, safe)
+    proved: dict[tuple[int, int], str] = {}
+    size = 0
+    for found in safe.verify():
+        if isinstance(found, Damage):
+            name = printable(found.path) if found.path else "unknown file"
+            damaged.append(f"pack {found.pack} at {found.offset} ({name}): {found.reason}")
+        else:
+            proved[found.place.pack, found.place.offset] = found.header.sha256
+            size += found.header.length
+    files = 0
+    try:
+        damaged += _missing_bytes(connection, proved)
+        files = connection.execute("SELECT count(*) FROM file").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        damaged.append(f"database: {error}")
+    damaged = list(dict.fromkeys(damaged))
+    return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
+
+
+def _damaged_index(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite says about its pages, and FTS5 about its own."""
+    damaged: list[str] = []
+    try:
+        damaged += [f"database: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        damaged.append(f"database: {error}")
+    return damaged
+
+
+def _missing_bytes(connection: sqlite3.Connection, proved: dict[tuple[int, int], str]) -> Iterator[str]:
+    """Every piece the index names must be among the proved, and the pieces of a file lie end to end."""
+    ends: dict[tuple[int, int], int] = {}
+    for file, generation, start, length, digest, pack, offset, path in connection.execute(
+        """SELECT file, piece.generation, start, length, sha256, pack, offset, path
+           FROM piece JOIN file ON file.id = piece.file ORDER BY file, piece.generation, start"""
+    ):
+        name = printable(reading.as_path(path))
+        if proved.get((pack, offset)) != digest.hex():
+            yield f"{name}: the piece at {offset} of pack {pack} is missing"
+        if ends.get((file, generation), 0) != start:
+            yield f"{name}: the bytes before {start} are not in the safe"
+        ends[file, generation] = start + length
+    for file, generation, taken, path in connection.execute("SELECT id, generation, taken, path FROM file"):
+        if ends.get((file, generation), 0) != taken:
+            yield f"{printable(reading.as_path(path))}: the bytes before {taken} are not in the safe"
+
+
+class Generation(Struct, frozen=True, kw_only=True):
+    """A file as it was between two rewrites."""
+
+    path: Path
+    generation: int
+    bytes: int
+    is_last: bool
+
+
+def generations(connection: sqlite3.Connection, session: StoredSession) -> list[Generation]:
+    """What can be restored of a session: its files, and what they were before they were rewritten."""
+    rows = connection.execute(
+        """SELECT path, piece.generation, sum(length), piece.generation = file.generation
+           FROM piece JOIN file ON file.id = piece.file WHERE file.session = ?
+           GROUP BY file.id, piece.generation ORDER BY path, piece.generation""",
+        (session.id,),
+    )
+    return [
+        Generation(path=Path(reading.as_path(path)), generation=number, bytes=size, is_last=bool(is_last))
+        for path, number, size, is_last in rows
+    ]
+
+
+def restore(
+    connection: sqlite3.Connection,
+    files: SafeFiles,
+    session: StoredSession,
+    to: Path,
+    generation: int | None = None,
+) -> Restored:
+    """Writes every file of a session below `to`, for the owner only; with a generation, as it was then.
+
+    A file that was rewritten less often comes as it was last. Raises StoreError, before anything is written, when a
+    file is there already with other bytes: what came after must not be lost to what came before.
+    """
+    rows = {to / below(row, session): row for row in reading.files_of(connection, session.id)}
+    for target, row in rows.items():
+        if _differs(target, files.bytes_of(row, _wanted(row, generation))):
+            raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
+    size = 0
+    for target, row in rows.items():
+        content = files.bytes_of(row, _wanted(row, generation))
+        try:
+            make_private(target.parent)
+            _write(target, content)
+            os.utime(target, ns=(row.mtime_ns, row.mtime_ns))
+        except OSError as error:
+            raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
+        size += len(content)
+    return Restored(files=list(rows), bytes=size)
+
+
+def _wanted(row: FileRow, generation: int | None) -> int:
+    return min(generation or row.generation, row.generation)
+
+
+def _differs(target: Path, content: bytes) -> bool:
+    try:
+        return target.read_bytes() != content
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
+
+
+def _write(target: Path, content: bytes) -> None:
+    target.touch(mode=0o600)
+    target.write_bytes(content)
+
+
+def below(row: FileRow, session: StoredSession) -> Path:
+    """A file's place below the folder its session lay in."""
+    folder = Path(session.row.folder)
+    return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
+
+
+def forget(connection: sqlite3.Connection, safe: Safe, files: SafeFiles, session: StoredSession) -> Forgotten:
+    """Removes a session's bytes from the safe, its words and rows from the index, and the traces of both.
+
+    The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
+    """
+    finish_forget(connection, safe)
+    rows = reading.files_of(connection, session.id)
+    rewrite = safe.rewrite_without({row.key for row in rows})
+    hidden = _settle(connection, files, rewrite, session.id)
+    safe.finish_rewrite()
+    _scrub(connection)
+    return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
+
+
+def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, session: int | None = None) -> int:
+    """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read."""
+    sessions = set() if session is None else {session}
+    hidden = 0
+    with transaction(connection):
+        for key in rewrite.keys:
+            row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                continue
+            hidden += unindex(connection, files, row[0])
+            for table in ("request", "tool_call", "piece"):
+                connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
+            connection.execute("DELETE FROM file WHERE id = ?", row[:1])
+            sessions.add(row[1])
+        now = int(time.time() * 1000)
+        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
+        connection.execute("DELETE FROM folder")  # names too; the next sync walks again
+        connection.executemany("DELETE FROM session WHERE id = ?", [(each,) for each in sessions])
+        connection.executemany(
+            "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
+            [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
+        )
+    return hidden
+
+
+def _scrub(connection: sqlite3.Connection) -> None:
+    """Deleted words stand in the segments of the index until these are merged, deleted rows in free pages."""
+    with transaction(connection):
+        connection.execute("INSERT INTO search(search) VALUES ('optimize')")
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
+    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's."""
+    return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
+
+
+def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
+    """What can be proved when the database cannot even be opened."""
+    damaged = [f"database: {problem}"]
+    size = files = 0
+    for found in safe.verify():
+        if isinstance(found, Damage):
+            damaged.append(f"pack {found.pack} at {found.offset} ({found.path or 'unknown file'}): {found.reason}")
+        else:
+            size += found.header.length
+            files += found.header.start == 0
+    return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
+
+
+def forgotten_if_readable(home: Path) -> list[tuple[str, int]]:
+    """What a person had forgotten must stay so in a new index; a database beyond reading cannot tell."""
+    try:
+        connection = connect(home, read_only=True)
+        return list(connection.execute("SELECT key, at FROM forgotten"))
+    except (RereadError, sqlite3.Error):
+        return []
+
+
+def keep_forgotten(connection: sqlite3.Connection, forgotten: list[tuple[str, int]]) -> None:
+    with transaction(connection):
+        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", forgotten)

@@ -1,0 +1,145 @@
+"""Opens the archive's SQLite file: modes, pragmas, migrations. The only place that knows the SQL driver's settings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.errors import RereadError
+
+from .schema import MIGRATIONS
+
+FILE_NAME = "reread.db"
+BUSY_MS = 30_000
+"""How long a writer waits for another before it gives up."""
+_LEAST_ROOM = 1 << 17
+
+
+class StoreError(RereadError):
+    """The archive cannot be opened or written; the text says why."""
+
+
+def make_home(home: Path) -> None:
+    """The archive's folder, closed to everybody else."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.name == "posix" and home.stat().st_mode & 0o077:
+            home.chmod(0o700)
+    except OSError as error:
+        raise StoreError(f"{home}: cannot be made ({error.strerror or error})") from error
+
+
+def connect(home: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection to the archive below `home`, migrated unless it is read-only."""
+    path = home / FILE_NAME
+    if not read_only:
+        make_home(home)
+        _make_private(path)
+    connection = None
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_MS / 1000,
+            check_same_thread=False,
+        )
+        _configure(connection, read_only=read_only)
+        if not read_only:
+            migrate(connection)
+    except (sqlite3.Error, StoreError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"{path}: {_reason(error, home)}") from error
+    return connection
+
+
+def _make_private(path: Path) -> None:
+    """SQLite makes its files with the umask; the ones beside it take over this one's mode."""
+    try:
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be made ({error.strerror or error})") from error
+
+
+def _reason(error: sqlite3.Error, home: Path) -> str:
+    """On a full disk SQLite cannot even map its shared memory, and calls that an I/O error."""
+    try:
+        is_full = shutil.disk_usage(home).free < _LEAST_ROOM
+    except OSError:
+        is_full = False
+    return f"there is no room for the archive ({error})" if is_full else str(error)
+
+
+def _configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
+    if not read_only:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A crash of the machine may lose the last transactions, never the file: the sources still have them.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
+        connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    connection.execute("PRAGMA cache_size = -32000")
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
+    applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
+    unknown = applied - MIGRATIONS.keys()
+    if unknown:
+        raise StoreError(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
+    for name, apply in MIGRATIONS.items():
+        if name not in applied:
+            with transaction(connection):
+                already = connection.execute("SELECT 1 FROM migration WHERE name = ?", (name,)).fetchone()
+                if not already:  # another process may have been faster
+                    apply(connection)
+                    connection.execute("INSERT INTO migration VALUES (?, ?)", (name, int(time.time() * 1000)))
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; waits for another writer. Raises StoreError when SQLite cannot write."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # a full disk ends the transaction by itself
+                connection.execute("ROLLBACK")
+            raise
+    except sqlite3.Error as error:
+        raise StoreError(f"the archive cannot be written ({error})") from error
+
+
+def set_aside(home: Path) -> None:
+    """Moves a database out of the way, never deletes it."""
+    stamp = time.time_ns()
+    for path in sorted(home.glob(f"{FILE_NAME}*")):
+        if ".damaged-" not in path.name:
+            path.rename(path.with_name(f"{path.name}.damaged-{stamp}"))
+
+
+def remove_set_aside(home: Path) -> None:
+    """Databases that were set aside: after a forget they would still tell."""
+    for path in home.glob(f"{FILE_NAME}*.damaged-*"):
+        path.unlink()
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several questions to one state of the archive, whatever a sync writes meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")

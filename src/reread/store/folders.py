@@ -1,0 +1,110 @@
+"""The folder of the safe: which packs count, also while a forget is under way, and how names become durable."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from .errors import SafeError
+from .pieces import Damage, Place, decode
+
+__all__ = ["PackFolder", "Rewrite", "make_private", "sync_folder", "unnamed"]
+
+_PACK_NAME = re.compile(r"(\d{6,})\.pack")
+
+
+class Rewrite(Struct, frozen=True):
+    """A forget under way: the new packs count already, the old ones wait for `finish_rewrite`."""
+
+    keys: tuple[str, ...]
+    replaced: tuple[int, ...] = ()
+    made: tuple[int, ...] = ()
+    moved: tuple[tuple[Place, Place], ...] = ()
+    """Old and new place of everything kept; look places up by pack and offset, damage may have changed their length."""
+    unreadable: tuple[Damage, ...] = ()
+    """Damage in any pack that names no file: it may hold bytes of the forgotten ones."""
+
+
+class PackFolder:
+    """The names in the folder of the safe; reads and renames, writes no bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "rewrite.json"
+
+    def pack(self, number: int) -> Path:
+        return self.path / f"{number:06}.pack"
+
+    def counting(self) -> dict[int, Path]:
+        """The packs that count: with an unfinished forget the new ones, also before they have their names."""
+        packs = self.named()
+        if rewrite := self.unfinished():
+            packs |= {number: unnamed(self.pack(number)) for number in rewrite.made if number not in packs}
+            packs = {number: path for number, path in packs.items() if number not in rewrite.replaced}
+        return dict(sorted(packs.items()))
+
+    def named(self) -> dict[int, Path]:
+        try:
+            return {int(name[1]): path for path in self.path.iterdir() if (name := _PACK_NAME.fullmatch(path.name))}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise SafeError(self.path, f"the archive cannot be read ({error.strerror or error})") from error
+
+    def unfinished(self) -> Rewrite | None:
+        """The forget that was not finished, if any."""
+        try:
+            raw = self.journal.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SafeError(self.path, f"the archive cannot be read ({error.strerror or error})") from error
+        rewrite = decode(raw, Rewrite)
+        if rewrite is None:
+            raise SafeError(self.journal, "this record of an unfinished forget cannot be read")
+        return rewrite
+
+    def clear_leftovers(self) -> None:
+        """Before its record is written a forget never happened; afterwards its new packs only want their names."""
+        made = {unnamed(self.pack(number)) for number in rewrite.made} if (rewrite := self.unfinished()) else set()
+        for path in self.path.glob("*.new"):
+            if path in made:
+                path.replace(path.with_suffix(""))
+            else:
+                path.unlink()
+        if made:
+            sync_folder(self.path)
+
+
+def unnamed(pack: Path) -> Path:
+    return pack.with_name(pack.name + ".new")
+
+
+def make_private(folder: Path) -> None:
+    """The folder and its missing parents, for nobody else; also under a umask that takes our own bits away."""
+    for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+        missing.chmod(0o700)
+        sync_folder(missing.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes names durable, where the system can do that: Windows and some network file systems cannot."""
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(fd)

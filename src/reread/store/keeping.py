@@ -1,0 +1,83 @@
+"""Files out of the safe: the same session as from disk, whether its source still exists or not."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from reread.loading import Disk, records_of
+from reread.records import Record
+from reread.sources import Kind, SessionFiles, SourceFile, split
+
+from . import reading
+from .rows import FileRow
+from .safe import Safe
+
+
+class SafeFiles(Disk):
+    """Reads what the archive has taken, never the sources."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
+        self._connection = connection
+        self._safe = safe
+        self._rows: dict[Path, FileRow] = {}
+        self._piece = lru_cache(maxsize=32)(safe.read)
+
+    def session_files(self, session: int, uuid: str) -> SessionFiles:
+        """The files of a session as the reader wants them."""
+        rows = reading.files_of(self._connection, session)
+        self._rows.update({row.path: row for row in rows})
+        files = [source_file(row, uuid) for row in rows]
+
+        def only(*kinds: Kind) -> tuple[SourceFile, ...]:
+            return tuple(file for file in files if file.kind in kinds)
+
+        return SessionFiles(
+            id=uuid,
+            trunk=next(iter(only(Kind.TRANSCRIPT)), None),
+            subagents=only(Kind.SUBAGENT),
+            metas=only(Kind.META),
+            tool_results=only(Kind.TOOL_RESULT),
+            others=only(Kind.TITLE, Kind.WORKFLOW, Kind.JOURNAL),
+        )
+
+    def know(self, machine: str) -> None:
+        """Makes every file of a machine readable by its path."""
+        self._rows.update({row.path: row for row in reading.known_files(self._connection, machine).values()})
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        for line in split(self.content(file)):
+            yield from records_of(line)
+
+    def content(self, file: SourceFile) -> bytes:
+        return self.bytes_of(self._rows[file.path])
+
+    def spilled(self, outputs: tuple[SourceFile, ...], name: str) -> str | None:  # type: ignore[override]
+        found = next((file for file in outputs if file.path.name == name), None)
+        return None if found is None else self.content(found).decode("utf-8", "replace")
+
+    def bytes_of(self, row: FileRow, generation: int | None = None) -> bytes:
+        """Everything taken of a file, proved by its hashes."""
+        pieces = reading.pieces_of(self._connection, row.id, generation or row.generation)
+        return b"".join(self._safe.read(piece.place) for piece in pieces)
+
+    def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
+        """One line, from the few pieces it lies in."""
+        pieces = reading.pieces_of(self._connection, file, generation, offset, offset + length)
+        data = b"".join(self._piece(piece.place) for piece in pieces)
+        start = offset - pieces[0].start if pieces else 0
+        return data[start : start + length]
+
+
+def source_file(row: FileRow, uuid: str) -> SourceFile:
+    return SourceFile(
+        path=row.path,
+        kind=Kind(row.kind),
+        session=uuid,
+        agent=row.agent,
+        workflow=row.workflow,
+        size=row.size,
+        mtime_ns=row.mtime_ns,
+    )

@@ -1,0 +1,154 @@
+"""Rows of the archive as values: what ingest hands over and queries get back."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class FileRow(Struct, frozen=True, kw_only=True):
+    """A source file as the archive knows it."""
+
+    id: int
+    key: str
+    path: Path
+    kind: str
+    session: int | None
+    agent: str | None
+    workflow: str | None
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    generation: int
+    taken: int
+    indexed: int
+    head: bytes
+    tail: bytes
+    present: bool
+
+
+class PieceRow(Struct, frozen=True, kw_only=True):
+    """A stretch of a file, compressed, before it has a place in the safe."""
+
+    start: int
+    length: int
+    sha256: bytes
+    frame: bytes
+
+
+class BlockRow(Struct, frozen=True, kw_only=True):
+    """A text to index: its line's place, and the text as the index wants it."""
+
+    offset: int
+    length: int
+    part: int
+    field: int
+    time: int | None
+    text: str
+
+
+class CallRow(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    status: str
+    time: int | None
+    seconds: float | None
+    path: str | None
+
+
+class RequestRow(Struct, frozen=True, kw_only=True):
+    key: str
+    model: str | None
+    time: int | None
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    speed: str | None
+    geo: str | None
+    tier: str | None
+    is_sidechain: bool
+    rows: int
+    nanodollars: int | None
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    uuid: str
+    folder: str
+    project: str | None
+    title: str
+    started: int | None
+    ended: int | None
+    versions: list[str]
+    models: list[str]
+    git_branches: list[str]
+    prompts: int
+    turns: int
+    requests: int
+    tool_calls: int
+    tool_errors: int
+    thoughts: int
+    output_tokens: int
+    nanodollars: int | None
+    unpriced_tokens: int
+    subagents: int
+    branches: int
+    compactions: int
+    bytes: int
+
+
+class FileBatch(Struct, frozen=True, kw_only=True):
+    """What one file gained since it was last read."""
+
+    key: str
+    source: str
+    path: str
+    kind: str
+    agent: str | None
+    workflow: str | None
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    generation: int
+    is_rewritten: bool
+    """Its earlier rows describe an older generation and go; the older bytes stay in the safe."""
+    taken: int
+    indexed: int
+    lines: int
+    malformed: int
+    head: bytes
+    tail: bytes
+    pieces: list[PieceRow]
+    blocks: list[BlockRow]
+    calls: list[CallRow]
+    requests: list[RequestRow]
+
+
+class UsageBatch(Struct, frozen=True, kw_only=True):
+    """What a file tells about usage, before the rest of it is taken."""
+
+    is_rewritten: bool
+    key: str
+    source: str
+    path: str
+    kind: str
+    requests: list[RequestRow]
+
+
+class SessionBatch(Struct, frozen=True, kw_only=True):
+    """A session as it stands, and what its files gained."""
+
+    session: SessionRow | None
+    """None for files that belong to no session, such as the prompt history."""
+    files: list[FileBatch]
+
+
+def file_key(machine: str, path: str) -> str:
+    """The same on every machine that ever holds the row."""
+    return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,288 @@
+"""What the full-text index is given for a text, and where words stand in a text afterwards.
+
+FTS5's `unicode61 remove_diacritics 2` cuts and folds; nothing here repeats that. This module only helps where it
+fails: scripts without spaces, the parts of camelCase names, and blobs nobody searches for. Index and query go through
+the same `_cleaned`, so what stands in a text can be found by typing it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from operator import add
+
+from msgspec import Struct
+
+__all__ = ["Occurrence", "has_token", "indexable", "is_unspaced", "occurrences", "query_tokens", "tool_text"]
+
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ecf\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f"  # Myanmar
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Hangul
+    "\u1780-\u17d3"  # Khmer
+    "\u3005-\u3007\u3021-\u3029\u3041-\u3096\u3099\u309a\u309d-\u309f"  # marks, Hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Katakana
+    "\u3105-\u312f\u31a0-\u31bf"  # Bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+"""Scripts written without spaces. Korean has them, but its particles stick to the word, so it is cut the same way."""
+
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_RUNS = re.compile(f"([{_UNSPACED}]+)")
+_LAST_RUN = re.compile(f"[{_UNSPACED}]+\\Z")
+_UNEVEN = re.compile(
+    "[\u0e00-\u17ff\u3099\u309a\ua960-\ua97c\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\U0002f800-\U0002fa1f]"
+)
+"""Letters that may be written in two ways, or carry marks."""
+_HALF_WIDTH = re.compile("[\uff66-\uff9f]")
+_PIECES = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+
+# unicode61 (3.40) takes code points newer than its table, young emoji among them, for letters: "done🫠" is one token.
+_EMOJI = re.compile("[\U0001f000-\U0001faff]+")
+_ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
+_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
+
+_LONGEST_WORD = 200
+_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{201,}")
+_BLOB_RUN = b"x" * (_LONGEST_WORD + 1)
+_STRIDE = 8
+_BLOB_SAMPLE = b"x" * (_LONGEST_WORD // _STRIDE)
+_SEGMENT = re.compile(r"[A-Za-z0-9]+")
+_LONG_SEGMENT = 16
+"""Base64 has a `+` or `/` every 32 characters on average; a long path has a separator every eight."""
+
+_NAME_TAIL = re.compile(rb"A(?:(?<=aA)|(?<=AA)aa)[aA0]*")
+"""A name from its first inner border on, as kinds. With a literal in front the engine jumps from capital to capital."""
+_PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_NAME = 80
+
+
+def _table(kinds: dict[str, bytes]) -> bytes:
+    """For bytes.translate: each byte to the letter of its kind, a space for all others."""
+    table = bytearray(b" " * 256)
+    for kind, members in kinds.items():
+        for member in members:
+            table[member] = ord(kind)
+    return bytes(table)
+
+
+_LOWER, _UPPER, _DIGITS = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
+_KINDS = _table(
+    {
+        "a": _LOWER,
+        "A": _UPPER,
+        "0": _DIGITS,
+        # First bytes of unspaced scripts; 0xe2 (dashes, quotes, arrows, boxes) is in most texts and needs no care.
+        "C": bytes([0xE0, 0xE1, *range(0xE3, 0xEE)]),
+        "?": bytes([0xEF, 0xF0]),
+    }
+)
+_RARE = re.compile(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
+"""Unspaced scripts behind the first bytes that mostly begin emoji and their selectors."""
+_BLOB_KINDS = _table({"x": _LOWER + _UPPER + _DIGITS + b"+/=_-"})
+
+
+def indexable(text: str, *, with_parts: bool = True) -> str:
+    """What FTS5 is given for a text: cleaned, and the parts of its camelCase names added at the end.
+
+    At the end, not beside the name, so that a phrase through the name still has its words next to each other.
+    In code the parts are half of the cost: leave them out where nobody would miss them.
+    """
+    text, raw, kinds = _cleaned(text)
+    parts = _name_parts(raw, kinds) if with_parts else ""
+    return f"{text}\n{parts}" if parts else text
+
+
+def query_tokens(text: str) -> list[str]:
+    """What a query looks for instead of a typed word or phrase, in order; FTS5 still cuts each at its punctuation.
+
+    Every character of an unspaced run begins one token of the index. So a run at the end of a query leaves out its
+    last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
+    """
+    tokens = _cleaned(text)[0].split()
+    last = _LAST_RUN.search(text)
+    if last is not None and len(_composed(last[0])) > 1:
+        tokens.pop()
+    return tokens
+
+
+def tool_text(value: object) -> str:
+    """The strings of a tool's input, values without keys, in the order they were written."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list | tuple):
+            waiting.extend(reversed(item))
+    return "\n".join(found)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text is all of a script that needs no spaces."""
+    return _RUN.fullmatch(text) is not None
+
+
+def has_token(text: str) -> bool:
+    """Whether unicode61 finds anything in a text: letters, digits, and code points it was never told about."""
+    return any(character.isalnum() or unicodedata.category(character) in ("Co", "Cn") for character in text)
+
+
+def _cleaned(text: str) -> tuple[str, bytes, bytes]:
+    """A text without noise, its bytes before unspaced runs were cut, and the kind of each byte."""
+    text, raw = _encoded(text)
+    if "data:" in text and _DATA_URL.search(text):
+        text, raw = _encoded(_DATA_URL.sub(" ", text))
+    if len(raw) > _LONGEST_WORD and _holds_blob(raw):
+        text, raw = _encoded(_BLOB.sub(_kept_if_words, text))
+    if "\x1b" in text or "\0" in text:
+        text, raw = _encoded(_ESCAPES.sub(" ", text).replace("\0", " "))
+    kinds = raw.translate(_KINDS)
+    if not text.isascii():
+        text = _EMOJI.sub(" ", text) if b"\xf0" in raw else text
+        text = _cut_in_pairs(text) if b"C" in kinds or (b"?" in kinds and _RARE.search(raw)) else text
+    return text, raw, kinds
+
+
+def _holds_blob(raw: bytes) -> bool:
+    """A look at every eighth byte rules it out for most texts: ten times faster than a regex."""
+    return _BLOB_SAMPLE in raw[::_STRIDE].translate(_BLOB_KINDS) and _BLOB_RUN in raw.translate(_BLOB_KINDS)
+
+
+def _encoded(text: str) -> tuple[str, bytes]:
+    """A text SQLite can take, and its bytes: half a surrogate pair is no character."""
+    try:
+        return text, text.encode()
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+        return raw.decode(), raw
+
+
+def _kept_if_words(blob: re.Match[str]) -> str:
+    segments = _SEGMENT.findall(blob[0])
+    is_words = len(blob[0]) <= _LONG_SEGMENT * len(segments)
+    return blob[0] if is_words else " "
+
+
+def _cut_in_pairs(text: str) -> str:
+    pieces = _RUNS.split(text)
+    runs = pieces[1::2]
+    pieces[1::2] = map(_pairs, map(_composed, runs) if _UNEVEN.search(text) else runs)
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=1 << 12)
+def _pairs(run: str) -> str:
+    """`検索中` as `検索 索中 中`: the last stands alone, so that every character begins a token."""
+    return f" {' '.join(map(add, run, run[1:] + ' '))}"
+
+
+def _composed(run: str) -> str:
+    """One character per letter: file names from macOS come decomposed, and unicode61 cuts at vowel signs."""
+    run = unicodedata.normalize("NFKC" if _HALF_WIDTH.search(run) else "NFC", run)
+    return "".join([character for character in run if unicodedata.category(character)[0] != "M"])
+
+
+def _name_parts(raw: bytes, kinds: bytes) -> str:
+    """`fetch User Name HTTP Server` for a text with `fetchUserName` and `HTTPServer`; each part once."""
+    start_after = kinds.rfind
+    names = {raw[start_after(b" ", 0, tail.start()) + 1 : tail.end()] for tail in _NAME_TAIL.finditer(kinds)}
+    return " ".join(dict.fromkeys([part for name in sorted(names) for part in _parts(name)])) if names else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _parts(name: bytes) -> tuple[str, ...]:
+    """Nothing for what only looks like a name: in random identifiers the case changes all the time."""
+    parts = _PART.findall(name)
+    letters = sum(map(len, parts))
+    usual = 2 if letters == len(name) else 3
+    if len(name) > _LONGEST_NAME or letters < usual * len(parts):
+        return ()
+    return tuple(part.decode() for part in parts if len(part) > 1)
+
+
+class Occurrence(Struct, frozen=True):
+    """Where a word or phrase stands in a text."""
+
+    start: int
+    end: int
+    is_word: bool
+    """False for a part of a longer name or run."""
+
+
+class _Folding(dict[int, str]):
+    """Each character to one lower-case character without diacritics, so that offsets stay right."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if "\uff66" <= character <= "\uff9d":
+            folded = unicodedata.normalize("NFKC", character)
+        else:
+            apart = unicodedata.normalize("NFD", character)
+            folded = (apart[0] if _ONLY_MARKS.fullmatch(apart, 1) else character).lower()
+        self[code] = folded if len(folded) == 1 else character
+        return self[code]
+
+
+_FOLDING = _Folding()
+_MARKS = "[\u0300-\u036f]*"
+_ONLY_MARKS = re.compile(_MARKS)
+_NEEDS_TABLE = re.compile("[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]")
+_REST_OF_WORD = re.compile(f"[^\\W_{_UNSPACED}]*")
+
+
+def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurrence]:
+    """Where FTS5 would see a word or phrase in the original text, in order; close enough to mark it.
+
+    Parts of camelCase names count, as they are in the index. A prefix takes its whole word.
+    """
+    pieces = tuple(_PIECES.findall(wanted.translate(_FOLDING)))
+    if not pieces:
+        return
+    folded = _folded(text)
+    for match in _pattern(pieces, text.isascii()).finditer(folded):
+        start, end = match.span()
+        if is_prefix and not is_unspaced(folded[end - 1]):
+            end = _end_of(_REST_OF_WORD.match(folded, end), end)
+        if _is_border(text, start) and _is_border(text, end):
+            yield Occurrence(start, end, _is_edge(text, start) and _is_edge(text, end))
+
+
+@lru_cache(maxsize=1)  # all terms of a query look at one text before the next
+def _folded(text: str) -> str:
+    """As long as the text. Without accented letters `lower` does it, fifty times faster than the table."""
+    return text.translate(_FOLDING) if _NEEDS_TABLE.search(text) else text.lower()
+
+
+@lru_cache(maxsize=256)
+def _pattern(pieces: tuple[str, ...], is_plain: bool) -> re.Pattern[str]:
+    pattern = ""
+    for before, piece in zip(("", *pieces), pieces, strict=False):
+        is_loose = is_unspaced(before[-1:]) or is_unspaced(piece[0])
+        gap = "" if not before else r"[\W_]*" if is_loose else r"[\W_]+"
+        pattern += gap + (re.escape(piece) if is_plain else "".join(re.escape(letter) + _MARKS for letter in piece))
+    return re.compile(pattern)
+
+
+def _end_of(match: re.Match[str] | None, otherwise: int) -> int:
+    return match.end() if match else otherwise
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Whether a word, or a part of a name, may begin or end here."""
+    if _is_edge(text, at):
+        return True
+    before, after = text[at - 1], text[at]
+    if is_unspaced(before) or is_unspaced(after):
+        return True
+    return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+
+
+def _is_edge(text: str, at: int) -> bool:
+    return not (0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum())

@@ -1,0 +1,54 @@
+"""Takes the words of a file out of the full-text index.
+
+A contentless index must be told, word for word, what it is to forget, and believes whatever it is told: the texts
+are made again from the safe exactly as `ingest.extract` made them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from reread.analyses.texts import texts_of
+from reread.records import decode
+
+from . import reading
+from .errors import SafeDamaged
+from .keeping import SafeFiles
+from .rows import FileRow
+from .schema import FIELDS
+from .tokens import indexable
+
+_DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', ?, ?)" for name in FIELDS]  # noqa: S608
+_RESULT = FIELDS.index("result")
+
+
+def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
+    """Removes a file's blocks and their words, inside the caller's transaction.
+
+    Gives the number of texts that damage in the safe hides: their words stay in the index until it is rebuilt, but
+    lead nowhere.
+    """
+    row = reading.file_by_id(connection, file)
+    blocks = connection.execute(
+        "SELECT id, offset, length, part, field FROM block WHERE file = ? ORDER BY offset", (file,)
+    ).fetchall()
+    hidden = 0
+    for number, offset, length, part, field in blocks:
+        words = _words(files, row, offset, length, part, field)
+        if words is None:
+            hidden += 1
+        else:
+            connection.execute(_DELETE_SEARCH[field], (number, words))
+    connection.execute("DELETE FROM block WHERE file = ?", (file,))
+    return hidden
+
+
+def _words(files: SafeFiles, row: FileRow, offset: int, length: int, part: int, field: int) -> str | None:
+    try:
+        line = files.line(row.id, row.generation, offset, length)
+    except SafeDamaged:
+        return None
+    if len(line) < length:
+        return None
+    text = line.decode("utf-8", "replace") if row.kind == "tool_result" else texts_of(decode(line))[part].text
+    return indexable(text, with_parts=field != _RESULT)

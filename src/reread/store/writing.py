@@ -1,0 +1,253 @@
+"""Batches to rows: the one writer of the archive.
+
+The order makes a crash harmless: pieces are on disk before the transaction that names them, and a transaction holds
+whole sessions, so whatever was committed is complete and the rest is simply read again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from .database import transaction
+from .keeping import SafeFiles
+from .rows import FileBatch, PieceRow, SessionBatch, SessionRow, UsageBatch
+from .safe import PieceHeader, Place, Safe
+from .schema import FIELDS
+from .unchanged import UNREAD
+from .unindexing import unindex
+
+MIDDLE = 1 << 40
+"""Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
+tells its age well enough to look at the newest matches first."""
+
+_SESSION_COLUMNS = SessionRow.__struct_fields__
+_JSON_COLUMNS = {"versions", "models", "git_branches"}
+_INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
+
+
+class StoreWriter:
+    """Writes batches; the caller holds the safe's lock."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str) -> None:
+        self._connection = connection
+        self._safe = safe
+        self._machine = machine
+        self._began = time.time_ns()
+        """Tells pieces of one sync from those of another that was killed before it could commit."""
+        self._lowest, self._highest = self._id_range()
+
+    def _id_range(self) -> tuple[int, int]:
+        low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
+        return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
+
+    def apply(self, batches: Sequence[SessionBatch], *, is_older: bool) -> None:
+        """Takes in sessions; `is_older` says that they are older than all taken before."""
+        places = {id(file): self._keep(file) for batch in batches for file in batch.files}
+        self._safe.flush()
+        with transaction(self._connection):
+            blocks: list[tuple[int, FileBatch]] = []
+            for batch in batches:
+                session = self._session(batch.session) if batch.session is not None else None
+                for file in batch.files:
+                    row = self._file(file, session)
+                    self._pieces(row, file, places[id(file)])
+                    self._facts(row, session, file)
+                    blocks.append((row, file))
+            self._index(blocks, is_older=is_older)
+
+    def _keep(self, file: FileBatch) -> list[Place]:
+        return [self._safe.append_compressed(self._header(file, piece), piece.frame) for piece in file.pieces]
+
+    def _header(self, file: FileBatch, piece: PieceRow) -> PieceHeader:
+        return PieceHeader(
+            file=file.key,
+            machine=self._machine,
+            source=file.source,
+            path=file.path,
+            kind=file.kind,
+            generation=file.generation,
+            start=piece.start,
+            length=piece.length,
+            sha256=piece.sha256.hex(),
+            mtime_ns=file.mtime_ns,
+            more={"taken": self._began},
+        )
+
+    def _session(self, row: SessionRow) -> int:
+        values = [_stored(name, value) for name, value in msgspec.structs.asdict(row).items()]
+        names = ", ".join(_SESSION_COLUMNS)
+        marks = ", ".join("?" * len(_SESSION_COLUMNS))
+        changes = ", ".join(f"{name} = excluded.{name}" for name in _SESSION_COLUMNS)
+        found = self._connection.execute(
+            f"INSERT INTO session (machine, {names}) VALUES (?, {marks}) "  # noqa: S608  names are our own
+            f"ON CONFLICT (machine, folder, uuid) DO UPDATE SET {changes} RETURNING id",
+            (self._machine, *values),
+        ).fetchone()
+        return int(found[0])
+
+    def _file(self, file: FileBatch, session: int | None) -> int:
+        known = self._connection.execute("SELECT id FROM file WHERE key = ?", (file.key,)).fetchone()
+        if known is not None and (file.is_rewritten or file.kind == "tool_result"):  # one text, indexed as a whole
+            unindex(self._connection, SafeFiles(self._connection, self._safe), known[0])
+            for table in ("request", "tool_call"):
+                self._connection.execute(f"DELETE FROM {table} WHERE file = ?", known)  # noqa: S608
+        values = {
+            **{name: getattr(file, name) for name in _FILE_COLUMNS},
+            "path": stored_path(file.path),
+            "source": stored_path(file.source),
+            "machine": self._machine,
+            "session": session,
+            "present": 1,
+            "vanished": None,
+        }
+        names = ", ".join(values)
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values if name != "key")
+        found = self._connection.execute(
+            f"INSERT INTO file ({names}) VALUES ({', '.join('?' * len(values))}) "  # noqa: S608
+            f"ON CONFLICT (key) DO UPDATE SET {changes} RETURNING id",
+            tuple(values.values()),
+        ).fetchone()
+        return int(found[0])
+
+    def _pieces(self, row: int, file: FileBatch, places: Sequence[Place]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (row, file.generation, p.start, p.length, p.sha256, at.pack, at.offset, at.stored)
+                for p, at in zip(file.pieces, places, strict=True)
+            ],
+        )
+
+    def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(row, c.id, session, c.name, c.status, c.time, c.seconds, c.path) for c in file.calls],
+        )
+        self._connection.executemany(
+            f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * 16)})",  # noqa: S608
+            [(row, *msgspec.structs.astuple(request)) for request in file.requests],
+        )
+
+    def _index(self, files: Iterable[tuple[int, FileBatch]], *, is_older: bool) -> None:
+        """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""
+        numbered = [(row, block) for row, file in files for block in file.blocks]
+        first = self._lowest - len(numbered) if is_older else self._highest + 1
+        self._lowest, self._highest = min(self._lowest, first), max(self._highest, first + len(numbered) - 1)
+        self._connection.executemany(
+            "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(first + i, row, b.offset, b.length, b.part, b.field, b.time) for i, (row, b) in enumerate(numbered)],
+        )
+        for i, (_, block) in enumerate(numbered):
+            self._connection.execute(_INSERT_SEARCH[block.field], (first + i, block.text))
+
+    def count(self, batches: Iterable[UsageBatch]) -> None:
+        """Usage alone. The files count as unread, so that a kill now costs nothing but time."""
+        with transaction(self._connection):
+            for batch in batches:
+                row = self._unread_file(batch)
+                if batch.is_rewritten:
+                    self._connection.execute("DELETE FROM request WHERE file = ?", (row,))
+                self._connection.executemany(
+                    f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * 16)})",  # noqa: S608
+                    [(row, *msgspec.structs.astuple(request)) for request in batch.requests],
+                )
+
+    def _unread_file(self, batch: UsageBatch) -> int:
+        found = self._connection.execute("SELECT id FROM file WHERE key = ?", (batch.key,)).fetchone()
+        if found is None:
+            found = self._connection.execute(
+                "INSERT INTO file (key, machine, source, path, kind, size, mtime_ns, device, inode, head, tail)"
+                " VALUES (?, ?, ?, ?, ?, -1, 0, 0, 0, x'', x'') RETURNING id",
+                (batch.key, self._machine, stored_path(batch.source), stored_path(batch.path), batch.kind),
+            ).fetchone()
+        return int(found[0])
+
+    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[tuple[PieceHeader, Place]]]]) -> None:
+        """Rows for what is in the safe already, each file by its newest piece and all its pieces."""
+        with transaction(self._connection):
+            for last, pieces in files:
+                found = self._connection.execute(
+                    "INSERT INTO file (key, machine, source, path, kind, generation, size, mtime_ns, device, inode, head, tail)"  # noqa: E501
+                    " VALUES (?, ?, ?, ?, ?, ?, -1, ?, 0, 0, x'', x'') RETURNING id",
+                    (
+                        last.file,
+                        last.machine,
+                        last.source,
+                        stored_path(last.path),
+                        last.kind,
+                        last.generation,
+                        last.mtime_ns,
+                    ),
+                ).fetchone()
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (found[0], h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
+                        for h, p in pieces
+                    ],
+                )
+
+    def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
+        """What the last walk found, so that the next sync can tell at a glance that nothing changed.
+
+        What could not be read is remembered as such, so that every sync tries it again.
+        """
+        found = {**folders, **dict.fromkeys(unread, UNREAD)}
+        with transaction(self._connection):
+            self._connection.execute("DELETE FROM folder WHERE machine = ?", (self._machine,))
+            self._connection.executemany(
+                "INSERT INTO folder VALUES (?, ?, ?)",
+                [(self._machine, stored_path(str(path)), mtime_ns) for path, mtime_ns in found.items()],
+            )
+
+    def mark_vanished(self, keys: Iterable[str]) -> None:
+        """The source is gone; what was taken of it stays."""
+        now = int(time.time() * 1000)
+        with transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE file SET present = 0, vanished = ? WHERE key = ? AND present = 1",
+                [(now, key) for key in keys],
+            )
+
+
+def _stored(name: str, value: object) -> object:
+    """A session's column as SQLite takes it: lists as JSON, names from the file system as text or bytes."""
+    if name in _JSON_COLUMNS:
+        return msgspec.json.encode(value).decode()
+    return stored_path(value) if isinstance(value, str) else value
+
+
+def stored_path(path: str) -> str | bytes:
+    """Names that are no UTF-8 are stored as their bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+_FILE_COLUMNS = (
+    "key",
+    "source",
+    "path",
+    "kind",
+    "agent",
+    "workflow",
+    "device",
+    "inode",
+    "size",
+    "mtime_ns",
+    "generation",
+    "taken",
+    "indexed",
+    "lines",
+    "malformed",
+    "head",
+    "tail",
+)

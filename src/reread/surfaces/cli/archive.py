@@ -1,0 +1,237 @@
+"""`reread archive`: what is kept, proof that it is intact, getting it back, removing it for good."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reread.config import expanded
+from reread.errors import BadInput
+
+from . import options
+
+if TYPE_CHECKING:
+    from reread.archive import Archive, StoredSession
+    from reread.config import Config
+
+EXAMPLES = """\
+  reread archive status
+  reread archive verify && echo every byte is there
+  reread archive restore 3f2a --to ~/restored
+  reread archive forget 3f2a"""
+EXIT_DAMAGE = 1
+ABOUT = {
+    "status": "what is kept, how much of it only here, and what it takes",
+    "verify": "proves every byte: hashes, index and safe; exits with 1 on damage",
+    "restore": "writes a session's files, byte for byte, below a folder of your choice",
+    "forget": "removes a session for good; says what goes, and asks",
+    "rebuild": "makes a new index from the kept bytes alone",
+}
+
+
+def parser() -> options.Parser:
+    """For the general help and for completion; each action has its own."""
+    made = options.make_parser("archive", "The safe that sessions are kept in.", EXAMPLES)
+    actions = made.add_subparsers(title="actions", metavar="ACTION")
+    for name, about in ABOUT.items():
+        actions.add_parser(name, help=about)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    action = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if action not in _ACTIONS:
+        if "-h" in arguments or "--help" in arguments:
+            parser().print_help()
+            return 0
+        raise BadInput(f"say what to do with the archive: {', '.join(ABOUT)}; see `reread archive --help`")
+    rest = list(arguments)
+    rest.remove(action)
+    return _ACTIONS[action](rest)
+
+
+def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
+    about = ABOUT[action]
+    return options.make_parser(f"archive {action}", about[0].upper() + about[1:] + ".", examples, syncs=syncs)
+
+
+def _status(arguments: list[str]) -> int:
+    given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
+    config = options.make_config(given)
+    from reread.render.numbers import count, size
+
+    from .opening import open_archive
+
+    with open_archive(given, config) as archive:
+        status = archive.status()
+    document = {
+        "schema": "reread.status/1",
+        "home": str(status.home),
+        "sessions": status.sessions,
+        "files": status.files,
+        "vanished": status.vanished,
+        "bytes": status.bytes,
+        "stored_bytes": status.stored_bytes,
+        "index_bytes": status.index_bytes,
+    }
+    lines = [
+        str(status.home),
+        f"{count(status.sessions, 'session')}, {count(status.files, 'file')}, {size(status.bytes)} of transcripts",
+        f"{count(status.vanished, 'file')} whose source is gone",
+        f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
+    ]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _verify(arguments: list[str]) -> int:
+    given = _parser("verify", "  reread archive verify --json", syncs=False).parse_args(arguments)
+    config = options.make_config(given)
+    from reread.errors import printable
+    from reread.render.numbers import count, size
+
+    from .opening import bare_archive
+
+    with bare_archive(config) as archive:
+        proof = archive.verify()
+    document = {
+        "schema": "reread.verify/1",
+        "ok": proof.ok,
+        "files": proof.files,
+        "bytes": proof.bytes,
+        "stored_bytes": proof.stored_bytes,
+        "damaged": proof.damaged,
+    }
+    sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
+    verdict = "every byte is intact" if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
+    lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0 if proof.ok else EXIT_DAMAGE
+
+
+def _restore(arguments: list[str]) -> int:
+    made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
+    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("--to", metavar="DIR", required=True, help="the folder to write below")
+    made.add_argument("--force", action="store_true", help="overwrite files that are there")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    from reread.render.numbers import count, size
+
+    from .opening import open_archive
+
+    to = expanded(given.to)
+    with open_archive(given, config) as archive:
+        stored = archive.find(given.session)
+        _check_target(archive, stored, to, config, is_forced=given.force)
+        done = archive.restore(given.session, to)
+    document = {
+        "schema": "reread.restore/1",
+        "session": stored.row.uuid,
+        "files": [str(path) for path in done.files],
+        "bytes": done.bytes,
+    }
+    lines = [
+        *(str(path) for path in done.files),
+        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in",
+    ]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
+    """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
+    from .opening import is_below, is_protected
+
+    targets = archive.restore_targets(stored, to)
+    known = [Path(source) for source in archive.known_sources()]
+    for target in targets:
+        inside = [source for source in config.sources if is_below(target, source)]
+        inside += [source for source in known if is_protected(target, source)]
+        if inside:
+            raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another folder")
+    there = [target for target in targets if os.path.lexists(target)]
+    if there and not is_forced:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise BadInput(f"{there[0]}{more} would be overwritten; --force does that")
+    for target in there:
+        target.unlink()
+
+
+def _forget(arguments: list[str]) -> int:
+    made = _parser("forget", "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes", syncs=False)
+    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    from reread.render.numbers import count, size
+
+    from .opening import bare_archive
+
+    with bare_archive(config) as archive:
+        stored = archive.find(given.session)
+        warning = _what_goes(stored)
+        if not given.yes and not _is_agreed(warning):
+            sys.stderr.write("nothing was removed\n")
+            return 0
+        # By its whole id: what `@last` means may have changed while the person thought.
+        done = archive.forget(stored.row.uuid)
+    document = {
+        "schema": "reread.forget/1",
+        "session": stored.row.uuid,
+        "files": done.files,
+        "bytes": done.bytes,
+    }
+    gone = f"forgot {stored.row.uuid}: {count(done.files, 'file')}, {size(done.bytes)}"
+    options.show_answer(given, config, lambda: document, lambda _: [gone])
+    return 0
+
+
+def _what_goes(stored: StoredSession) -> str:
+    from reread.errors import printable
+    from reread.render.numbers import count, size
+    from reread.render.text import shorten
+
+    row = stored.row
+    files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
+    fate = (
+        "Its source still exists and stays; later syncs pass it by."
+        if stored.present
+        else "Its source is gone: this is the only copy."
+    )
+    return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
+
+
+def _is_agreed(warning: str) -> bool:
+    """A person at a terminal says yes; anything else is no."""
+    if not sys.stdin.isatty():
+        raise BadInput("forgetting cannot be undone and there is nobody to ask; say --yes")
+    sys.stderr.write(f"{warning}Remove it from the archive for good? [yes/no] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _rebuild(arguments: list[str]) -> int:
+    given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
+    config = options.make_config(given)
+    from reread.render.numbers import count
+
+    from .opening import bare_archive
+
+    with bare_archive(config) as archive:
+        sessions = archive.rebuild()
+    document = {"schema": "reread.rebuild/1", "sessions": sessions}
+    options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} indexed anew"])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[list[str]], int]] = {
+    "status": _status,
+    "verify": _verify,
+    "restore": _restore,
+    "forget": _forget,
+    "rebuild": _rebuild,
+}

@@ -1,0 +1,118 @@
+"""`reread completion`: a script that lets the shell finish commands and options, made from the parsers themselves."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from reread.errors import BadInput
+
+from . import main
+
+USAGE = """\
+usage: reread completion bash|zsh|fish
+
+Prints a script that completes commands and options.
+
+examples:
+  reread completion bash > ~/.local/share/bash-completion/completions/reread
+  reread completion zsh > "${fpath[1]}/_reread"
+  reread completion fish > ~/.config/fish/completions/reread.fish
+"""
+_NO_PARSER = ("demo", "completion")
+"""Commands that take other commands or a word."""
+
+
+def run(arguments: list[str]) -> int:
+    if arguments and arguments[0] in ("-h", "--help"):
+        sys.stdout.write(USAGE)
+        return 0
+    if len(arguments) != 1 or arguments[0] not in SHELLS:
+        raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
+    sys.stdout.write(SHELLS[arguments[0]](words()))
+    return 0
+
+
+def words() -> dict[str, list[str]]:
+    """What may follow each command: its options, and the words that are no free text."""
+    found = {name: _words_of(import_module(f"{__package__}.{name}").parser()) for name in _with_parser()}
+    found["completion"] = sorted(SHELLS)
+    found["demo"] = [name for name in main.COMMANDS if name not in _NO_PARSER]
+    return found
+
+
+def _with_parser() -> list[str]:
+    return [name for name in main.COMMANDS if name not in _NO_PARSER]
+
+
+def _words_of(parser: argparse.ArgumentParser) -> list[str]:
+    found: list[str] = []
+    for action in parser._actions:
+        found += [option for option in action.option_strings if option.startswith("--")]
+        if not action.option_strings and action.choices is not None:
+            found += [str(choice) for choice in action.choices]
+    return sorted(found)
+
+
+def _bash(words: dict[str, list[str]]) -> str:
+    cases = "\n".join(f"        {name}) words='{' '.join(found)}' ;;" for name, found in words.items())
+    return f"""\
+# bash completion for reread
+_reread() {{
+    local current=${{COMP_WORDS[COMP_CWORD]}} words
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W '{" ".join(words)} --help --version' -- "$current"))
+        return
+    fi
+    case ${{COMP_WORDS[1]}} in
+{cases}
+        *) words='' ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
+}}
+complete -o filenames -F _reread reread
+"""
+
+
+def _zsh(words: dict[str, list[str]]) -> str:
+    commands = "\n".join(f"        '{name}:{_quoted(main.COMMANDS[name])}'" for name in words)
+    cases = "\n".join(f"        {name}) compadd -- {' '.join(found)} ;;" for name, found in words.items())
+    return f"""\
+#compdef reread
+_reread() {{
+    local -a commands
+    commands=(
+{commands}
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    case $words[2] in
+{cases}
+    esac
+    _files
+}}
+if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread; fi
+"""
+
+
+def _fish(words: dict[str, list[str]]) -> str:
+    lines = ["# fish completion for reread"]
+    for name, found in words.items():
+        about = _quoted(main.COMMANDS[name])
+        lines.append(f"complete -c reread -n __fish_use_subcommand -a {name} -d '{about}'")
+        for word in found:
+            given = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
+            lines.append(f"complete -c reread -n '__fish_seen_subcommand_from {name}' {given}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "'\\''").replace(":", "\\:")
+
+
+SHELLS: dict[str, Callable[[dict[str, list[str]]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -1,0 +1,35 @@
+"""`reread list`: the sessions of the archive."""
+
+from __future__ import annotations
+
+from . import options
+
+EXAMPLES = """\
+  reread list --since 7d
+  reread list --project api --tool Edit
+  reread list --file '*.sql' --json
+  reread list --no-sync --limit 5"""
+
+
+def parser() -> options.Parser:
+    about = "Sessions, the one that went on last first: what they were about, what they cost, what will be deleted."
+    made = options.make_parser("list", about, EXAMPLES)
+    options.add_filters(made, limit=None)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.render.kept import listing_document
+    from reread.render.listing import list_lines
+
+    from .opening import cleanup_days_of, open_archive
+
+    wanted = options.make_filter(given, config)
+    with open_archive(given, config) as archive:
+        found = archive.sessions(wanted, cleanup_days_of(config))
+    options.show_answer(
+        given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
+    )
+    return 0

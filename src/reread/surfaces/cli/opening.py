@@ -1,0 +1,163 @@
+"""Where a command's sessions come from: a file, named sources read straight, or the archive, made fresh first.
+
+Named sources without a named archive are read straight and kept nowhere, unless the archive already keeps them:
+looking into a folder must not quietly take it in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from reread.errors import BadInput, RereadError, SourceError
+
+from . import options
+from .progress import SyncProgress
+
+if TYPE_CHECKING:
+    from reread.archive import Archive, Listed, SyncResult
+    from reread.config import Config
+    from reread.queries.filters import Filter
+    from reread.sessions import Session
+
+
+@contextmanager
+def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
+    """The archive, with what changed in the sources taken in unless `--no-sync`."""
+    with bare_archive(config) as archive:
+        if not given.no_sync:
+            freshen(archive)
+        if not config.sources and not archive.sessions():
+            raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+        yield archive
+
+
+@contextmanager
+def bare_archive(config: Config) -> Iterator[Archive]:
+    """The archive as it is."""
+    from reread.archive import Archive
+
+    for source in config.sources:
+        if is_protected(config.home, source):
+            raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
+    with Archive(config.home, [source.absolute() for source in config.sources]) as archive:
+        archive.sources = tuple(_existing(archive, config))
+        yield archive
+
+
+def is_protected(path: Path, source: Path) -> bool:
+    """Whether a path lies in a folder of Claude Code; a folder that merely holds transcripts may hold more."""
+    is_claude = source.name in (".claude", "projects") or (source / "projects").is_dir()
+    return is_claude and is_below(path, source)
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    return path.absolute().is_relative_to(folder.absolute()) or path.resolve().is_relative_to(folder.resolve())
+
+
+def _existing(archive: Archive, config: Config) -> Iterator[Path]:
+    """Sources to sync. One that is gone is told; it is a mistake where nothing was ever taken from it."""
+    there = [source for source in archive.sources if source.exists()]
+    for source in archive.sources:
+        if source in there:
+            yield source
+        elif archive.keeps(source):
+            sys.stderr.write(f"reread: {source} is gone; what was taken from it is kept\n")
+        elif config.is_source_named or not there:
+            raise SourceError(source, "no such file or folder")
+        else:
+            sys.stderr.write(f"reread: {source}: no such file or folder\n")
+
+
+READER_PATIENCE = 1.0
+"""A command that reads does not wait for another sync to end: what is kept can be told at once."""
+
+
+def freshen(archive: Archive) -> None:
+    """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
+    progress = SyncProgress()
+    try:
+        result = archive.sync(progress, patience=READER_PATIENCE)
+    except SourceError:
+        raise
+    except RereadError as problem:
+        progress.close()
+        sys.stderr.write(f"reread: not brought up to date: {problem}\n")
+    else:
+        progress.close()
+        tell_problems(result)
+    finally:
+        progress.close()
+
+
+def tell_problems(result: SyncResult) -> None:
+    options.warn(result.problems)
+
+
+def is_straight(config: Config) -> bool:
+    """Whether the named sources are read without the archive."""
+    if not config.is_source_named or config.is_home_named:
+        return False
+    from reread.archive import Archive
+
+    with Archive(config.home) as archive:
+        return not all(archive.keeps(source) for source in config.sources)
+
+
+def cleanup_days_of(config: Config) -> float:
+    from reread.queries.retention import cleanup_days, settings_files
+
+    return cleanup_days(settings_files(config.sources))
+
+
+class Opened(NamedTuple):
+    """A session, and how the archive lists it if it came from there."""
+
+    session: Session
+    kept: Listed | None
+
+
+@contextmanager
+def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
+    """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
+    from reread.loading import load
+
+    path = options.as_path(given.session)
+    if path is not None:
+        yield Opened(load(path), None)
+        return
+    if is_straight(config):
+        yield Opened(options.open_shelf(config).session(given.session), None)
+        return
+    with open_archive(given, config) as archive:
+        found = archive.find(given.session)
+        listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
+        kept = next((each for each in listed if each.stored.id == found.id), None)
+        yield Opened(archive.session(given.session), kept)
+
+
+@contextmanager
+def open_sessions(
+    given: argparse.Namespace, config: Config, wanted: Filter
+) -> Iterator[tuple[Iterable[Session], list[SourceError]]]:
+    """One session, or all that may be asked for, oldest first; the list fills with what could not be read."""
+    if given.session is not None:
+        with open_session(given, config) as opened:
+            yield [opened.session], []
+    elif is_straight(config):
+        shelf = options.open_shelf(config)
+        yield shelf.oldest_first(), shelf.problems
+    else:
+        with open_archive(given, config) as archive:
+            yield archive.read_all(_window(wanted)), []
+
+
+def _window(wanted: Filter) -> Filter:
+    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
+    from reread.queries.filters import Filter
+
+    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)

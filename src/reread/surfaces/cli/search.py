@@ -1,0 +1,65 @@
+"""`reread search`: what was said, thought and done, found by its words."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from . import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reread.archive import SearchAnswer
+    from reread.render.snippets import Findable
+
+EXAMPLES = """\
+  reread search flaky retry                    both words, anywhere in one text
+  reread search '"exit code 137" OR oom*'      a phrase, a beginning
+  reread search deadlock --in thinking --since 30d
+  reread search 'title:release NOT draft' --json
+  reread search --regex 'error E\\d+' --in result"""
+LIMIT = 20
+
+
+def parser() -> options.Parser:
+    about = (
+        "Ranked hits over prompts, replies, thinking, tool calls and titles; what tools gave back only if asked for."
+    )
+    made = options.make_parser("search", about, EXAMPLES)
+    made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
+    made.add_argument("--in", dest="fields", metavar="FIELDS", help="prompt,text,thinking,tool,result,title or all")
+    made.add_argument("--regex", action="store_true", help="QUERY is a regular expression; every text is looked at")
+    options.add_filters(made, limit=LIMIT)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    from msgspec.structs import replace
+
+    from reread.queries.language import DEFAULT_FIELDS, fields_of
+    from reread.render.hits import search_document, search_lines
+
+    from .opening import open_archive
+
+    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields)
+    wanted = replace(options.make_filter(given, config), limit=None)
+    query = " ".join(given.query)
+    with open_archive(given, config) as archive:
+        answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+    terms = _terms(given, answer)
+    options.show_answer(
+        given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)
+    )
+    return 0
+
+
+def _terms(given: argparse.Namespace, answer: SearchAnswer) -> Sequence[Findable]:
+    if not given.regex:
+        return answer.terms
+    from reread.queries.language import regex
+    from reread.render.snippets import Pattern
+
+    return [Pattern(regex(answer.query))]

@@ -1,0 +1,86 @@
+"""A sync that is quick says nothing; a long one shows a bar on a terminal and a line a second elsewhere."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Progress
+from reread.config import archive_home
+from reread.surfaces.cli.progress import SyncProgress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr("reread.surfaces.cli.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def at(done: int) -> Progress:
+    return Progress(done, 100_000_000, 1, 2)
+
+
+def test_a_quick_sync_is_silent(clock: list[float]) -> None:
+    stream = Terminal()
+    shown = SyncProgress(stream)
+    clock[0] += 0.29
+    shown(at(90_000_000))
+    shown.close()
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_gets_a_bar_with_rate_and_time_left_which_is_wiped_at_the_end(clock: list[float]) -> None:
+    stream = Terminal()
+    shown = SyncProgress(stream)
+    clock[0] += 2
+    shown(at(25_000_000))
+    assert "25%  25.0 MB of 100.0 MB  12.5 MB/s  6.0s left" in stream.getvalue()
+    shown(at(26_000_000))
+    assert "26%" not in stream.getvalue(), "not redrawn at once"
+    shown.close()
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_pipe_gets_a_plain_line_a_second(clock: list[float]) -> None:
+    stream = io.StringIO()
+    shown = SyncProgress(stream)
+    for _ in range(45):
+        clock[0] += 0.1
+        shown(at(50_000_000))
+    shown.close()
+    lines = stream.getvalue().splitlines()
+    assert 3 <= len(lines) <= 4
+    assert lines[0].startswith("reread: taking in 50.0 MB of 100.0 MB, ")
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -> None:
+    stream = io.StringIO()
+    shown = SyncProgress(stream)
+    clock[0] += 2
+    shown(Progress(0, 0, 3, 9))
+    assert stream.getvalue() == "reread: taking in 3 of 9 sessions\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "environ", "expected"),
+    [
+        ("linux", {}, "/home/ann/.local/share/reread"),
+        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/reread"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "/home/ann/.local/share/reread"),
+        ("darwin", {"XDG_DATA_HOME": "/data"}, "/home/ann/Library/Application Support/reread"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/reread"),
+        ("win32", {}, "/home/ann/AppData/Local/reread"),
+        ("linux", {"REREAD_HOME": "/kept"}, "/kept"),
+    ],
+)
+def test_every_platform_has_its_folder(system: str, environ: dict[str, str], expected: str) -> None:
+    assert archive_home(environ, system, Path("/home/ann")) == Path(expected)

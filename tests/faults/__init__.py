@@ -1,0 +1,1 @@
+"""What may happen to a sync and to what it took."""

@@ -1,0 +1,174 @@
+"""Whatever happens to a source, what was taken of it stays, and nothing is ever written there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Archive
+from reread.queries.language import ALL_FIELDS
+from reread.store.custody import generations, restore
+from reread.testing import a_prompt, a_session
+from trees import Tree, a_tree, append, assert_true, cells_of, digests, resume_copy, traces
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return a_tree(tmp_path, size=1_200_000)
+
+
+Picture = tuple[object, ...]
+
+
+def picture(archive: Archive, tree: Tree) -> Picture:
+    """What list, usage and search say."""
+    rows = [(each.stored.row, sorted(each.stored.files)) for each in archive.sessions()]
+    hits = [
+        [(hit.session.row.uuid, hit.uuid, hit.field, hit.text) for hit in archive.search(needle.word, ALL_FIELDS).hits]
+        for needle in tree.truth.needles
+    ]
+    return (rows, cells_of(archive), hits)
+
+
+def test_a_cold_sync_appends_and_a_resumed_copy_are_exact(tree: Tree) -> None:
+    with tree.archive() as archive:
+        archive.sync()
+        assert_true(archive, tree.truth)
+        for seed in range(3):
+            append(tree.source, tree.truth, seed=seed)
+            before = traces(tree.source)
+            archive.sync()
+            assert_true(archive, tree.truth)
+            assert traces(tree.source) == before
+        resume_copy(tree.source, tree.truth)
+        archive.sync()
+        assert_true(archive, tree.truth)
+
+
+def test_a_new_process_sees_the_same(tree: Tree) -> None:
+    with tree.archive() as archive:
+        archive.sync()
+        before = picture(archive, tree)
+    with tree.archive() as archive:
+        assert picture(archive, tree) == before
+
+
+def test_deleted_sources_change_nothing_and_come_back_identical(tree: Tree, tmp_path: Path) -> None:
+    source = digests(tree.source / "projects")
+    with tree.archive() as archive:
+        archive.sync()
+        before = picture(archive, tree)
+        for path in sorted((tree.source / "projects").iterdir()):
+            shutil.rmtree(path)
+        result = archive.sync()
+        assert result.vanished == len(source)
+        assert not any(each.stored.present for each in archive.sessions())
+        assert picture(archive, tree) == before
+        assert_true(archive, tree.truth)
+        for each in archive.sessions():
+            archive.restore(each.stored.row.uuid, tmp_path / "back" / Path(each.stored.row.folder).name)
+    assert digests(tmp_path / "back") == source
+
+
+def test_a_whole_source_that_is_gone_loses_nothing(tree: Tree) -> None:
+    """An unplugged disk is no deletion, and no reason to stop."""
+    with tree.archive() as archive:
+        archive.sync()
+        before = picture(archive, tree)
+    tree.source.rename(tree.source.with_name("elsewhere"))
+    with Archive(tree.home, machine="desk") as archive:
+        assert picture(archive, tree) == before
+        assert archive.verify().ok
+
+
+def test_restored_into_its_source_a_session_is_taken_as_known(tree: Tree) -> None:
+    """The way back from the client's clean-up."""
+    with tree.archive() as archive:
+        archive.sync()
+        known = archive.sessions()[0].stored
+        for path in known.files:
+            Path(path).unlink()
+        archive.sync()
+        archive.restore(known.row.uuid, Path(known.row.folder))
+        archive.sync()
+        assert archive.find(known.row.uuid).present
+        assert_true(archive, tree.truth)
+        assert {each.generation for each in generations(archive.connection, known)} == {1}
+
+
+@pytest.mark.parametrize("how", ["truncated", "emptied", "replaced", "same size", "new inode"])
+def test_a_source_that_is_not_what_it_was_is_noticed_and_the_old_bytes_stay(
+    tree: Tree, tmp_path: Path, how: str
+) -> None:
+    needle = next(each for each in tree.truth.needles if each.field in ("prompt", "text", "thinking"))
+    known = tree.truth.by_session[needle.session]
+    path = tree.source / known.path
+    old = path.read_bytes()
+    with tree.archive() as archive:
+        archive.sync()
+        change(path, old, how)
+        new = path.read_bytes()
+        archive.sync()
+        session = archive.find(needle.session)
+        found = bool(archive.search(needle.word, ALL_FIELDS).hits)
+        assert found == (needle.word.encode() in new)
+        held = {(each.path, each.generation): each.bytes for each in generations(archive.connection, session)}
+        assert held[path, 1] == len(old)
+        restore(archive.connection, archive.files, session, tmp_path / "then", generation=1)
+        archive.restore(needle.session, tmp_path / "now")
+        assert archive.verify().ok
+    then, now = tmp_path / "then" / path.name, tmp_path / "now" / path.name
+    assert hashlib.sha256(then.read_bytes()).digest() == hashlib.sha256(old).digest()
+    assert now.read_bytes() == new
+
+
+def change(path: Path, old: bytes, how: str) -> None:
+    lines = old.splitlines(keepends=True)
+    if how == "truncated":
+        os.truncate(path, len(old) // 3)
+    elif how == "emptied":
+        path.write_bytes(b"")
+    elif how == "replaced":
+        path.write_bytes(b"".join(lines[len(lines) // 2 :]) + old)
+    elif how == "same size":
+        path.write_bytes(lines[-1] + b"".join(lines[:-1]))
+    else:
+        copy = path.with_name("copy")
+        copy.write_bytes(b"".join(lines[1:]))
+        copy.replace(path)
+
+
+def test_a_change_in_the_middle_of_a_file_of_the_same_size_is_noticed(tmp_path: Path) -> None:
+    a, b, c = (a_session(a_prompt(f"{word} " * 300)).bytes for word in ("first", "alpaca", "last"))
+    path = tmp_path / "source" / "-p" / "0a1b2c3d-1111-4222-8333-444455556666.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(a + b + c)
+    with Archive(tmp_path / "home", [tmp_path / "source"]) as archive:
+        archive.sync()
+        path.write_bytes(a + b.replace(b"alpaca", b"badger") + c)
+        archive.sync()
+        assert archive.search("badger", ALL_FIELDS).hits
+
+
+def test_nothing_is_written_below_a_source_by_anything_we_do(tree: Tree, tmp_path: Path) -> None:
+    before = traces(tree.source)
+    with tree.archive() as archive:
+        archive.sync()
+        archive.sync()
+        uuid = tree.truth.needles[0].session
+        archive.session(uuid)
+        archive.search("the", ALL_FIELDS)
+        archive.search("t.e", ALL_FIELDS, is_regex=True)
+        archive.usage()
+        archive.status()
+        archive.verify()
+        archive.restore(uuid, tmp_path / "back")
+        archive.rebuild()
+        archive.forget(uuid)
+    assert traces(tree.source) == before
+    for path in tree.home.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path

@@ -1,0 +1,163 @@
+"""Damage is named, and the index is made again from the safe alone."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Archive
+from reread.queries.language import ALL_FIELDS
+from reread.store.database import FILE_NAME, StoreError
+from reread.testing import a_prompt, a_session
+from trees import Tree, Truth, a_tree, append, assert_true, cells_of
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    tree = a_tree(tmp_path_factory.mktemp("tree"), size=1_200_000)
+    with tree.archive() as archive:
+        archive.sync()
+        append(tree.source, tree.truth)
+        archive.sync()
+    return tree
+
+
+@pytest.fixture
+def tree(taken: Tree, tmp_path: Path) -> Tree:
+    """Its own copy of the archive; the source is only read."""
+    shutil.copytree(taken.home, tmp_path / "home")
+    return Tree(taken.source, tmp_path / "home", taken.truth)
+
+
+def picture(archive: Archive, tree: Tree) -> tuple[object, ...]:
+    rows = [(each.stored.row, sorted(each.stored.files)) for each in archive.sessions()]
+    words = [needle.word for needle in tree.truth.needles] + ["error", "the", "検索"]
+    hits = [
+        sorted((hit.session.row.uuid, hit.uuid or "", hit.text) for hit in archive.search(word, limit=10**6).hits)
+        for word in words
+    ]
+    calls = archive.connection.execute("SELECT id, name, status, time, path FROM tool_call ORDER BY id, time, name")
+    terms = archive.connection.execute("SELECT term, doc, cnt FROM vocabulary")
+    return (rows, cells_of(archive), hits, list(calls), list(terms))
+
+
+def spoil(database: Path, page: int) -> None:
+    content = bytearray(database.read_bytes())
+    content[page * 4096 : (page + 1) * 4096] = random.Random(page).randbytes(4096)
+    database.write_bytes(content)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int) -> None:
+    with tree.archive() as archive:
+        before = picture(archive, tree)
+        archive.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = archive.connection.execute("PRAGMA page_count").fetchone()[0]
+    page = random.Random(f"page:{part}").randrange(1, pages) if part else 0
+    spoil(tree.home / FILE_NAME, page)
+    with tree.archive() as archive:
+        try:
+            damaged = archive.verify().damaged
+        except StoreError as error:
+            damaged = [f"database: {error}"]
+        assert damaged
+        assert all(said.startswith("database: ") for said in damaged), damaged
+    with tree.archive() as archive:
+        archive.rebuild()
+        assert picture(archive, tree) == before
+        assert_true(archive, tree.truth)
+        archive.sync()
+        assert_true(archive, tree.truth)
+
+
+def test_a_lost_database_is_made_again(tree: Tree) -> None:
+    with tree.archive() as archive:
+        before = picture(archive, tree)
+    for path in tree.home.glob(f"{FILE_NAME}*"):
+        path.unlink()
+    with Archive(tree.home, machine="desk") as archive:
+        archive.rebuild()
+        assert picture(archive, tree) == before
+        assert_true(archive, tree.truth)
+
+
+def test_after_a_rebuild_a_sync_takes_nothing_twice(tree: Tree) -> None:
+    with tree.archive() as archive:
+        archive.rebuild()
+        stored = archive.safe.packs()
+        archive.sync()
+        assert archive.safe.packs() == stored
+        assert_true(archive, tree.truth)
+
+
+def test_a_sync_that_finds_a_safe_but_no_database_does_not_lose_what_only_the_safe_has(
+    tree: Tree, tmp_path: Path
+) -> None:
+    for path in tree.home.glob(f"{FILE_NAME}*"):
+        path.unlink()
+    (tmp_path / "empty").mkdir()
+    with Archive(tree.home, [tmp_path / "empty"], machine="desk") as archive:
+        archive.sync()
+        assert len(archive.sessions()) == len(tree.truth.by_session)
+
+
+def test_a_rebuild_remembers_what_was_rewritten(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path, size=600_000)
+    needle = next(each for each in tree.truth.needles if each.field in ("prompt", "text", "thinking"))
+    path = tree.source / tree.truth.by_session[needle.session].path
+    with tree.archive() as archive:
+        archive.sync()
+        old = path.read_bytes()
+        path.write_bytes(b"".join(old.splitlines(keepends=True)[1:]))
+        archive.sync()
+        before = picture(archive, tree)
+        archive.rebuild()
+        assert picture(archive, tree) == before
+        rows = archive.connection.execute("SELECT generation FROM file WHERE path = ?", (str(path),))
+        assert rows.fetchall() == [(2,)]
+        assert archive.verify().ok
+
+
+def test_a_rebuild_leaves_out_what_cannot_be_proved_and_keeps_the_rest(tree: Tree) -> None:
+    pack = tree.home / "safe" / "000001.pack"
+    content = bytearray(pack.read_bytes())
+    content[len(content) // 2] ^= 0x5A
+    pack.write_bytes(content)
+    with tree.archive() as archive:
+        [said] = [said for said in archive.verify().damaged if said.startswith("pack 1")]
+        archive.rebuild()
+        listed = {each.stored.row.uuid for each in archive.sessions()}
+        assert len(listed) >= len(tree.truth.by_session) - 1
+        missed = [each for each in tree.truth.needles if not archive.search(each.word, ALL_FIELDS).hits]
+        assert len(missed) <= 1
+        assert said in archive.verify().damaged
+
+
+@pytest.mark.parametrize("shrinks", [False, True])
+def test_a_rebuild_is_not_misled_by_pieces_of_a_sync_that_never_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shrinks: bool
+) -> None:
+    """Killed between append and commit; before the next sync the source shrank, or stayed as it was."""
+    path = tmp_path / "source" / "-p" / "0a1b2c3d-1111-4222-8333-444455556666.jsonl"
+    path.parent.mkdir(parents=True)
+    long = a_session(*(a_prompt(f"alpaca {number} " + "x y " * 200_000) for number in range(4))).lines
+    short = a_session(a_prompt("badger")).lines
+    path.write_bytes(b"\n".join(long) + b"\n")
+    tree = Tree(tmp_path / "source", tmp_path / "home", Truth(0))
+    with tree.archive() as archive, monkeypatch.context() as patch:
+        patch.setattr("reread.store.writing.transaction", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            archive.sync()
+    if shrinks:
+        path.write_bytes(b"\n".join(short) + b"\n")
+    with tree.archive() as archive:
+        archive.sync()
+        before = picture(archive, tree)
+        archive.rebuild()
+        assert archive.verify().damaged == []
+        assert picture(archive, tree) == before
+        archive.restore("@last", tmp_path / "back")
+    assert (tmp_path / "back" / path.name).read_bytes() == path.read_bytes()

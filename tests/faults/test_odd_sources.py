@@ -1,0 +1,249 @@
+"""Sources hold everything a file system can hold; a sync takes what it can, names the rest, and never hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Archive
+from reread.errors import RereadError
+from reread.queries.language import ALL_FIELDS
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
+from trees import digests, traces
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+GOOD = "0a1b2c3d-1111-4222-8333-444455556666"
+OTHER = "0a1b9999-1111-4222-8333-444455556666"
+NOBODY = 65534
+
+
+def a_good_session(folder: Path, name: str = GOOD, word: str = "alpaca") -> Path:
+    return a_session(
+        a_prompt(f"find the {word}"),
+        a_reply(a_tool_call("Task", {"prompt": "look"}, id="toolu_task")),
+        a_subagent(a_prompt("look"), a_reply("looked"), id="abc", of="toolu_task"),
+        id=name,
+        outputs={"toolu_9.txt": "spilled"},
+    ).write(folder)
+
+
+def taken(folder: Path) -> Archive:
+    archive = Archive(folder / "home", [folder / "source"], machine="desk")
+    archive.sync()
+    return archive
+
+
+def finds(archive: Archive, word: str) -> set[str]:
+    return {hit.session.row.uuid for hit in archive.search(word, ALL_FIELDS).hits}
+
+
+def test_a_fifo_a_socket_and_a_device_are_passed_by(tmp_path: Path) -> None:
+    path = a_good_session(tmp_path / "source")
+    os.mkfifo(path.with_name(f"{OTHER}.jsonl"))
+    os.mkfifo(path.with_suffix("") / "tool-results" / "pipe.txt")
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(path.parent):  # its path may be 107 bytes long
+        listening.bind("socket.jsonl")
+        (path.parent / "null.jsonl").symlink_to("/dev/null")
+        (path.parent / "zero.jsonl").symlink_to("/dev/zero")
+        before = traces(tmp_path / "source")
+        with taken(tmp_path) as archive:
+            assert finds(archive, "alpaca") == {GOOD}
+            assert [each.stored.row.uuid for each in archive.sessions()] == [GOOD]
+            assert archive.verify().ok
+        assert traces(tmp_path / "source") == before
+
+
+def test_a_file_that_becomes_a_fifo_does_not_hang_the_next_sync(tmp_path: Path) -> None:
+    path = a_good_session(tmp_path / "source")
+    with taken(tmp_path) as archive:
+        path.unlink()
+        os.mkfifo(path)
+        archive.sync()
+        assert finds(archive, "alpaca") == {GOOD}
+        archive.restore(GOOD, tmp_path / "back")
+        assert archive.verify().ok
+
+
+def test_symlink_loops_end(tmp_path: Path) -> None:
+    path = a_good_session(tmp_path / "source")
+    (path.parent / "loop").symlink_to(path.parent, target_is_directory=True)
+    (path.parent / "self.jsonl").symlink_to(path.parent / "self.jsonl")
+    (path.with_suffix("") / "subagents" / "up").symlink_to(tmp_path / "source", target_is_directory=True)
+    (path.parent / "a").symlink_to("b")
+    (path.parent / "b").symlink_to("a")
+    (path.parent / "dangling.jsonl").symlink_to("nowhere")
+    before = traces(tmp_path / "source")
+    with taken(tmp_path) as archive:
+        assert finds(archive, "alpaca") == {GOOD}
+        files = archive.connection.execute("SELECT count(*), count(DISTINCT inode) FROM file").fetchone()
+        assert files == (4, 4)
+        assert archive.sync().files == 0
+    assert traces(tmp_path / "source") == before
+
+
+def is_utf_8(name: bytes) -> bool:
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+ODD_NAMES = {
+    "newline": b"line\nbreak",
+    "return": b"car\rriage\ttab",
+    "escape": b"\x1b[31mred\x1b[0m",
+    "latin-1": b"caf\xe9-\xff\xfe",
+    "half a character": b"\xe6\xa4",
+    "surrogate bytes": b"\xed\xa0\x80",
+    "quotes": b'it\'s "quoted"; DROP TABLE file; --',
+    "wildcards": b"%_*?[x]",
+    "long": b"n" * 240,
+    "emoji": "🫠貘".encode(),
+}
+
+
+@pytest.mark.parametrize("place", ["folder", "trunk", "output"])
+@pytest.mark.parametrize("name", [pytest.param(name, id=what) for what, name in ODD_NAMES.items()])
+def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, name: bytes, place: str) -> None:
+    path = a_good_session(tmp_path / "source")
+    odd = os.fsdecode(name)
+    try:
+        if place == "folder":
+            path.parent.rename(path.parent.with_name(odd))
+        elif place == "trunk":
+            path.rename(path.with_name(f"{odd}.jsonl"))
+            shutil.rmtree(path.with_suffix(""))
+        else:
+            output = path.with_suffix("") / "tool-results" / "toolu_9.txt"
+            output.rename(output.with_name(odd))
+    except OSError:
+        pytest.skip("this file system does not take the name")
+    source = digests(tmp_path / "source")
+    with taken(tmp_path) as archive:
+        [listed] = archive.sessions()
+        assert finds(archive, "alpaca") == {listed.stored.row.uuid}
+        archive.sync()
+        assert archive.sync().files == 0
+        archive.restore("@last", tmp_path / "back")
+        assert archive.verify().damaged == []
+        assert sorted(digests(tmp_path / "back").values()) == sorted(source.values())
+        assert len(archive.session("@last").prompts) == 1
+        shutil.rmtree(tmp_path / "source")
+        (tmp_path / "source").mkdir()
+        archive.sync()
+        assert finds(archive, "alpaca") == {listed.stored.row.uuid}
+        archive.forget("@last")
+        assert archive.sessions() == []
+        assert archive.verify().ok
+
+
+def test_names_that_are_not_utf_8_pass_between_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.ingest.sync.ALONE_BELOW", 0)
+    path = a_good_session(tmp_path / "source")
+    path.parent.rename(path.parent.with_name(os.fsdecode(b"caf\xe9")))
+    with taken(tmp_path) as archive:
+        assert finds(archive, "alpaca") == {GOOD}
+        assert archive.verify().ok
+
+
+def as_nobody(work: Callable[[], str]) -> str:
+    """Runs without root's rights, which no mode stops; gives what the child answered."""
+    if os.geteuid() != 0:
+        return work()
+    readable, writable = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            answer = work()
+        except BaseException as error:  # noqa: BLE001  the child must never return into pytest
+            answer = f"failed: {type(error).__name__}: {error}"
+        os.write(writable, answer.encode("utf-8", "surrogateescape"))
+        os._exit(0)
+    os.close(writable)
+    with os.fdopen(readable, "rb") as file:
+        answer = file.read().decode("utf-8", "replace")
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.fixture
+def open_to_all() -> Path:
+    """A folder that everybody may enter and write to; pytest's own are for their owner."""
+    base = Path("/tmp") / f"reread-odd-{os.getpid()}"
+    shutil.rmtree(base, ignore_errors=True)
+    base.mkdir()
+    base.chmod(0o777)
+    return base
+
+
+def test_unreadable_files_and_folders_are_named_and_the_rest_is_taken(open_to_all: Path) -> None:
+    source = open_to_all / "source"
+    good = a_good_session(source)
+    closed_file = a_good_session(source, OTHER, "badger")
+    closed_folder = source / "-closed"
+    closed_folder.mkdir()
+    shutil.copy(good, closed_folder / "hidden.jsonl")
+    closed_file.chmod(0)
+    output = good.with_suffix("") / "tool-results" / "toolu_9.txt"
+    output.chmod(0)
+    closed_folder.chmod(0)
+    before = traces(source)
+
+    def work() -> str:
+        with Archive(open_to_all / "home", [source], machine="desk") as archive:
+            problems = archive.sync().problems
+            assert finds(archive, "alpaca") == {GOOD}
+            assert finds(archive, "badger") == set()
+            assert archive.verify().ok
+            again = archive.sync().problems
+            return "\n".join(sorted({str(each) for each in [*problems, *again]}))
+
+    try:
+        said = as_nobody(work).splitlines()
+        assert traces(source) == before
+        assert said == sorted(f"{path}: permission denied" for path in (closed_file, closed_folder, output))
+        closed_file.chmod(0o644)
+        closed_folder.chmod(0o755)
+        output.chmod(0o644)
+
+        def later() -> str:
+            with Archive(open_to_all / "home", [source], machine="desk") as archive:
+                archive.sync()
+                return " ".join(sorted(finds(archive, "badger") | finds(archive, "spilled")))
+
+        assert as_nobody(later) == f"{GOOD} {OTHER}"
+    finally:
+        closed_folder.chmod(0o755)
+        shutil.rmtree(open_to_all)
+
+
+def test_a_source_that_cannot_be_entered_any_more_loses_nothing(open_to_all: Path) -> None:
+    source = open_to_all / "source"
+    a_good_session(source)
+
+    def work() -> str:
+        with Archive(open_to_all / "home", [source], machine="desk") as archive:
+            try:
+                archive.sync()
+            except RereadError as error:
+                return f"{len(archive.sessions())} {error}"
+            [listed] = archive.sessions()
+            return f"{listed.stored.present} {sorted(finds(archive, 'alpaca'))}"
+
+    try:
+        assert as_nobody(work) == f"True {[GOOD]}"
+        source.chmod(0)
+        assert as_nobody(work) == f"True {[GOOD]}"
+    finally:
+        source.chmod(0o755)
+        shutil.rmtree(open_to_all)

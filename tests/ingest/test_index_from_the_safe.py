@@ -1,0 +1,104 @@
+"""The database lost: everything it said is in the safe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reread.archive import Archive
+from reread.queries.language import ALL_FIELDS
+from reread.store.reading import StoredSession
+from reread.testing import a_prompt, a_reply, a_session, a_subagent
+from trees import a_tree, append, assert_true
+
+ID = "0a1b2c3d-1111-4222-8333-444455556666"
+WORDS = ("the", "claude", "error*", "検索", "склад OR app")
+
+
+def rows(archive: Archive) -> list[tuple[object, ...]]:
+    return sorted((each.stored.row.uuid, each.stored.row, tuple(each.stored.files)) for each in archive.sessions())
+
+
+def test_a_rebuilt_index_says_what_the_old_one_said(tmp_path: Path) -> None:
+    tree = a_tree(tmp_path, size=400_000, seed=13)
+    with tree.archive() as archive:
+        archive.sync()
+        append(tree.source, tree.truth)
+        archive.sync()
+        before = rows(archive), archive.usage(), [archive.search(word, ALL_FIELDS).total for word in WORDS]
+        assert archive.rebuild() == len(tree.truth.by_session)
+        after = rows(archive), archive.usage(), [archive.search(word, ALL_FIELDS).total for word in WORDS]
+        assert after == before
+        assert_true(archive, tree.truth)
+        assert archive.sync().bytes == 0
+        assert_true(archive, tree.truth)
+
+
+def a_synced(folder: Path) -> Archive:
+    archive = Archive(folder / "home", [folder / "projects"], machine="desk")
+    archive.sync()
+    return archive
+
+
+def found(archive: Archive) -> StoredSession:
+    return archive.find(ID)
+
+
+def test_a_rebuild_needs_neither_sources_nor_database(tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")
+    path = a_session(a_prompt("the alpaca"), agent, id=ID, outputs={"t.txt": "okapi"}).write(tmp_path / "projects")
+    with a_synced(tmp_path) as archive:
+        row = found(archive).row
+    for source in (tmp_path / "projects").rglob("*.*"):
+        source.unlink()
+    for database in (tmp_path / "home").glob("reread.db*"):
+        database.unlink()
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        assert archive.rebuild() == 1
+        assert found(archive).row == row
+        assert [archive.search(word, ALL_FIELDS).total for word in ("alpaca", "pangolin", "okapi")] == [1, 1, 1]
+        assert archive.session(ID).files[0] == str(path)
+        archive.sync()
+        assert not found(archive).present
+
+
+def test_a_rebuild_shows_the_newest_generation_and_keeps_the_older(tmp_path: Path) -> None:
+    a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
+    with a_synced(tmp_path) as archive:
+        path = a_session(a_prompt("an iguana"), id=ID).write(tmp_path / "projects")
+        archive.sync()
+        archive.rebuild()
+        assert [archive.search(word).total for word in ("alpaca", "iguana")] == [0, 1]
+        generations = archive.sql("SELECT generation, sum(length) FROM piece GROUP BY generation")[1]
+        assert [generation for generation, _ in generations] == [1, 2]
+        assert archive.sync().bytes == 0
+        assert archive.kept_bytes()[str(path)] == path.stat().st_size
+
+
+def test_a_rebuild_keeps_the_files_of_other_machines_apart(tmp_path: Path) -> None:
+    for machine, word in (("desk", "alpaca"), ("laptop", "iguana")):
+        a_session(a_prompt(word), id=ID).write(tmp_path / machine)
+        with Archive(tmp_path / "home", [tmp_path / machine], machine=machine) as archive:
+            archive.sync()
+    with Archive(tmp_path / "home", [tmp_path / "desk"], machine="desk") as archive:
+        assert archive.rebuild() == 2
+        machines = archive.sql("SELECT DISTINCT machine FROM session ORDER BY machine")[1]
+        assert machines == [("desk",), ("laptop",)]
+
+
+def test_each_rebuild_keeps_the_database_it_replaces(tmp_path: Path) -> None:
+    a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
+    with a_synced(tmp_path) as archive:
+        archive.rebuild()
+        archive.rebuild()
+    assert len(list((tmp_path / "home").glob("reread.db.damaged-*"))) == 2
+
+
+def test_a_session_that_was_forgotten_stays_forgotten_after_a_rebuild(tmp_path: Path) -> None:
+    a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
+    with a_synced(tmp_path) as archive:
+        archive.forget(ID)
+        archive.sync()
+        assert archive.sessions() == []
+        archive.rebuild()
+        archive.sync()
+        assert archive.sessions() == []

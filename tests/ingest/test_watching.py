@@ -1,0 +1,137 @@
+"""Following the sources: soon when something happens, for next to nothing while nothing does."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.archive import Archive, SyncResult
+from reread.testing import Transcript, a_prompt, a_session
+
+ID = "0a1b2c3d-1111-4222-8333-444455556666"
+OTHER = "99990000-1111-4222-8333-444455556666"
+
+
+def a_conversation(*said: str, session: str = ID) -> Transcript:
+    return a_session(*(a_prompt(text) for text in said), id=session)
+
+
+class Watch:
+    """`Archive.watch` in a thread of its own, and what it gave so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.results: list[SyncResult] = []
+        self.failure: Exception | None = None
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._run, args=(folder,))
+
+    def _run(self, folder: Path) -> None:
+        try:
+            with Archive(folder / "home", [folder / "projects"], machine="desk") as archive:
+                self.results.extend(archive.watch(self.stop))
+        except Exception as failure:  # noqa: BLE001  told by the test
+            self.failure = failure
+
+
+@contextmanager
+def watching(folder: Path) -> Iterator[Watch]:
+    watch = Watch(folder)
+    watch.thread.start()
+    try:
+        yield watch
+    finally:
+        watch.stop.set()
+        watch.thread.join(5)
+    assert watch.failure is None
+
+
+def happens(what: Callable[[], bool], within: float) -> bool:
+    end = time.monotonic() + within
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def is_found(folder: Path, word: str) -> Callable[[], bool]:
+    archive = Archive(folder / "home", machine="desk")
+    return lambda: archive.exists and archive.search(word).total == 1
+
+
+def test_an_appended_line_can_be_searched_within_a_second(tmp_path: Path) -> None:
+    a_conversation("the alpaca").write(tmp_path / "projects")
+    with watching(tmp_path):
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        time.sleep(0.2)
+        a_conversation("the alpaca", "an iguana").write(tmp_path / "projects")
+        assert happens(is_found(tmp_path, "iguana"), within=1)
+
+
+def test_a_new_session_in_a_new_project_can_be_searched_within_a_second(tmp_path: Path) -> None:
+    a_conversation("the alpaca").write(tmp_path / "projects")
+    with watching(tmp_path):
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        time.sleep(0.2)
+        a_session(a_prompt("an iguana"), id=OTHER, cwd="/home/ann/other").write(tmp_path / "projects")
+        assert happens(is_found(tmp_path, "iguana"), within=1)
+
+
+def test_watching_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    a_conversation("the alpaca").write(tmp_path / "projects")
+    with watching(tmp_path) as watch:
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        began = time.monotonic()
+        watch.stop.set()
+        watch.thread.join(5)
+        assert not watch.thread.is_alive()
+        assert time.monotonic() - began < 0.5
+
+
+def test_watching_an_idle_tree_costs_next_to_nothing(tmp_path: Path) -> None:
+    for number in range(50):
+        a_conversation("the alpaca", session=f"{number:08d}-1111-4222-8333-444455556666").write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+    with watching(tmp_path):
+        time.sleep(0.3)
+        before = time.process_time()
+        time.sleep(1)
+        assert time.process_time() - before < 0.1
+
+
+def test_a_vanished_file_does_not_keep_it_busy(tmp_path: Path) -> None:
+    path = a_conversation("the alpaca").write(tmp_path / "projects")
+    a_conversation("an iguana", session=OTHER).write(tmp_path / "projects")
+    with watching(tmp_path) as watch:
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        time.sleep(0.2)
+        path.unlink()
+        assert happens(lambda: len(watch.results) >= 1, within=1)
+        time.sleep(0.5)
+        before = time.process_time()
+        time.sleep(0.5)
+        assert time.process_time() - before < 0.05
+
+
+def test_a_new_session_is_noticed_although_a_file_beside_it_cannot_be_read(tmp_path: Path) -> None:
+    path = a_conversation("the alpaca").write(tmp_path / "projects")
+    (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
+    with watching(tmp_path):
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        time.sleep(0.2)
+        a_conversation("an iguana", session=OTHER).write(tmp_path / "projects")
+        assert happens(is_found(tmp_path, "iguana"), within=1)
+
+
+def test_a_file_that_can_no_longer_be_read_does_not_keep_it_busy(tmp_path: Path) -> None:
+    path = a_conversation("the alpaca").write(tmp_path / "projects")
+    with watching(tmp_path) as watch:
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        time.sleep(0.2)
+        (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
+        time.sleep(1)
+        assert len(watch.results) <= 3

@@ -1,0 +1,83 @@
+"""Generated trees with known truth, and what must hold of an archive that took one in."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+
+from generate import Truth, append, generate, resume_copy
+from reread.archive import Archive
+from reread.queries.language import ALL_FIELDS
+
+__all__ = ["Tree", "Truth", "a_tree", "append", "assert_true", "cells_of", "digests", "resume_copy", "traces"]
+
+_TOKENS = (
+    "requests",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+    "web_searches",
+)
+Cells = dict[str, dict[str, dict[str, int]]]
+
+
+@dataclass
+class Tree:
+    source: Path
+    home: Path
+    truth: Truth
+
+    def archive(self) -> Archive:
+        return Archive(self.home, [self.source], machine="desk")
+
+
+def a_tree(folder: Path, size: int = 2_000_000, seed: int = 7) -> Tree:
+    return Tree(folder / "source", folder / "home", generate(folder / "source", size=size, seed=seed))
+
+
+def cells_of(archive: Archive) -> Cells:
+    """Usage by day and model, in the truth's own form."""
+    cells: Cells = defaultdict(dict)
+    for cell in archive.usage():
+        cells[str(cell.day)][str(cell.model)] = {name: getattr(cell, name) for name in _TOKENS}
+    return dict(cells)
+
+
+def assert_true(archive: Archive, truth: Truth) -> None:
+    """Totals exact in every cell, every session listed, every needle found and only in its session, all proved."""
+    assert cells_of(archive) == {day: models for day, models in truth.cells.items() if models}
+    listed = sorted(each.stored.row.uuid for each in archive.sessions())
+    assert listed == sorted(truth.by_session)
+    for needle in truth.needles:
+        hits = archive.search(needle.word, ALL_FIELDS).hits
+        assert {hit.session.row.uuid for hit in hits} == {needle.session}, needle
+        assert len(hits) == 1, needle
+    assert archive.verify().damaged == []
+
+
+def traces(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Mode, size and time of everything below a folder: whoever writes there leaves one of them changed."""
+    found = {}
+    for path in (folder, *folder.rglob("*")):
+        status = path.lstat()
+        size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+        found[os.fsencode(path).hex()] = (status.st_mode, size, status.st_mtime_ns)
+    return found
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file below a folder, by its name there."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
