@@ -6,7 +6,7 @@ the search language, which together take longer than the list.
 
 from __future__ import annotations
 
-import platform
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -60,7 +60,7 @@ class Archive:
     def __init__(self, home: Path, sources: Sequence[Path] = (), machine: str | None = None) -> None:
         self.home = home
         self.sources = tuple(sources)
-        self.machine = machine or platform.node() or "unknown"
+        self.machine = machine or _this_machine()
 
     def __enter__(self) -> Archive:
         return self
@@ -307,6 +307,15 @@ class Archive:
             forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted))
             remove_set_aside(self.home)
             return forgotten
+
+
+def _this_machine() -> str:
+    """The name rows of this machine carry."""
+    if hasattr(os, "uname"):
+        return os.uname().nodename or "unknown"
+    import platform  # slower, and only needed where there is no uname
+
+    return platform.node() or "unknown"
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:

@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+
+from msgspec import Struct
 
 from reread.errors import BadInput
 from reread.sources import roots
@@ -16,8 +17,7 @@ from reread.sources import roots
 FALLBACK_WIDTH = 80
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """What a command needs to know about the world around it."""
 
     sources: tuple[Path, ...]

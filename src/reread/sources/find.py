@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ..errors import SourceError
 from .arrays import opens_array
@@ -28,8 +29,7 @@ _CONFIG_SIGNS = {*_CONFIG_FILES, "todos", "file-history", "plugins", "shell-snap
 _SKIPPED = {".git", "node_modules"}
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     path: Path
     kind: Kind
     session: str | None

@@ -6,8 +6,9 @@ Copies of a session lie in several projects, so a session here is a folder and a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from .find import SourceFile
 from .places import Kind
@@ -15,8 +16,7 @@ from .places import Kind
 __all__ = ["SessionFiles", "group", "strays_beside"]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFiles:
+class SessionFiles(Struct, frozen=True):
     id: str
     trunk: SourceFile | None = None
     """None when only subagents or side files are left."""

@@ -43,8 +43,8 @@ def connect(home: Path, *, read_only: bool = False) -> sqlite3.Connection:
     connection = None
     try:
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
-            uri=True,
+            f"{path.absolute().as_uri()}?mode=ro" if read_only else path,  # a URI costs the import of urllib
+            uri=read_only,
             isolation_level=None,
             timeout=BUSY_MS / 1000,
             check_same_thread=False,
