@@ -12,7 +12,6 @@ from typing import NamedTuple
 from reread.records import (
     AiTitle,
     Assistant,
-    Attachment,
     AwaySummary,
     CustomTitle,
     QueueOperation,
@@ -26,8 +25,7 @@ from reread.records import (
     UnknownBlock,
     User,
 )
-from reread.sessions import Kind, kind_of, prompt_of
-from reread.sessions.queue import queued_prompt
+from reread.sessions.kinds import Kind, kind_of, typed_text, was_typed_while_busy
 
 
 class Field(StrEnum):
@@ -68,7 +66,7 @@ def texts_of(record: Record) -> list[Found]:
     if type(record) in _TITLES:
         title: str | None = getattr(record, _TITLES[type(record)])
         return [Found(Field.TITLE, title)] if title else []
-    if isinstance(record, QueueOperation) or (isinstance(record, Attachment) and queued_prompt(record) is not None):
+    if isinstance(record, QueueOperation) or was_typed_while_busy(record):
         return [Found(Field.PROMPT, record.text)] if record.text else []
     if isinstance(record, AwaySummary | Unknown) and record.text:
         return [Found(Field.TEXT, record.text)]
@@ -109,5 +107,5 @@ def _of_user(record: User) -> list[Found]:
     field = _OF_USER.get(kind)
     if field is None:
         return []
-    text = prompt_of(record, kind).text if field is Field.PROMPT else record.text
+    text = typed_text(record, kind) if field is Field.PROMPT else record.text
     return [Found(field, text)] if text else []

@@ -1,28 +1,68 @@
-"""Records to sessions: how the lines of a transcript belong together."""
+"""Records to sessions: how the lines of a transcript belong together.
 
-from .agents import AgentKind, Subagent
-from .branches import MAIN
-from .builder import SessionBuilder
-from .calls import Status, ToolCall, ToolOutput, split_tool_name
-from .conversation import Conversation
-from .copies import Copies
-from .kinds import Kind, kind_of
-from .requests import Request, Tokens, add_up, collapse, reply_groups, requests_of
-from .session import FindOutput, Session
-from .turns import prompt_of
-from .values import (
-    MINIMUM_THOUGHT,
-    Branch,
-    Coverage,
-    Message,
-    Notice,
-    Prompt,
-    Said,
-    Step,
-    Thought,
-    Turn,
-    Unplaced,
-)
+Names are fetched when first used: a search needs to know who speaks in a line, and nothing else of this room.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .agents import AgentKind, Subagent
+    from .branches import MAIN
+    from .builder import SessionBuilder
+    from .calls import Status, ToolCall, ToolOutput, split_tool_name
+    from .conversation import Conversation
+    from .copies import Copies
+    from .kinds import Kind, kind_of
+    from .requests import Request, Tokens, add_up, collapse, reply_groups, requests_of
+    from .session import FindOutput, Session
+    from .turns import prompt_of
+    from .values import (
+        MINIMUM_THOUGHT,
+        Branch,
+        Coverage,
+        Message,
+        Notice,
+        Prompt,
+        Said,
+        Step,
+        Thought,
+        Turn,
+        Unplaced,
+    )
+
+_HOME = {
+    "AgentKind": "agents",
+    "Branch": "values",
+    "Conversation": "conversation",
+    "Copies": "copies",
+    "Coverage": "values",
+    "FindOutput": "session",
+    "Kind": "kinds",
+    "MAIN": "branches",
+    "MINIMUM_THOUGHT": "values",
+    "Message": "values",
+    "Notice": "values",
+    "Prompt": "values",
+    "Request": "requests",
+    "Said": "values",
+    "Session": "session",
+    "SessionBuilder": "builder",
+    "Status": "calls",
+    "Step": "values",
+    "Subagent": "agents",
+    "Thought": "values",
+    "Tokens": "requests",
+    "ToolCall": "calls",
+    "ToolOutput": "calls",
+    "Turn": "values",
+    "Unplaced": "values",
+    "add_up": "requests",
+    "collapse": "requests",
+    "kind_of": "kinds",
+    "prompt_of": "turns",
+    "reply_groups": "requests",
+    "requests_of": "requests",
+    "split_tool_name": "calls",
+}
 
 __all__ = [
     "MAIN",
@@ -58,3 +98,13 @@ __all__ = [
     "requests_of",
     "split_tool_name",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value

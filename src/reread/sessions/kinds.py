@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
-from reread.records import Image, Text, ToolResult, ToolResultLine, User
+from reread.records import Attachment, Image, QueuedCommand, Record, Text, ToolResult, ToolResultLine, User
 
 
 class Kind(StrEnum):
@@ -154,6 +154,21 @@ def command_line(text: str) -> str:
     name = command_name(text) or tag("command-message")(text) or ""
     name = name if name.startswith("/") else f"/{name}"
     return f"{name} {command_arguments(text) or ''}".strip()
+
+
+def typed_text(user: User, kind: Kind) -> str:
+    """What a person (or, in a subagent, a model) asked for, without the client's own tags."""
+    if kind is Kind.COMMAND:
+        return command_line(user.text)
+    if kind is Kind.SHELL:
+        return f"! {shell_input(user.text) or ''}".strip()
+    return prompt_text(user)
+
+
+def was_typed_while_busy(record: Record) -> bool:
+    """Whether an attachment holds words a person sent while the agent worked; notifications come the same way."""
+    body = record.attachment if isinstance(record, Attachment) else None
+    return isinstance(body, QueuedCommand) and body.command_mode in (None, "prompt")
 
 
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")

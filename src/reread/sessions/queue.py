@@ -10,15 +10,13 @@ from collections.abc import Iterable
 
 from reread.records import Attachment, QueuedCommand, QueueOperation, Record, User
 
-from .kinds import Kind, command_line
+from .kinds import Kind, command_line, was_typed_while_busy
 from .values import Prompt
 
 
 def queued_prompt(record: Record) -> Prompt | None:
     """What an attachment says the person typed; up to 2.1.202 there is no `user` line for it."""
-    if not isinstance(record, Attachment) or not isinstance(record.attachment, QueuedCommand):
-        return None
-    if record.attachment.command_mode not in (None, "prompt"):
+    if not was_typed_while_busy(record):
         return None
     return Prompt(record=record, text=record.text, kind=Kind.PROMPT, is_queued=True)
 

@@ -40,8 +40,7 @@ from .kinds import (
     image_count,
     local_output,
     plain,
-    prompt_text,
-    shell_input,
+    typed_text,
 )
 from .queue import queued_prompt
 from .values import Notice, Prompt, Said, Step, Thought
@@ -168,13 +167,7 @@ def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
 
 
 def prompt_of(record: User, kind: Kind) -> Prompt:
-    if kind is Kind.COMMAND:
-        text = command_line(record.text)
-    elif kind is Kind.SHELL:
-        text = f"! {shell_input(record.text) or ''}".strip()
-    else:
-        text = prompt_text(record)
-    return Prompt(record=record, text=text, kind=kind, images=image_count(record))
+    return Prompt(record=record, text=typed_text(record, kind), kind=kind, images=image_count(record))
 
 
 def _interrupted(record: User) -> list[Step]:
