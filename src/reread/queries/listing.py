@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.store import reading
 from reread.store.reading import StoredSession
@@ -27,10 +28,14 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     found = [
         Listed(stored=stored, expires=_expires(stored, cleanup_days))
-        for stored in reading.sessions(connection)
+        for stored in reading.sessions(connection, limit=wanted.limit if _has_only_limit(wanted) else None)
         if _passes(connection, stored, wanted)
     ]
     return found[: wanted.limit]
+
+
+def _has_only_limit(wanted: Filter) -> bool:
+    return replace(wanted, limit=None) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.analyses.texts import Field, texts_of
 from reread.records import decode
@@ -64,10 +65,9 @@ class Searcher:
 
     def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         query = parse(text, fields)
-        sessions = self._sessions(wanted)
+        chosen = self._chosen(wanted)
         found: list[tuple[float, _Read]] = []
         seen: set[tuple[str | None, str]] = set()
-        chosen = None if wanted == Filter() else list(sessions)
         for window in self._windows(query.match, chosen):
             ranked = self._ranked(window, query, wanted)
             found += [pair for pair in ranked if not _is_seen(pair[1], seen)]
@@ -81,18 +81,17 @@ class Searcher:
             query=text,
             terms=query.terms,
             total=max(total, len(found)),
-            hits=[self._hit(read, score, sessions) for score, read in found[:limit]],
+            hits=self._hits(found[:limit]),
             suggestions=[] if found else self._suggestions(query),
         )
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         """Every text of the fields, newest first, held against a regular expression."""
         compiled = regex(pattern)
-        sessions = self._sessions(wanted)
         found: list[_Read] = []
         seen: set[tuple[str | None, str]] = set()
         numbers = [FIELDS.index(field) for field in fields]
-        for match in reading.blocks(self._connection, numbers, list(sessions)):
+        for match in reading.blocks(self._connection, numbers, self._chosen(wanted)):
             read = self._read(match)
             if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
                 continue
@@ -104,13 +103,16 @@ class Searcher:
             query=pattern,
             terms=(),
             total=len(found),
-            hits=[self._hit(read, 1.0, sessions) for read in found],
+            hits=self._hits([(1.0, read) for read in found]),
             suggestions=[],
         )
 
-    def _sessions(self, wanted: Filter) -> dict[int, StoredSession]:
-        unlimited = Filter(**{name: getattr(wanted, name) for name in Filter.__struct_fields__ if name != "limit"})
-        return {each.stored.id: each.stored for each in listed(self._connection, unlimited, 0)}
+    def _chosen(self, wanted: Filter) -> list[int] | None:
+        """The sessions a filter leaves; None for all of them."""
+        unlimited = replace(wanted, limit=None)
+        if unlimited == Filter():
+            return None
+        return [each.stored.id for each in listed(self._connection, unlimited, 0)]
 
     def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
         below: int | None = None
@@ -136,15 +138,20 @@ class Searcher:
         texts = texts_of(record)
         return _Read(match, record.uuid, texts[match.part].text) if match.part < len(texts) else None
 
-    def _hit(self, read: _Read, score: float, sessions: dict[int, StoredSession]) -> Hit:
-        return Hit(
-            session=sessions[read.match.session],
-            uuid=read.uuid,
-            field=FIELDS[read.match.field],
-            time=_time(read.match),
-            text=read.text,
-            score=round(score, 3),
-        )
+    def _hits(self, found: list[tuple[float, _Read]]) -> list[Hit]:
+        ids = sorted({read.match.session for _, read in found})
+        sessions = {each.id: each for each in reading.sessions(self._connection, ids=ids)}
+        return [
+            Hit(
+                session=sessions[read.match.session],
+                uuid=read.uuid,
+                field=FIELDS[read.match.field],
+                time=_time(read.match),
+                text=read.text,
+                score=round(score, 3),
+            )
+            for score, read in found
+        ]
 
     def _suggestions(self, query: Query) -> list[str]:
         found: list[str] = []

@@ -103,8 +103,11 @@ def pieces_of(
     ]
 
 
-def sessions(connection: sqlite3.Connection) -> list[StoredSession]:
-    """All sessions, the one that ended last first."""
+def sessions(
+    connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
+) -> list[StoredSession]:
+    """Sessions, the one that ended last first: all, some by id, or only the newest."""
+    chosen = "" if ids is None else f"WHERE id IN ({_integers(ids)})"
     rows = connection.execute(
         f"""SELECT session.id, {_SESSION},
                    max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END),
@@ -112,10 +115,12 @@ def sessions(connection: sqlite3.Connection) -> list[StoredSession]:
                    json_group_array(
                        CASE typeof(file.path) WHEN 'blob' THEN char(0) || hex(file.path) ELSE file.path END
                    )
-            FROM session LEFT JOIN file ON file.session = session.id
+            FROM (SELECT * FROM session {chosen} ORDER BY ended DESC LIMIT ?) AS session
+                LEFT JOIN file ON file.session = session.id
             GROUP BY session.id
             ORDER BY session.ended DESC, max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END) DESC,
-                session.id"""  # noqa: S608
+                session.id""",  # noqa: S608  integers and our own names
+        (limit if limit is not None else -1,),
     )
     return [_session(row) for row in rows]
 
@@ -157,11 +162,12 @@ def matches(
     return [_match(row) for row in rows]
 
 
-def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int]) -> Iterator[Match]:
-    """All blocks of some fields and sessions, newest first."""
+def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
+    """All blocks of some fields, in some sessions or in all, newest first."""
+    chosen = "" if sessions is None else f"AND file.session IN ({_integers(sessions)})"
     rows = connection.execute(
         f"""SELECT {_MATCH} FROM block CROSS JOIN file ON file.id = block.file
-            WHERE block.field IN ({_integers(fields)}) AND file.session IN ({_integers(sessions)})
+            WHERE block.field IN ({_integers(fields)}) {chosen}
             ORDER BY block.id DESC"""  # noqa: S608  integers only
     )
     for row in rows:
