@@ -84,16 +84,25 @@ class Conversation:
     @cached_property
     def spoken(self) -> tuple[Spoken, ...]:
         """The lines that hold a message."""
-        return tuple(record for record in self.distinct if isinstance(record, Spoken))
+        return tuple(self._sorted[0])
 
-    @cached_property
+    @property
     def beside(self) -> dict[type[Record], list[Record]]:
         """The lines that hold none, by type: titles, queues, compactions and the rest."""
-        found: dict[type[Record], list[Record]] = {}
+        return self._sorted[1]
+
+    @cached_property
+    def _sorted(self) -> tuple[list[Spoken], dict[type[Record], list[Record]]]:
+        spoken: list[Spoken] = []
+        beside: dict[type[Record], list[Record]] = {}
         for record in self.distinct:
-            if not isinstance(record, Spoken):
-                found.setdefault(type(record), []).append(record)
-        return found
+            if isinstance(record, Spoken):
+                spoken.append(record)
+            elif type(record) in beside:
+                beside[type(record)].append(record)
+            else:
+                beside[type(record)] = [record]
+        return spoken, beside
 
     @cached_property
     def line(self) -> tuple[Record, ...]:

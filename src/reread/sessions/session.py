@@ -62,7 +62,7 @@ class Session(Conversation):
     @cached_property
     def _inline(self) -> list[Record]:
         """Lines of agents in this file. A file of agent lines only is an agent's own, read for itself."""
-        inline = [record for record in self.distinct if record.is_sidechain or _is_frame_of_agent(record)]
+        inline = [r for r in self.distinct if r.is_sidechain or (r.is_frame and _names_a_call(r))]
         if not inline:
             return []
         spoken = sum(isinstance(record, Spoken) for record in self.distinct)
@@ -113,8 +113,9 @@ class Session(Conversation):
         return call.output.text
 
 
-def _is_frame_of_agent(record: Record) -> bool:
-    return record.is_frame and isinstance(record, Spoken) and record.parent_tool_use_id is not None
+def _names_a_call(record: Record) -> bool:
+    """In a stream, what an agent says names the call that started it."""
+    return isinstance(record, Spoken) and record.parent_tool_use_id is not None
 
 
 def _started(agent: Subagent) -> float:
