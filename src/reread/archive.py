@@ -228,8 +228,9 @@ class Archive:
 
         from reread.queries.language import DEFAULT_FIELDS
         from reread.queries.search import Searcher
+        from reread.store.bytes_kept import KeptBytes
 
-        searcher = Searcher(self.connection, self.files, now or datetime.now(UTC))
+        searcher = Searcher(self.connection, KeptBytes(self.connection, self.safe), now or datetime.now(UTC))
         ask = searcher.scan if is_regex else searcher.search
         with snapshot(self.connection):
             return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)

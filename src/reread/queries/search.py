@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from reread.analyses.texts import Field, texts_of
 from reread.records import decode
 from reread.store import reading
-from reread.store.keeping import SafeFiles
+from reread.store.bytes_kept import KeptBytes
 from reread.store.reading import Match, StoredSession
 
 from .filters import Filter
@@ -58,7 +58,7 @@ class _Read(NamedTuple):
 class Searcher:
     """Asks the index, and reads the found lines from the safe."""
 
-    def __init__(self, connection: sqlite3.Connection, files: SafeFiles, now: datetime) -> None:
+    def __init__(self, connection: sqlite3.Connection, files: KeptBytes, now: datetime) -> None:
         self._connection = connection
         self._files = files
         self._now = now

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 
 from reread.loading import Disk, records_of
@@ -12,18 +11,17 @@ from reread.records import Record
 from reread.sources import Kind, SessionFiles, SourceFile, split
 
 from . import reading
+from .bytes_kept import KeptBytes
 from .rows import FileRow
 from .safe import Safe
 
 
-class SafeFiles(Disk):
+class SafeFiles(KeptBytes, Disk):
     """Reads what the archive has taken, never the sources."""
 
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
-        self._connection = connection
-        self._safe = safe
+        super().__init__(connection, safe)
         self._rows: dict[Path, FileRow] = {}
-        self._piece = lru_cache(maxsize=32)(safe.read)
 
     def session_files(self, session: int, uuid: str) -> SessionFiles:
         """The files of a session as the reader wants them."""
@@ -57,18 +55,6 @@ class SafeFiles(Disk):
     def spilled(self, outputs: tuple[SourceFile, ...], name: str) -> str | None:  # type: ignore[override]
         found = next((file for file in outputs if file.path.name == name), None)
         return None if found is None else self.content(found).decode("utf-8", "replace")
-
-    def bytes_of(self, row: FileRow, generation: int | None = None) -> bytes:
-        """Everything taken of a file, proved by its hashes."""
-        pieces = reading.pieces_of(self._connection, row.id, generation or row.generation)
-        return b"".join(self._safe.read(piece.place) for piece in pieces)
-
-    def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
-        """One line, from the few pieces it lies in."""
-        pieces = reading.pieces_of(self._connection, file, generation, offset, offset + length)
-        data = b"".join(self._piece(piece.place) for piece in pieces)
-        start = offset - pieces[0].start if pieces else 0
-        return data[start : start + length]
 
 
 def source_file(row: FileRow, uuid: str) -> SourceFile:
