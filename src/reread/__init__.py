@@ -6,6 +6,8 @@ session = reread.load("session.jsonl")
 for turn in session.turns: ...
 """
 
+from reread.lazy import fetcher
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
     from .archive import Archive
@@ -19,26 +21,25 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
 __version__ = "0.1.0"
 
 _HOME = {
-    "AmbiguousSession": "errors",
-    "Archive": "archive",
-    "BadInput": "errors",
-    "RereadError": "errors",
-    "SourceError": "errors",
-    "UnknownSession": "errors",
-    "load": "loading",
-    "read": "loading",
-    "Record": "records",
-    "Unknown": "records",
-    "decode": "records",
-    "Session": "sessions",
-    "SessionBuilder": "sessions",
-    "Subagent": "sessions",
-    "Tokens": "sessions",
-    "follow": "sources",
-    "open": "archive",
+    "AmbiguousSession": ".errors",
+    "Archive": ".archive",
+    "BadInput": ".errors",
+    "RereadError": ".errors",
+    "SourceError": ".errors",
+    "UnknownSession": ".errors",
+    "load": ".loading",
+    "read": ".loading",
+    "Record": ".records",
+    "Unknown": ".records",
+    "decode": ".records",
+    "Session": ".sessions",
+    "SessionBuilder": ".sessions",
+    "Subagent": ".sessions",
+    "Tokens": ".sessions",
+    "follow": ".sources",
+    "open": ".archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
-_CALLED = {"open": "open_archive"}
 
 __all__ = [
     "AmbiguousSession",
@@ -62,14 +63,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f".{_HOME[name]}", __name__), _CALLED.get(name, name))
-    globals()[name] = value
-    return value
+__getattr__ = fetcher(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, BadInput, UnknownSession
+from reread.lazy import fetcher
 from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
@@ -328,23 +329,17 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 
 _RESULTS = {
-    "Forgotten": "store.custody",
-    "Listed": "queries.listing",
-    "Progress": "ingest.results",
-    "Restored": "store.custody",
-    "SearchAnswer": "queries.search",
-    "Status": "store.custody",
-    "StoredSession": "store.reading",
-    "SyncResult": "ingest.results",
-    "UsageCell": "queries.usage",
-    "Verified": "store.custody",
+    "Forgotten": "reread.store.custody",
+    "Listed": "reread.queries.listing",
+    "Progress": "reread.ingest.results",
+    "Restored": "reread.store.custody",
+    "SearchAnswer": "reread.queries.search",
+    "Status": "reread.store.custody",
+    "StoredSession": "reread.store.reading",
+    "SyncResult": "reread.ingest.results",
+    "UsageCell": "reread.queries.usage",
+    "Verified": "reread.store.custody",
 }
 """Where the values live that the methods give."""
 
-
-def __getattr__(name: str) -> object:
-    if name not in _RESULTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"reread.{_RESULTS[name]}"), name)
+__getattr__ = fetcher(__name__, _RESULTS)

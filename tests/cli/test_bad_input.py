@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def is_refused(ran: Ran, *words: str) -> None:
+def assert_refused(ran: Ran, *words: str) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("reread: ")
     assert ran.err.count("\n") == 1, ran.err
@@ -74,49 +74,49 @@ def test_a_wrong_request_is_refused_in_one_sentence(
     run: Run, source: Path, arguments: list[str], words: list[str]
 ) -> None:
     ran = run(*(argument.replace("SOURCE", str(source)) for argument in arguments))
-    is_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
+    assert_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
 
 
 def test_a_process_refuses_with_the_same_sentence_and_no_traceback() -> None:
-    is_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
+    assert_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
 
 
 @pytest.mark.parametrize("command", ["", "prompts", "tools", "thinking", "doctor"])
 def test_a_folder_without_transcripts_is_named(run: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "empty").mkdir()
-    is_refused(run(*command.split(), "--source", tmp_path / "empty"), "no transcripts in", str(tmp_path / "empty"))
+    assert_refused(run(*command.split(), "--source", tmp_path / "empty"), "no transcripts in", str(tmp_path / "empty"))
 
 
 def test_a_folder_without_transcripts_cannot_be_shown(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    is_refused(run("show", tmp_path / "empty"), "holds no sessions")
+    assert_refused(run("show", tmp_path / "empty"), "holds no sessions")
 
 
 def test_a_folder_of_several_sessions_cannot_be_shown_as_one(run: Run, source: Path) -> None:
-    is_refused(run("show", source), "holds 2 sessions", "name one of its files")
+    assert_refused(run("show", source), "holds 2 sessions", "name one of its files")
 
 
 @pytest.mark.parametrize("command", [["show"], ["prompts", "--source"], ["doctor", "--source"], ["--source"]])
 def test_a_binary_file_is_called_one(run: Run, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "picture.jsonl"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\x01\x02\x03" * 20)
-    is_refused(run(*command, path), "picture.jsonl", "binary file")
+    assert_refused(run(*command, path), "picture.jsonl", "binary file")
 
 
 def test_a_link_that_leads_nowhere_is_no_file(run: Run, tmp_path: Path) -> None:
     link = tmp_path / "gone.jsonl"
     link.symlink_to(tmp_path / "nowhere")
-    is_refused(run("show", link), "gone.jsonl: no such file or folder")
+    assert_refused(run("show", link), "gone.jsonl: no such file or folder")
 
 
 def test_a_folder_in_place_of_a_file_is_refused(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "x.jsonl"
     folder.mkdir()
-    is_refused(run("show", folder, "--follow"), "x.jsonl: is a folder, not a file")
+    assert_refused(run("show", folder, "--follow"), "x.jsonl: is a folder, not a file")
 
 
 def test_a_name_with_a_control_character_is_refused_too(run: Run) -> None:
-    is_refused(run("show", "a\0b.jsonl"))
+    assert_refused(run("show", "a\0b.jsonl"))
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def open_folder() -> Iterator[Path]:
 def test_an_unreadable_file_is_refused_when_it_is_asked_for(open_folder: Path) -> None:
     path = a_session(a_prompt("secret")).write(open_folder)
     path.chmod(0)
-    is_refused(reread_as_nobody("show", path), path.name, "permission denied")
+    assert_refused(reread_as_nobody("show", path), path.name, "permission denied")
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
@@ -168,7 +168,7 @@ def test_a_file_deleted_while_reading_costs_only_itself(run: Run, source: Path) 
 
 @pytest.mark.usefixtures("vanishing")
 def test_a_file_deleted_before_it_is_shown_is_missing(run: Run, source: Path) -> None:
-    is_refused(run("show", FIRST, "--source", source), "no such file")
+    assert_refused(run("show", FIRST, "--source", source), "no such file")
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
@@ -183,22 +183,22 @@ def test_an_empty_session_name_is_unknown_rather_than_the_current_folder(
     run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(source)
-    is_refused(run("show", "", "--source", source), "no session ''")
+    assert_refused(run("show", "", "--source", source), "no session ''")
 
 
 def test_a_session_name_too_long_for_a_file_is_unknown(run: Run, source: Path) -> None:
-    is_refused(run("show", "a" * 300, "--source", source), "no session")
+    assert_refused(run("show", "a" * 300, "--source", source), "no session")
 
 
 @pytest.mark.parametrize("arguments", [["show", "~nobody-at-all/x.jsonl"], ["tools", "--source", "~nobody-at-all"]])
 def test_the_home_of_an_unknown_user_is_no_folder(run: Run, arguments: list[str]) -> None:
-    is_refused(run(*arguments), "~nobody-at-all")
+    assert_refused(run(*arguments), "~nobody-at-all")
 
 
 @pytest.mark.parametrize("when", ["0001-01-01T00:00+10:00", "9999-12-31T23:59-10:00"])
 def test_a_date_outside_the_calendar_is_refused(run: Run, source: Path, when: str) -> None:
-    is_refused(run("prompts", "--source", source, "--since", when), "--since")
+    assert_refused(run("prompts", "--source", source, "--since", when), "--since")
 
 
 def test_the_hint_of_the_overview_can_be_typed_as_it_stands(run: Run) -> None:
-    is_refused(run("--bogus"), "see `reread --help`")
+    assert_refused(run("--bogus"), "see `reread --help`")

@@ -22,7 +22,7 @@ from reread.sessions import (
 )
 
 from .calls import MARKS, answers, failure, summary, tool_label
-from .numbers import count, duration, money, tokens
+from .numbers import count, money, tokens
 from .text import cells, harmless, ruler, shorten, wrap
 from .view import View, when
 
@@ -214,7 +214,3 @@ def _notice(notice: Notice, view: View) -> Iterator[str]:
     lead = f"  {mark} "
     for number, line in enumerate(wrap(f"{label}{notice.text}", view.width - cells(lead))):
         yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, look)
-
-
-def turn_seconds(turn: Turn) -> str:
-    return "" if turn.duration_ms is None else duration(turn.duration_ms / 1000)

@@ -3,6 +3,8 @@
 Names are fetched when first used: a search needs to know who speaks in a line, and nothing else of this room.
 """
 
+from reread.lazy import fetcher
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .agents import AgentKind, Subagent
@@ -30,38 +32,38 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "AgentKind": "agents",
-    "Branch": "values",
-    "Conversation": "conversation",
-    "Copies": "copies",
-    "Coverage": "values",
-    "FindOutput": "session",
-    "Kind": "kinds",
-    "MAIN": "branches",
-    "MINIMUM_THOUGHT": "values",
-    "Message": "values",
-    "Notice": "values",
-    "Prompt": "values",
-    "Request": "requests",
-    "Said": "values",
-    "Session": "session",
-    "SessionBuilder": "builder",
-    "Status": "calls",
-    "Step": "values",
-    "Subagent": "agents",
-    "Thought": "values",
-    "Tokens": "requests",
-    "ToolCall": "calls",
-    "ToolOutput": "calls",
-    "Turn": "values",
-    "Unplaced": "values",
-    "add_up": "requests",
-    "collapse": "requests",
-    "kind_of": "kinds",
-    "prompt_of": "turns",
-    "reply_groups": "requests",
-    "requests_of": "requests",
-    "split_tool_name": "calls",
+    "AgentKind": ".agents",
+    "Branch": ".values",
+    "Conversation": ".conversation",
+    "Copies": ".copies",
+    "Coverage": ".values",
+    "FindOutput": ".session",
+    "Kind": ".kinds",
+    "MAIN": ".branches",
+    "MINIMUM_THOUGHT": ".values",
+    "Message": ".values",
+    "Notice": ".values",
+    "Prompt": ".values",
+    "Request": ".requests",
+    "Said": ".values",
+    "Session": ".session",
+    "SessionBuilder": ".builder",
+    "Status": ".calls",
+    "Step": ".values",
+    "Subagent": ".agents",
+    "Thought": ".values",
+    "Tokens": ".requests",
+    "ToolCall": ".calls",
+    "ToolOutput": ".calls",
+    "Turn": ".values",
+    "Unplaced": ".values",
+    "add_up": ".requests",
+    "collapse": ".requests",
+    "kind_of": ".kinds",
+    "prompt_of": ".turns",
+    "reply_groups": ".requests",
+    "requests_of": ".requests",
+    "split_tool_name": ".calls",
 }
 
 __all__ = [
@@ -99,12 +101,4 @@ __all__ = [
     "split_tool_name",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = fetcher(__name__, _HOME)

@@ -20,7 +20,6 @@ from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, U
 from .calls import ToolCall
 from .conversation import Conversation
 from .kinds import Kind, kind_of, prompt_text, tag
-from .values import Prompt
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -191,7 +190,3 @@ def _thread(record: Record, thread_of: Mapping[str, str]) -> str:
     if record.parent_uuid is not None and record.parent_uuid in thread_of:
         return thread_of[record.parent_uuid]
     return (record.uuid or f"line-{record.line}")[:12]
-
-
-def prompts_of(agent: Subagent) -> list[Prompt]:
-    return [turn.prompt for turn in agent.turns if turn.prompt is not None]

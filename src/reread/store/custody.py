@@ -102,8 +102,7 @@ def verify(connection: sqlite3.Connection, safe: Safe) -> Verified:
     size = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            name = printable(found.path) if found.path else "unknown file"
-            damaged.append(f"pack {found.pack} at {found.offset} ({name}): {found.reason}")
+            damaged.append(_told(found))
         else:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
@@ -274,13 +273,18 @@ def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
     return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
 
 
+def _told(damage: Damage) -> str:
+    name = printable(damage.path) if damage.path else "unknown file"
+    return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
+
+
 def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     """What can be proved when the database cannot even be opened."""
     damaged = [f"database: {problem}"]
     size = files = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(f"pack {found.pack} at {found.offset} ({found.path or 'unknown file'}): {found.reason}")
+            damaged.append(_told(found))
         else:
             size += found.header.length
             files += found.header.start == 0

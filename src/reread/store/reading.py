@@ -71,11 +71,6 @@ def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
     return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
 
 
-def all_files(connection: sqlite3.Connection) -> Iterator[FileRow]:
-    for row in connection.execute(f"SELECT {_FILE} FROM file ORDER BY id"):  # noqa: S608
-        yield _file(row)
-
-
 def _file(row: Sequence[Any]) -> FileRow:
     values = dict(zip(FileRow.__struct_fields__, row, strict=True))
     values["path"] = Path(as_path(values["path"]))

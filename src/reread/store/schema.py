@@ -29,7 +29,6 @@ CREATE TABLE file (
     workflow TEXT,
     device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
     generation INTEGER NOT NULL DEFAULT 1,    -- grows when the file was rewritten
-    counted INTEGER NOT NULL DEFAULT 0,       -- bytes whose usage is in `request`
     taken INTEGER NOT NULL DEFAULT 0,         -- bytes that are in the safe
     indexed INTEGER NOT NULL DEFAULT 0,       -- bytes whose lines are in the index
     lines INTEGER NOT NULL DEFAULT 0,
