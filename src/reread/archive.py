@@ -13,21 +13,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reread.errors import AmbiguousSession, BadInput, UnknownSession
+from reread.errors import AmbiguousSession, UnknownSession
 from reread.lazy import fetcher
 from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 if TYPE_CHECKING:
     import threading
-    from datetime import datetime
+    from datetime import datetime, tzinfo
     from types import TracebackType
 
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
+    from reread.pricing import Prices
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
-    from reread.queries.usage import UsageCell
+    from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
@@ -44,11 +45,13 @@ __all__ = [
     "Status",
     "StoredSession",
     "SyncResult",
-    "UsageCell",
+    "UsageReport",
     "Verified",
     "open_archive",
 ]
 
+QUICK_SYNC = 50_000_000
+"""Source bytes that a sync takes in within about two seconds."""
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
 CLEANUP_DAYS = 30.0
@@ -99,6 +102,12 @@ class Archive:
         return Safe(self.home / "safe")
 
     @cached_property
+    def prices(self) -> Prices:
+        from reread.pricing import packaged_prices
+
+        return packaged_prices()
+
+    @cached_property
     def files(self) -> SafeFiles:
         from reread.store.keeping import SafeFiles
 
@@ -124,14 +133,6 @@ class Archive:
         with lock(self.home / "safe", timeout=patience):
             custody.recover(self.connection, self.safe)
             return sync(self.connection, self.safe, self.machine, self.sources, report)
-
-    def count(self) -> SyncResult:
-        """Usage alone, as fast as it can be had: `usage` is right after this, lists and search after a sync."""
-        from reread.ingest.sync import sync
-        from reread.store.safe import lock
-
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            return sync(self.connection, self.safe, self.machine, self.sources, usage_only=True)
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -236,13 +237,42 @@ class Archive:
         with snapshot(self.connection):
             return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
 
-    def usage(self, zone_offset_minutes: int = 0, *, by: str = "day") -> list[UsageCell]:
-        """Tokens and money per day and model, every API response once over all files; days are UTC unless shifted."""
-        if by != "day":
-            raise BadInput(f"usage by {by!r} is not there yet; by day and model is")
-        from reread.queries.usage import usage_cells
+    def usage(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: tzinfo | None = None,
+        *,
+        is_recorded: bool = False,
+    ) -> UsageReport:
+        """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
 
-        return usage_cells(self.connection, zone_offset_minutes)
+        Every API response counts once over all files. Days are those of the machine unless a zone is given.
+        """
+        from reread.queries.usage import Ask, report
+
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
+        with snapshot(self.connection):
+            return report(self.connection, ask, self.prices)
+
+    def usage_ahead(
+        self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
+    ) -> UsageReport | None:
+        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
+
+        None when a sync is quick, or the question needs one.
+        """
+        from reread.queries.usage import Ask, ahead, can_be_ahead
+
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
+        if not can_be_ahead(ask):
+            return None
+        from reread.ingest.survey import Survey
+
+        survey = Survey(self.connection, self.machine, self.sources)
+        if sum(job.size for job in survey.jobs) < QUICK_SYNC:
+            return None
+        return ahead(self.connection, ask, self.prices, survey.jobs)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
@@ -337,7 +367,7 @@ _RESULTS = {
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.reading",
     "SyncResult": "reread.ingest.results",
-    "UsageCell": "reread.queries.usage",
+    "UsageReport": "reread.queries.usage",
     "Verified": "reread.store.custody",
 }
 """Where the values live that the methods give."""

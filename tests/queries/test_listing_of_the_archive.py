@@ -144,4 +144,4 @@ def test_a_copy_in_another_folder_is_a_session_of_its_own(archive: Archive, tmp_
     archive.sync()
     assert listed(archive) == [NEW, MIDDLE, OLD, OLD]
     assert archive.find(OLD).row.uuid == OLD
-    assert sum(cell.requests for cell in archive.usage()) == 4
+    assert archive.usage().totals.requests == 4

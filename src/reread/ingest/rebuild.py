@@ -40,6 +40,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe) -> int:
         files.know(machine_name)
         for job in _jobs(own):
             writer.apply([take(job, files, is_kept=True)], is_older=False)
+        writer.close_books()
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 

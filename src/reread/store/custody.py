@@ -11,11 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from reread.errors import RereadError, printable
+from reread.pricing import packaged_prices
 
 from . import reading
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
 from .keeping import SafeFiles
+from .ledger import Ledger
 from .reading import StoredSession
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
@@ -239,16 +241,20 @@ def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, 
     """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read."""
     sessions = set() if session is None else {session}
     hidden = 0
+    ledger = Ledger(connection, packaged_prices())
     with transaction(connection):
         for key in rewrite.keys:
             row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
             if row is None:
                 continue
             hidden += unindex(connection, files, row[0])
-            for table in ("request", "tool_call", "piece"):
+            ledger.drop(row[0])
+            for table in ("tool_call", "piece"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             sessions.add(row[1])
+        ledger.settle()
+        connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM folder")  # names too; the next sync walks again
@@ -257,6 +263,7 @@ def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, 
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
             [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
         )
+    ledger.close()
     return hidden
 
 

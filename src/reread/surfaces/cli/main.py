@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",
     "search": "finds words in prompts, replies, thinking and tool calls",
+    "usage": "tokens and cost by day, session, model, project and more",
     "tools": "how often each tool ran and failed",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
     "archive": "what is kept, proof that it is intact, restoring, forgetting",
