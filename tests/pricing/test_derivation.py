@@ -25,11 +25,11 @@ def test_the_printed_example_of_a_long_request() -> None:
     assert found.price_id == "2026-11-15/claude-haiku-5-5/always/lc"
     assert (found.prompt, found.threshold, found.is_long) == (151_000, 100_000, True)
     assert [(each.name, each.count, each.rate, each.nanodollars) for each in found.components] == [
-        ("input", 1_000, 500, 500_000),
-        ("output", 1_000, 2_500, 2_500_000),
-        ("cache_read", 150_000, 50, 7_500_000),
-        ("cache_write_5m", 0, 625, 0),
-        ("cache_write_1h", 0, 1_000, 0),
+        ("input", 1_000, Fraction(500), 500_000),
+        ("output", 1_000, Fraction(2_500), 2_500_000),
+        ("cache_read", 150_000, Fraction(50), 7_500_000),
+        ("cache_write_5m", 0, Fraction(625), 0),
+        ("cache_write_1h", 0, Fraction(1_000), 0),
     ]
     assert (found.total, found.why_unpriced, found.origin, found.flags) == (10_500_000, None, "table", ())
 
@@ -66,7 +66,7 @@ def test_a_flat_model_has_no_threshold() -> None:
     ],
 )
 def test_factors_are_named_as_far_as_they_apply(
-    model: str, counts: dict[str, str], price_id: str, factors: dict[str, Fraction]
+    model: str, counts: dict[str, Any], price_id: str, factors: dict[str, Fraction]
 ) -> None:
     found = derive(model, input=1_000, **counts)
     assert found.price_id == f"2026-11-15/{price_id}"
@@ -76,7 +76,7 @@ def test_factors_are_named_as_far_as_they_apply(
 def test_factors_multiply_each_other() -> None:
     """Opus 4.8: 5,000 n$ x 2 x 1.1 x 1.1 x 0.5 = 6,050 n$ per token of input."""
     found = derive("us.anthropic.claude-opus-4-8", input=1_000, speed="fast", geo="us", tier="batch", web_searches=1)
-    assert (found.components[0].rate, found.components[0].nanodollars) == (6_050, 6_050_000)
+    assert (found.components[0].rate, found.components[0].nanodollars) == (Fraction(6_050), 6_050_000)
     assert (found.web_search_nanodollars, found.total) == (10_000_000, 16_050_000)
 
 
