@@ -182,6 +182,15 @@ class TestSavings:
         assert self.savings("claude-2", cache_read=1) is None
 
 
+def test_the_premium_of_a_rebuilt_cache_follows_from_the_rates() -> None:
+    """Section 7: 40,000 tokens written for an hour again instead of read, at 10 - 0.5, are $0.38."""
+    rates = {each.name: each.rate for each in derive("claude-opus-4-8", cache_write_1h=40_000).components}
+    write, read = rates["cache_write_1h"], rates["cache_read"]
+    assert write is not None
+    assert read is not None
+    assert 40_000 * (write - read) == 380_000_000
+
+
 USER = {
     "models": {
         "my-model": {"input": "0.3333", "output": 1.7},
