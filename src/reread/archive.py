@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
+    from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageCell
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
@@ -44,6 +45,7 @@ __all__ = [
     "Status",
     "StoredSession",
     "SyncResult",
+    "UnpricedModel",
     "UsageCell",
     "Verified",
     "open_archive",
@@ -244,6 +246,12 @@ class Archive:
 
         return usage_cells(self.connection, zone_offset_minutes)
 
+    def unpriced_models(self) -> list[UnpricedModel]:
+        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        from reread.queries.unpriced import unpriced_models
+
+        return unpriced_models(self.connection)
+
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         from reread.store import asking
@@ -337,6 +345,7 @@ _RESULTS = {
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.reading",
     "SyncResult": "reread.ingest.results",
+    "UnpricedModel": "reread.queries.unpriced",
     "UsageCell": "reread.queries.usage",
     "Verified": "reread.store.custody",
 }

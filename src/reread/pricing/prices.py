@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from hashlib import sha256
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -104,6 +102,8 @@ class Prices:
     @cached_property
     def digest(self) -> str:
         """Changes when, and only when, something that decides about money or its label does."""
+        from hashlib import sha256  # costs 3 ms to import; most commands never ask
+
         return sha256(msgspec.json.encode((RULES, self._table), order="sorted")).hexdigest()[:32]
 
     @property
@@ -299,5 +299,6 @@ def _with_user_file(path: Path, raw: bytes) -> Prices:
 
 @cache
 def _packaged_file() -> PriceFile:
-    raw = resources.files(__package__).joinpath("prices.json").read_bytes()
+    # importlib.resources would take longer to import than all prices to read.
+    raw = Path(__file__).with_name("prices.json").read_bytes()
     return read_prices(raw, "the packaged prices")
