@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -121,6 +122,13 @@ class TestOverriding:
     def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
         prices = load(tmp_path, b'\xef\xbb\xbf{"models": {"m": {"input": 1, "output": 1}}}')
         assert prices.cost(Rated(input=1), "m", None) == 1_000
+
+    def test_the_example_of_the_documentation_is_one(self, tmp_path: Path) -> None:
+        page = Path(__file__).parents[2].joinpath("docs", "archive.md").read_text("utf-8")
+        [example] = re.findall("```json\n(.*?)```", page, re.DOTALL)
+        prices = load(tmp_path, example.encode())
+        assert prices.cost(Rated(cache_read=1_000), "our-opus", NOVEMBER) == 400_000
+        assert prices.cost(Rated(output=1_000), "my-gateway-opus", NOVEMBER) == 20_000_000
 
     def test_what_is_listed_says_whose_it_is(self, tmp_path: Path) -> None:
         prices = load(tmp_path, {"models": {"m": ROW, "claude-opus-5": ROW}, "aliases": {"mine": "m"}})
