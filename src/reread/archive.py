@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reread.pricing import Prices
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
+    from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
@@ -45,6 +46,7 @@ __all__ = [
     "Status",
     "StoredSession",
     "SyncResult",
+    "UnpricedModel",
     "UsageReport",
     "Verified",
     "open_archive",
@@ -61,10 +63,14 @@ CLEANUP_DAYS = 30.0
 class Archive:
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
-    def __init__(self, home: Path, sources: Sequence[Path] = (), machine: str | None = None) -> None:
+    def __init__(
+        self, home: Path, sources: Sequence[Path] = (), machine: str | None = None, price_file: Path | None = None
+    ) -> None:
         self.home = home
         self.sources = tuple(sources)
         self.machine = machine or _this_machine()
+        self.price_file = price_file
+        """The user's own prices, over the packaged ones."""
 
     def __enter__(self) -> Archive:
         return self
@@ -103,9 +109,22 @@ class Archive:
 
     @cached_property
     def prices(self) -> Prices:
-        from reread.pricing import packaged_prices
+        """Raises BadInput for a price file that is none."""
+        from reread.pricing import load_prices
 
-        return packaged_prices()
+        return load_prices(self.price_file)
+
+    def _reprice(self) -> None:
+        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        from reread.pricing.stamp import stamp
+        from reread.store import notes
+
+        now = stamp(self.price_file)
+        if notes.read(self.connection, notes.PRICE_FILES) == now:
+            return
+        from reread.store.repricing import reprice
+
+        reprice(self.connection, self.prices, now)
 
     @cached_property
     def files(self) -> SafeFiles:
@@ -120,6 +139,7 @@ class Archive:
         from reread.ingest.results import SyncResult
         from reread.store.unchanged import is_as_it_was
 
+        self._reprice()
         if full:
             self.rebuild()
         elif is_as_it_was(self.connection, self.machine, self.sources) and self.safe.unfinished() is None:
@@ -131,8 +151,8 @@ class Archive:
         if custody.is_lost(self.connection, self.safe):
             self.rebuild()
         with lock(self.home / "safe", timeout=patience):
-            custody.recover(self.connection, self.safe)
-            return sync(self.connection, self.safe, self.machine, self.sources, report)
+            custody.recover(self.connection, self.safe, self.prices)
+            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file)
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -210,7 +230,7 @@ class Archive:
     def _load(self, stored: StoredSession) -> Session:
         from reread.loading import load_session
 
-        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files)
+        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files, prices=self.prices)
 
     def search(
         self,
@@ -251,6 +271,7 @@ class Archive:
         """
         from reread.queries.usage import Ask, report
 
+        self._reprice()
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
         with snapshot(self.connection):
             return report(self.connection, ask, self.prices)
@@ -269,10 +290,16 @@ class Archive:
             return None
         from reread.ingest.survey import Survey
 
-        survey = Survey(self.connection, self.machine, self.sources)
+        survey = Survey(self.connection, self.machine, self.sources, prices=self.price_file)
         if sum(job.size for job in survey.jobs) < QUICK_SYNC:
             return None
         return ahead(self.connection, ask, self.prices, survey.jobs)
+
+    def unpriced_models(self) -> list[UnpricedModel]:
+        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        from reread.queries.unpriced import unpriced_models
+
+        return unpriced_models(self.connection)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
@@ -302,7 +329,7 @@ class Archive:
                 connection = self.connection
             except StoreError as problem:
                 return custody.verify_without_database(self.safe, problem)
-            return custody.verify(connection, self.safe)
+            return custody.verify(connection, self.safe, self.prices)
 
     def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
@@ -327,7 +354,8 @@ class Archive:
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             set_aside(self.home)
             custody.keep_forgotten(self.connection, forgotten)
-            return rebuild(self.connection, self.safe)
+            self._reprice()
+            return rebuild(self.connection, self.safe, self.price_file)
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside."""
@@ -336,7 +364,7 @@ class Archive:
         from reread.store.safe import lock
 
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted))
+            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted), self.prices)
             remove_set_aside(self.home)
             return forgotten
 
@@ -355,7 +383,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
     from reread.config import make_config
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
-    return Archive(Path(home) if home is not None else config.home, config.sources)
+    return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
 
 
 _RESULTS = {
@@ -367,6 +395,7 @@ _RESULTS = {
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.reading",
     "SyncResult": "reread.ingest.results",
+    "UnpricedModel": "reread.queries.unpriced",
     "UsageReport": "reread.queries.usage",
     "Verified": "reread.store.custody",
 }

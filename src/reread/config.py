@@ -27,6 +27,8 @@ class Config(Struct, frozen=True, kw_only=True):
     home: Path
     """Where the archive lies."""
     is_home_named: bool
+    prices: Path | None
+    """The user's price file; None where there is none."""
     timezone: tzinfo | None
     """None is the machine's own."""
     now: datetime
@@ -39,15 +41,19 @@ def make_config(
     timezone: str | None,
     home: str | None = None,
     environ: Mapping[str, str] = os.environ,
+    *,
+    prices: str | None = None,
 ) -> Config:
     """The configuration of one run of a command."""
+    place = expanded(home) if home else archive_home(environ, sys.platform, _user_folder())
     places = [expanded(source) for source in sources or ()]
     is_terminal = sys.stdout.isatty()
     return Config(
         sources=tuple(places or roots(environ, _user_folder())),
         is_source_named=bool(places),
-        home=expanded(home) if home else archive_home(environ, sys.platform, _user_folder()),
+        home=place,
         is_home_named=bool(home),
+        prices=price_file(prices, environ, place),
         timezone=_zone(timezone),
         now=datetime.now(UTC),
         width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
@@ -67,6 +73,18 @@ def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
     # A relative XDG path is to be ignored, says the specification.
     data = Path(environ.get("XDG_DATA_HOME", ""))
     return (data if data.is_absolute() else user / ".local" / "share") / "reread"
+
+
+def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The one that is named, else `REREAD_PRICES`, else `prices.json` in the archive's folder where it exists."""
+    named = named if named is not None else environ.get("REREAD_PRICES", "").strip() or None
+    if named is not None:
+        return expanded(named)
+    usual = home / "prices.json"
+    try:
+        return usual if usual.exists() else None
+    except OSError:  # below a folder that may not be entered
+        return None
 
 
 def _user_folder() -> Path:

@@ -10,14 +10,15 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain
+from itertools import chain, repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reread.errors import SourceError
 from reread.loading import read
-from reread.pricing import Prices, Rated, packaged_prices
+from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
 from reread.sources import Kind
@@ -45,7 +46,7 @@ def count(jobs: Sequence[SessionJob], connection: sqlite3.Connection, prices: Pr
     first: dict[str, Told] = {}
     copies: dict[str, list[Told]] = {}
     rows = 0
-    for share in chain([told], _read(files)):
+    for share in chain([told], _read(files, prices.user_file)):
         for each in share:
             rows += each.rows
             if each.key in first:
@@ -90,12 +91,12 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-def _read(files: Sequence[FileJob]) -> Iterator[list[Told]]:
+def _read(files: Sequence[FileJob], price_file: Path | None) -> Iterator[list[Told]]:
     if sum(job.file.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
-        yield _told(files)
+        yield _told(files, price_file)
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
-        yield from map(_decode, pool.map(_told_encoded, _shares(files)))
+        yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 
 def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
@@ -111,22 +112,22 @@ def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
         yield share
 
 
-def _told_encoded(files: list[FileJob]) -> bytes:
-    return msgspec.msgpack.encode(_told(files))
+def _told_encoded(files: list[FileJob], price_file: Path | None) -> bytes:
+    return msgspec.msgpack.encode(_told(files, price_file))
 
 
 _decode = msgspec.msgpack.Decoder(list[Told]).decode
 
 
-def _told(files: Iterable[FileJob]) -> list[Told]:
+def _told(files: Iterable[FileJob], price_file: Path | None) -> list[Told]:
     """What cannot be read is left to the sync, which will say so."""
-    prices = packaged_prices()
+    prices = load_prices(price_file)
     found: list[Told] = []
     for job in files:
         try:
             content = job.file.path.read_bytes()
             responses = told_responses(content)
-            found += _by_full_reading(job) if responses is None else _plain(responses, prices)
+            found += _by_full_reading(job, prices) if responses is None else _plain(responses, prices)
         except (OSError, SourceError):
             continue
     return found
@@ -152,8 +153,8 @@ def _made(
     return Told(key, 0, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
 
 
-def _by_full_reading(job: FileJob) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.file.path)), id=""))
+def _by_full_reading(job: FileJob, prices: Prices) -> Iterator[Told]:
+    found = request_rows(Conversation(tuple(read(job.file.path)), id="", prices=prices))
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(

@@ -11,6 +11,7 @@ from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
+from reread.pricing import load_prices
 from reread.records import QueueOperation, Record, Unknown
 from reread.sessions import Conversation, Session, Status, ToolCall
 from reread.sources import Kind, SessionFiles, SourceFile, split
@@ -43,7 +44,7 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
     if job.files is None:
         return SessionBatch(session=None, files=[_side_batch(each, disk, bytes_of(each)) for each in job.changed])
-    session = load_session(job.files, job.strays, disk)
+    session = load_session(job.files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     batches = []
     for each in job.changed:

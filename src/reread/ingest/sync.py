@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reread.errors import SourceError
+from reread.pricing import load_prices
 from reread.store.rows import SessionBatch
 from reread.store.safe import Safe
 from reread.store.writing import StoreWriter
@@ -34,12 +35,13 @@ def sync(
     machine: str,
     places: Sequence[Path],
     report: Report | None = None,
+    prices: Path | None = None,
 ) -> SyncResult:
-    """One pass over the sources. The caller holds the safe's lock."""
+    """One pass over the sources. The caller holds the safe's lock; `prices` is the user's own price file."""
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder)
+    survey = Survey(connection, machine, places, safe.folder, prices)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
-    writer = StoreWriter(connection, safe, machine)
+    writer = StoreWriter(connection, safe, machine, load_prices(prices))
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if survey.vanished:
         writer.mark_vanished(survey.vanished)

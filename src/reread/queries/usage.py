@@ -371,7 +371,7 @@ def shares(sums: Sums, number: int) -> Iterator[Sums]:
     """Even shares that add up to the whole: a response that called several tools belongs to each of them in part."""
     for i in range(number):
         values: list[Any] = [_share(value, number, i) for value in sums[:_FIRST]]
-        yield Sums(*values, sums.first, sums.last)
+        yield Sums(*values, *sums[_FIRST:])
 
 
 def _share(value: int | None, number: int, i: int) -> int | None:

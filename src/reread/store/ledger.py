@@ -148,6 +148,10 @@ class Told(NamedTuple):
     tier: str | None
     nanodollars: int | None
 
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
+
 
 class Chosen(NamedTuple):
     """What the copies of a response amount to together."""
@@ -171,17 +175,6 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
     places = home_and_winner([Copy(copy.output, copy.is_sidechain, copy.time) for copy in copies])
     home, winner = (copies[i] for i in places)
     searches = max(copy.web_searches for copy in copies)
-    used = Rated(
-        input=winner.input,
-        output=winner.output,
-        cache_read=winner.cache_read,
-        cache_write_5m=winner.cache_write_5m,
-        cache_write_1h=winner.cache_write_1h,
-        web_searches=searches,
-        speed=winner.speed,
-        geo=winner.geo,
-        tier=winner.tier,
-    )
     return winner, Chosen(
         home=home.file,
         winner=winner.file,
@@ -190,8 +183,23 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
         doubt=min(copy.doubt for copy in copies),
         rows=sum(copy.rows for copy in copies),
         files=len(copies),
-        nanodollars=prices.cost(used, winner.model, moment(home.time)),
+        nanodollars=cost_of(winner._replace(time=home.time, web_searches=searches), prices),
     )
+
+
+def cost_of(told: Told, prices: Prices) -> int | None:
+    used = Rated(
+        input=told.input,
+        output=told.output,
+        cache_read=told.cache_read,
+        cache_write_5m=told.cache_write_5m,
+        cache_write_1h=told.cache_write_1h,
+        web_searches=told.web_searches,
+        speed=told.speed,
+        geo=told.geo,
+        tier=told.tier,
+    )
+    return prices.cost(used, told.model, moment(told.time))
 
 
 def moment(time: int | None) -> datetime | None:

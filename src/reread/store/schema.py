@@ -109,7 +109,7 @@ CREATE TABLE request (
     web_searches INTEGER NOT NULL, web_fetches INTEGER NOT NULL,
     is_sidechain INTEGER NOT NULL,
     is_abandoned INTEGER NOT NULL,        -- on a branch that was rewound
-    doubt INTEGER NOT NULL,               -- 1 provisional: nothing says why it ended; 2 suspect: and it looks like a stub
+    doubt INTEGER NOT NULL,               -- 1 provisional: nothing says why it ended; 2 suspect: a stub, too
     rows INTEGER NOT NULL,                -- lines that repeat it in this file; 0 for an advisor's call
     nanodollars INTEGER,
     recorded INTEGER,                     -- nano-dollars the client wrote into the line

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread.pricing import Prices, packaged_prices
+from reread.pricing import Prices
 
 from .database import transaction
 from .keeping import SafeFiles
@@ -37,9 +37,9 @@ _INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in
 class StoreWriter:
     """Writes batches; the caller holds the safe's lock."""
 
-    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str, prices: Prices | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str, prices: Prices) -> None:
         self._connection = connection
-        self._ledger = Ledger(connection, prices if prices is not None else packaged_prices())
+        self._ledger = Ledger(connection, prices)
         self._safe = safe
         self._machine = machine
         self._began = time.time_ns()

@@ -44,7 +44,8 @@ def bare_archive(config: Config) -> Iterator[Archive]:
     for source in config.sources:
         if is_protected(config.home, source):
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
-    with Archive(config.home, [source.absolute() for source in config.sources]) as archive:
+    absolute = [source.absolute() for source in config.sources]
+    with Archive(config.home, absolute, price_file=config.prices) as archive:
         archive.sources = tuple(_existing(archive, config))
         yield archive
 

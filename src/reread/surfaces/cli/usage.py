@@ -47,6 +47,7 @@ A response that calls several tools is shared evenly between them in a report by
         help="recorded shows what clients of 1.0.x wrote into their lines instead",
     )
     options.add_filters(made, limit=None)
+    options.add_prices(made)
     return made
 
 
