@@ -54,16 +54,16 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
         """The whole height of each bar; None where no series has a value."""
         return tuple(added(column) for column in self.columns)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[tuple[Number | None, ...], ...]:
         """For each label the values of all series."""
         return tuple(tuple(series.values[position] for series in self.series) for position in range(len(self.labels)))
 
-    @property
+    @cached_property
     def total(self) -> float | None:
         return added(self.totals)
 
-    @property
+    @cached_property
     def highest(self) -> float:
         return max((total for total in self.totals if total is not None), default=0.0)
 

@@ -23,6 +23,7 @@ from .units import is_whole, tick, written
 WIDTH = 960
 MARGIN = 32
 MOST_BARS = 600
+MOST_NAMES = 300
 FONTS = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 NOTHING = "nothing to show"
 
@@ -30,7 +31,7 @@ _TITLE, _BODY, _SMALL = 19, 13, 12
 _PLOT_HEIGHT = 264
 _FLAT_HEIGHT = 72
 """Where every value is 0."""
-_INTERVALS = 5
+_INTERVALS = 6
 _WIDEST_BAR = 56
 _LONGEST_NAME = 300
 _CROWDED = 30
@@ -57,7 +58,7 @@ class _Box(Struct, frozen=True):
 def chart_svg(chart: Chart) -> str:
     """The whole drawing; the same chart gives the same text."""
     drawn = fold_series(chart)
-    drawn, each = (fold_names(drawn, MOST_BARS), 1) if chart.kind == "names" else fold_bars(drawn, MOST_BARS)
+    drawn, each = (fold_names(drawn, MOST_NAMES), 1) if chart.kind == "names" else fold_bars(drawn, MOST_BARS)
     header, top = _header(drawn)
     body, bottom = _body(drawn, top)
     notes = [chart.footnote, f"each bar adds up {each}" if each > 1 else ""]
@@ -85,8 +86,8 @@ def description(chart: Chart) -> str:
         )
         highest = max(range(len(chart.labels)), key=lambda position: chart.totals[position] or 0)
         facts.append(f"{'Stacked bar' if chart.is_stacked else 'Bar'} chart, {bars}{span}")
-        facts.append(f"highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
-        facts.append(f"total {written(chart.total, chart.unit)}")
+        facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
+        facts.append(f"Total {written(chart.total, chart.unit)}")
         facts += [f"{each.name} {written(each.total, chart.unit)}" for each in chart.series if chart.is_stacked]
     return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
 
