@@ -124,6 +124,20 @@ def test_no_line_is_wider_than_asked(data: st.DataObject, width: int, kind: Kind
         assert "\n" not in line
 
 
+@pytest.mark.parametrize("kind", ["time", "names"])
+@pytest.mark.parametrize("width", range(1, 26))
+def test_even_the_narrowest_screen_is_kept(width: int, kind: Kind) -> None:
+    dated = a_chart(
+        [8430.69, 1, None],
+        [2, 3, 4],
+        labels=["2026-08-26", "汉字/汉字/汉字/汉字", "2026-11"],
+        kind=kind,
+        unit="dollars",
+    )
+    months = a_chart([8430.69, 1], labels=["2026-01", "2026-02"], kind=kind, unit="dollars", title="汉字")
+    assert all(cells(line) <= width for chart in (dated, months) for line in drawn(chart, width))
+
+
 def test_days_in_a_terminal_are_named_in_their_place() -> None:
     lines = drawn(a_chart([1, 2, 3], labels=["2026-12-30", "2026-12-31", "2027-01-01"]))
     assert lines[-2:] == [

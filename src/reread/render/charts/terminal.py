@@ -29,6 +29,7 @@ _UNKNOWN = "·"
 _INTERVALS = 5
 _ROWS = 12
 _WIDEST_SLOT = 8
+_LONGEST_LABEL = 16
 _NARROWEST = 10
 """Cells of bars and margin below which the axis gives way."""
 _WIDEST_CHART = 120
@@ -92,12 +93,13 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
 
 def _header(chart: Chart, width: int, style: Style) -> Iterator[str]:
     total = "" if chart.is_empty or len(chart.labels) == 1 else f"{written(chart.total, chart.unit)} total"
-    title = shorten(chart.title, max(0, width - cells(total) - 2) if total else width)
-    if total and title:
+    room = width - cells(total) - 2
+    if total and room > 0:
+        title = shorten(chart.title, room)
         gap = " " * (width - cells(title) - cells(total))
         yield style.paint(title, "bold") + gap + style.paint(total, "bold")
     else:
-        yield style.paint(title or shorten(chart.title, width), "bold")
+        yield style.paint(shorten(chart.title, width), "bold")
     if chart.subtitle.strip():
         yield style.paint(shorten(chart.subtitle, width), "dim")
     yield ""
@@ -252,7 +254,7 @@ def _standing(chart: Chart, axis: _Axis, bar: int, brush: _Brush) -> list[list[s
 
 def _under(chart: Chart, slot: int, bar: int, width: int, left: int, style: Style) -> Iterator[str]:
     """The labels of the axis, each centred under its bar as far as the edges allow, and the years below."""
-    labels = [shorten(label, max(slot, 16)) for label in chart.labels]
+    labels = [shorten(label, min(width, max(slot, _LONGEST_LABEL))) for label in chart.labels]
     chosen = marks(labels, slot, cells, gap=2)
     for line in (_placed(chosen, slot, bar, width, left, "text"), _placed(chosen, slot, bar, width, left, "year")):
         if line:
@@ -265,6 +267,7 @@ def _placed(chosen: list[Mark], slot: int, bar: int, width: int, left: int, fiel
         text = getattr(mark, field)
         start = left + mark.position * slot + (bar - cells(text)) // 2
         start = max(0, min(start, width - cells(text)))
-        if text and start >= cells(line) + (1 if line else 0):
+        is_free = start >= cells(line) + (1 if line else 0)
+        if text and is_free and start + cells(text) <= width:
             line += " " * (start - cells(line)) + text
     return line
