@@ -18,7 +18,7 @@ from .values import Document, dollars, tokens_document, utc
 from .view import View, when
 
 UNKNOWN = "unknown"
-_TIMES = ("day", "week", "month", "block")
+TIMES = ("day", "week", "month", "block")
 _NOBODY = {"branch": "no branch", "tool": "no tool", "agent": "main", "skill": "no skill"}
 """What a row is called that belongs to none."""
 _SHORT_ID = 8
@@ -37,7 +37,7 @@ def usage_document(report: UsageReport, zone: str, now: datetime) -> Document:
 
 
 def _row_document(by: str, row: UsageRow, now: datetime) -> Document:
-    key = row.key if row.key is not None or by not in _TIMES else UNKNOWN
+    key = row.key if row.key is not None or by not in TIMES else UNKNOWN
     document: Document = {by: key, **tokens_document(row.tokens), "suspect_output_requests": row.suspect}
     if by == "session":
         document |= {"title": row.title, "project": row.project}
@@ -89,7 +89,7 @@ def usage_csv(report: UsageReport, *, breakdown: bool) -> str:
     names = list(tokens_document(Tokens()))
     writer.writerow([report.by, *(["model"] if breakdown else []), *names])
     for row in report.rows:
-        key = row.key if row.key is not None else (UNKNOWN if report.by in _TIMES else "")
+        key = row.key if row.key is not None else (UNKNOWN if report.by in TIMES else "")
         parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
         for model, used in parts:
             values = tokens_document(used).values()
@@ -117,7 +117,7 @@ def _table(report: UsageReport, view: View, *, breakdown: bool) -> Iterator[str]
     rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
     looks: list[tuple[str, ...]] = [("bold",)]
     for row in report.rows:
-        rows.append((_label(report.by, row, view.timezone), *_figures(row.tokens, row.suspect, dearest)))
+        rows.append((row_label(report.by, row, view.timezone), *_figures(row.tokens, row.suspect, dearest)))
         looks.append(())
         if breakdown:
             rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, 0, 0)) for each in row.models]
@@ -159,7 +159,7 @@ def _figures(used: Tokens, suspect: int, dearest: int) -> tuple[str, ...]:
     )
 
 
-def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
+def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
     if row.key is None:
         return _NOBODY.get(by, UNKNOWN)
     if by == "block":

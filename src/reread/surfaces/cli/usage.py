@@ -39,6 +39,7 @@ A response that calls several tools is shared evenly between them in a report by
         help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill",
     )
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
+    made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument("--csv", action="store_true", help="comma-separated values, for spreadsheets")
     made.add_argument(
         "--cost",
@@ -96,6 +97,13 @@ def _limited(report: UsageReport, limit: int | None) -> UsageReport:
 def _show(given: argparse.Namespace, config: Config, report: UsageReport) -> None:
     from reread.render.usage import usage_csv, usage_document, usage_lines
 
+    if given.plot is not None:
+        from reread.render.usage_chart import usage_chart
+
+        from .plotting import save_chart
+
+        save_chart(usage_chart(report, config.timezone), given.plot, config)
+        return
     if given.csv:
         sys.stdout.write(usage_csv(report, breakdown=given.breakdown))
         return
