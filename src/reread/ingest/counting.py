@@ -169,10 +169,10 @@ def _plain(responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
         time = parse_time(each.time)
         at = milliseconds(time)
         used = Rated.of(each.usage, each.web_searches)
-        unsure = doubt(each.stop_reason, each.version, used.output)
+        unsure = Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, used.output)
         side, money = each.is_sidechain, prices.cost(used, each.model, time)
         yield _made(each.id, side, at, unsure, each.rows, each.model, used, money)
-        for number, (advice, model) in enumerate(advisors(each.usage), 1):
+        for number, (advice, model) in enumerate(advisors(each.usage), 1) if each.usage.iterations else ():
             key, money = f"{each.id}#advisor:{number}", prices.cost(advice, model, time)
             yield _made(key, side, at, Doubt.NONE, 0, model, advice, money)
 
