@@ -251,7 +251,7 @@ def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, 
             sessions.add(row[1])
         now = int(time.time() * 1000)
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
-        connection.execute("DELETE FROM folder")  # names too; the next sync walks again
+        connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         connection.executemany("DELETE FROM session WHERE id = ?", [(each,) for each in sessions])
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",

@@ -19,7 +19,7 @@ from .keeping import SafeFiles
 from .rows import FileBatch, PieceRow, SessionBatch, SessionRow, UsageBatch
 from .safe import PieceHeader, Place, Safe
 from .schema import FIELDS
-from .unchanged import UNREAD
+from .unchanged import UNREAD, remember
 from .unindexing import unindex
 
 MIDDLE = 1 << 40
@@ -200,11 +200,7 @@ class StoreWriter:
         """
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
-            self._connection.execute("DELETE FROM folder WHERE machine = ?", (self._machine,))
-            self._connection.executemany(
-                "INSERT INTO folder VALUES (?, ?, ?)",
-                [(self._machine, stored_path(str(path)), mtime_ns) for path, mtime_ns in found.items()],
-            )
+            remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """The source is gone; what was taken of it stays."""
