@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, BadInput, UnknownSession
 from reread.lazy import fetcher
-from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 if TYPE_CHECKING:
@@ -25,14 +24,15 @@ if TYPE_CHECKING:
 
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
+    from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
     from reread.queries.usage import UsageCell
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
-    from reread.store.reading import StoredSession
     from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
 
 __all__ = [
     "Archive",
@@ -109,11 +109,11 @@ class Archive:
         then raises SafeBusy. `full` first makes the index anew from the safe.
         """
         from reread.ingest.results import SyncResult
-        from reread.store.unchanged import is_as_it_was
+        from reread.store.unchanged import is_as_it_was, is_forgetting
 
         if full:
             self.rebuild()
-        elif is_as_it_was(self.connection, self.machine, self.sources) and self.safe.unfinished() is None:
+        elif is_as_it_was(self.connection, self.machine, self.sources) and not is_forgetting(self.home / "safe"):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
@@ -149,6 +149,7 @@ class Archive:
         self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS, *, project: str | None = None
     ) -> list[Listed]:
         """Sessions that pass a filter, the one that ended last first; `project` is short for the commonest one."""
+        from reread.queries.filters import Filter
         from reread.queries.listing import listed
 
         return listed(self.connection, wanted or Filter(project=project), cleanup_days)
@@ -180,9 +181,9 @@ class Archive:
 
     def find(self, wanted: str) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
-        from reread.store import reading
+        from reread.store.sessions import sessions
 
-        stored = reading.sessions(self.connection)
+        stored = sessions(self.connection)
         if wanted.startswith("@"):
             position = "1" if wanted == "@last" else wanted[1:]
             if position.isdecimal() and 1 <= int(position) <= len(stored):
@@ -227,6 +228,7 @@ class Archive:
         """
         from datetime import UTC, datetime
 
+        from reread.queries.filters import Filter
         from reread.queries.language import DEFAULT_FIELDS
         from reread.queries.search import Searcher
         from reread.store.bytes_kept import KeptBytes
@@ -335,7 +337,7 @@ _RESULTS = {
     "Restored": "reread.store.custody",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",
-    "StoredSession": "reread.store.reading",
+    "StoredSession": "reread.store.sessions",
     "SyncResult": "reread.ingest.results",
     "UsageCell": "reread.queries.usage",
     "Verified": "reread.store.custody",

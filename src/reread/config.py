@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from reread.errors import BadInput
-from reread.sources import roots
 
 FALLBACK_WIDTH = 80
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class Config(NamedTuple):
     """What a command needs to know about the world around it."""
 
     sources: tuple[Path, ...]
@@ -50,9 +48,38 @@ def make_config(
         is_home_named=bool(home),
         timezone=_zone(timezone),
         now=datetime.now(UTC),
-        width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
+        width=terminal_width(environ),
         colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
     )
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """The config directories to read: those the environment names, else the usual ones that exist."""
+    named = environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    if named:
+        return list(dict.fromkeys(_expand(name, home) for name in _separated(named)))
+    config = environ.get("XDG_CONFIG_HOME") or home / ".config"
+    return [folder for folder in (home / ".claude", Path(config, "claude")) if _is_folder(folder)]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a home that may not be entered, as under su
+        return False
+
+
+def _separated(names: str) -> list[str]:
+    if Path(names).is_dir():
+        return [names]  # a folder whose name holds a separator
+    parts = re.split(f"[,{re.escape(os.pathsep)}]", names)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _expand(name: str, home: Path) -> Path:
+    if name == "~" or name.startswith(("~/", "~" + os.sep)):
+        return home / name[2:]
+    return Path(name)
 
 
 def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
@@ -67,6 +94,17 @@ def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
     # A relative XDG path is to be ignored, says the specification.
     data = Path(environ.get("XDG_DATA_HOME", ""))
     return (data if data.is_absolute() else user / ".local" / "share") / "reread"
+
+
+def terminal_width(environ: Mapping[str, str] = os.environ) -> int:
+    """What `shutil` would say; importing that, with all its archivers, takes longer than most of our modules."""
+    columns = environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size().columns or FALLBACK_WIDTH
+    except OSError:  # no terminal
+        return FALLBACK_WIDTH
 
 
 def _user_folder() -> Path:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import msgspec
-from msgspec import Struct
+from typing import NamedTuple
 
 from reread.errors import SourceError
 
 
-class Progress(Struct, frozen=True):
+class Progress(NamedTuple):
     """How far a sync has come."""
 
     bytes_done: int
@@ -19,15 +17,18 @@ class Progress(Struct, frozen=True):
     sessions_total: int
 
 
-class SyncResult(Struct, kw_only=True):
-    sessions: int = 0
-    """Sessions that were new or had grown."""
-    files: int = 0
-    bytes: int = 0
-    unchanged: int = 0
-    vanished: int = 0
-    seconds: float = 0.0
-    problems: list[SourceError] = msgspec.field(default_factory=list)
+class SyncResult:
+    """What a sync did; it counts while it runs."""
+
+    def __init__(self, *, unchanged: int = 0, vanished: int = 0, problems: list[SourceError] | None = None) -> None:
+        self.sessions = 0
+        """Sessions that were new or had grown."""
+        self.files = 0
+        self.bytes = 0
+        self.unchanged = unchanged
+        self.vanished = vanished
+        self.seconds = 0.0
+        self.problems = problems if problems is not None else []
 
 
 Report = Callable[[Progress], None]

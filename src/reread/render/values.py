@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
 Document = dict[str, Any]
 
 
 def encoded(document: object) -> bytes:
     """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape."""
+    import msgspec  # takes longer than a list of sessions, which is mostly shown as text
+
     try:
         return msgspec.json.encode(document)
     except UnicodeEncodeError:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from .sessions import SessionRow as SessionRow
+
 
 class FileRow(Struct, frozen=True, kw_only=True):
     """A source file as the archive knows it."""
@@ -75,31 +77,6 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     is_sidechain: bool
     rows: int
     nanodollars: int | None
-
-
-class SessionRow(Struct, frozen=True, kw_only=True):
-    uuid: str
-    folder: str
-    project: str | None
-    title: str
-    started: int | None
-    ended: int | None
-    versions: list[str]
-    models: list[str]
-    git_branches: list[str]
-    prompts: int
-    turns: int
-    requests: int
-    tool_calls: int
-    tool_errors: int
-    thoughts: int
-    output_tokens: int
-    nanodollars: int | None
-    unpriced_tokens: int
-    subagents: int
-    branches: int
-    compactions: int
-    bytes: int
 
 
 class FileBatch(Struct, frozen=True, kw_only=True):

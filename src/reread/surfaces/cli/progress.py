@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
+
+from reread.config import terminal_width
 
 if TYPE_CHECKING:
     from reread.archive import Progress
@@ -40,8 +41,7 @@ class SyncProgress:
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         if self._is_terminal:
-            width = shutil.get_terminal_size().columns
-            self._stream.write(f"\r{again or bar_line(done, total, seconds, width)}\x1b[K")
+            self._stream.write(f"\r{again or bar_line(done, total, seconds, terminal_width())}\x1b[K")
             self._is_drawn = True
         else:
             self._stream.write(f"reread: taking in {again or plain_line(done, total, seconds)}\n")
