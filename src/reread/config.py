@@ -1,7 +1,5 @@
 """Environment and options -> one frozen `Config`, made once by a surface and passed down."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """What a sync tells while it runs and when it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Sessions as the archive lists them. A list is asked for often, so this imports nothing that takes long."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
