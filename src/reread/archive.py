@@ -11,12 +11,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, BadInput, UnknownSession
 from reread.lazy import fetcher
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from datetime import datetime

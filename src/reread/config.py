@@ -1,4 +1,6 @@
-"""Environment and options -> one frozen `Config`, made once by a surface and passed down."""
+"""Environment and options -> one `Config`, made once by a surface and passed down."""
+
+from __future__ import annotations
 
 import os
 import re
@@ -6,28 +8,39 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import NamedTuple
 
 from reread.errors import BadInput
 
 FALLBACK_WIDTH = 80
 
 
-class Config(NamedTuple):
+class Config:
     """What a command needs to know about the world around it."""
 
-    sources: tuple[Path, ...]
-    """Where transcripts are looked for."""
-    is_source_named: bool
-    """Whether they were given as options; otherwise they are the usual places."""
-    home: Path
-    """Where the archive lies."""
-    is_home_named: bool
-    timezone: tzinfo | None
-    """None is the machine's own."""
-    now: datetime
-    width: int
-    colour: bool
+    def __init__(
+        self,
+        *,
+        sources: tuple[Path, ...],
+        is_source_named: bool,
+        home: Path,
+        is_home_named: bool,
+        timezone: tzinfo | None,
+        now: datetime,
+        width: int,
+        colour: bool,
+    ) -> None:
+        self.sources = sources
+        """Where transcripts are looked for."""
+        self.is_source_named = is_source_named
+        """Whether they were given as options; otherwise they are the usual places."""
+        self.home = home
+        """Where the archive lies."""
+        self.is_home_named = is_home_named
+        self.timezone = timezone
+        """None is the machine's own."""
+        self.now = now
+        self.width = width
+        self.colour = colour
 
 
 def make_config(

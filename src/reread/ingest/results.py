@@ -1,18 +1,20 @@
 """What a sync tells while it runs and when it is done."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
 
 from reread.errors import SourceError
 
 
-class Progress(NamedTuple):
+class Progress:
     """How far a sync has come."""
 
-    bytes_done: int
-    bytes_total: int
-    sessions_done: int
-    sessions_total: int
+    def __init__(self, bytes_done: int, bytes_total: int, sessions_done: int, sessions_total: int) -> None:
+        self.bytes_done = bytes_done
+        self.bytes_total = bytes_total
+        self.sessions_done = sessions_done
+        self.sessions_total = sessions_total
 
 
 class SyncResult:

@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from reread.config import expanded, terminal_width
 from reread.errors import BadInput
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from reread.config import Config
     from reread.loading import Shelf
     from reread.queries.filters import Filter

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
 
 from reread.config import terminal_width
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from reread.archive import Progress
 
 QUICK = 0.3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from . import options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive, SyncResult
 
