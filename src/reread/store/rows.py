@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -128,4 +127,6 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
 
 def file_key(machine: str, path: str) -> str:
     """The same on every machine that ever holds the row."""
+    from hashlib import sha256  # OpenSSL takes 3 ms to load
+
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
