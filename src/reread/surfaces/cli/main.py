@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             return main(sys.argv[1:])
         finally:
-            # Before it ends, the interpreter would look for cycles among all that lives: 4 ms of a sync, 13 of a search.
+            # Before it ends the interpreter would look for cycles in all that lives: 4 ms of a sync, 13 of a search.
             gc.freeze()
     _never_fail_to_print()
     # Records hold no cycles, and a command ends soon: rarer collections read a tree a fifth faster.
