@@ -181,16 +181,17 @@ class Archive:
 
     def find(self, wanted: str) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
-        from reread.store.sessions import sessions
+        from reread.store.sessions import names_by_id, sessions
 
-        stored = sessions(self.connection)
+        known = names_by_id(self.connection)
         if wanted.startswith("@"):
             position = "1" if wanted == "@last" else wanted[1:]
-            if position.isdecimal() and 1 <= int(position) <= len(stored):
-                return stored[int(position) - 1]
+            if position.isdecimal() and 1 <= int(position) <= len(known):
+                return sessions(self.connection, limit=int(position))[-1]
             raise UnknownSession(wanted, [self.home])
-        found = [each for each in stored if each.row.uuid == wanted]
-        found = found or [each for each in stored if wanted and each.row.uuid.startswith(wanted)]
+        ids = [number for number, name in known.items() if name == wanted]
+        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
+        found = sessions(self.connection, ids=ids)
         names = list(dict.fromkeys(each.row.uuid for each in found))
         if len(names) > 1:
             raise AmbiguousSession(wanted, names)

@@ -47,6 +47,7 @@ class StoredSession(NamedTuple):
     """Of that source, as last seen: the client's clean-up goes by it."""
 
 
+_PRESENT = "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript' AND file.present)"
 _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 
@@ -56,17 +57,15 @@ def sessions(
     """Sessions, the one that ended last first: all, some by id, or only the newest."""
     chosen = "" if ids is None else f"WHERE id IN ({integers(ids)})"
     rows = connection.execute(
-        f"""SELECT session.id, {_SESSION},
-                   max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END),
+        f"""SELECT session.id, {_SESSION}, session.present,
                    max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
                    group_concat(
                        CASE typeof(file.path) WHEN 'blob' THEN char(1) || hex(file.path) ELSE file.path END, char(0)
                    )
-            FROM (SELECT * FROM session {chosen} ORDER BY ended DESC LIMIT ?) AS session
-                LEFT JOIN file ON file.session = session.id
+            FROM (SELECT *, {_PRESENT} AS present FROM session {chosen} ORDER BY ended DESC, present DESC, id LIMIT ?)
+                AS session LEFT JOIN file ON file.session = session.id
             GROUP BY session.id
-            ORDER BY session.ended DESC, max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END) DESC,
-                session.id""",  # noqa: S608  integers and our own names
+            ORDER BY session.ended DESC, session.present DESC, session.id""",  # noqa: S608  integers and our own names
         (limit if limit is not None else -1,),
     )
     return [_session(row) for row in rows]
@@ -97,6 +96,10 @@ def _strings(array: str) -> list[str]:
 def _unhexed(path: str) -> str:
     """Names that are no UTF-8 cannot be joined as text: they come as hexadecimal, behind what begins no full path."""
     return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\1") else path
+
+
+def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
+    return {number: as_path(uuid) for number, uuid in connection.execute("SELECT id, uuid FROM session")}
 
 
 def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
