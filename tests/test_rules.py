@@ -117,6 +117,7 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
     [
         ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
         ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records"}),
+        ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),
     ],
 )
 def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str], tmp_path: Path) -> None:
