@@ -1,5 +1,7 @@
 """The filters every listing command shares, as one value."""
 
+from __future__ import annotations
+
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
@@ -29,7 +31,7 @@ class Filter(NamedTuple):
     sources: tuple[str, ...] = ()
     """Folders or files the archive's sessions must come from; what is read straight from sources is not asked."""
 
-    def keeps_session(self, session: "Session") -> bool:
+    def keeps_session(self, session: Session) -> bool:
         """Whether anything of a session may be of interest."""
         checks = (
             self.project is None or self.project.lower() in (session.project or "").lower(),
@@ -38,7 +40,7 @@ class Filter(NamedTuple):
         )
         return all(checks) and self._is_met_by(session)
 
-    def _is_met_by(self, session: "Session") -> bool:
+    def _is_met_by(self, session: Session) -> bool:
         """What any part of a session may meet, its agents included."""
         parts = (session, *session.subagents)
         calls = [call for part in parts for call in part.tool_calls] if self.tool or self.file else []
@@ -57,15 +59,15 @@ class Filter(NamedTuple):
         return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
 
     @staticmethod
-    def _ran_on(part: "Conversation", model: str) -> bool:
+    def _ran_on(part: Conversation, model: str) -> bool:
         return any(model in (request.model or "").lower() for request in part.requests)
 
 
-def is_tool(call: "ToolCall", name: str) -> bool:
+def is_tool(call: ToolCall, name: str) -> bool:
     return call.name == name or fnmatch(call.name.lower(), name.lower())
 
 
-def touches(call: "ToolCall", pattern: str) -> bool:
+def touches(call: ToolCall, pattern: str) -> bool:
     """Whether a call names a file the glob fits, as a whole or at its end."""
     from reread.analyses.files import paths_of  # with all of sessions behind it: not for a mere list
 

@@ -1,5 +1,7 @@
 """Sessions of the archive, filtered."""
 
+from __future__ import annotations
+
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch

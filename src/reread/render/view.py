@@ -1,5 +1,7 @@
 """How to show something: width, colours, time zone. Imports nothing of a session."""
 
+from __future__ import annotations
+
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 

@@ -1,4 +1,8 @@
-"""Sessions as the archive lists them. A list is asked for often, so this imports nothing that takes long."""
+"""Sessions as the archive lists them.
+
+A list is asked for often, so nothing is imported here that takes long, and annotations are not postponed: a named
+tuple compiles the text of each, 2 ms for these.
+"""
 
 import json
 import os
