@@ -11,13 +11,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.lazy import fetcher
-from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from datetime import datetime, tzinfo
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
+    from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
-    from reread.store.reading import StoredSession
     from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
 
 __all__ = [
     "Archive",
@@ -137,12 +137,12 @@ class Archive:
         then raises SafeBusy. `full` first makes the index anew from the safe.
         """
         from reread.ingest.results import SyncResult
-        from reread.store.unchanged import is_as_it_was
+        from reread.store.unchanged import is_as_it_was, is_forgetting
 
         self._reprice()
         if full:
             self.rebuild()
-        elif is_as_it_was(self.connection, self.machine, self.sources) and self.safe.unfinished() is None:
+        elif is_as_it_was(self.connection, self.machine, self.sources) and not is_forgetting(self.home / "safe"):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
@@ -170,6 +170,7 @@ class Archive:
         self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS, *, project: str | None = None
     ) -> list[Listed]:
         """Sessions that pass a filter, the one that ended last first; `project` is short for the commonest one."""
+        from reread.queries.filters import Filter
         from reread.queries.listing import listed
 
         return listed(self.connection, wanted or Filter(project=project), cleanup_days)
@@ -201,16 +202,17 @@ class Archive:
 
     def find(self, wanted: str) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
-        from reread.store import reading
+        from reread.store.sessions import names_by_id, sessions
 
-        stored = reading.sessions(self.connection)
+        known = names_by_id(self.connection)
         if wanted.startswith("@"):
             position = "1" if wanted == "@last" else wanted[1:]
-            if position.isdecimal() and 1 <= int(position) <= len(stored):
-                return stored[int(position) - 1]
+            if position.isdecimal() and 1 <= int(position) <= len(known):
+                return sessions(self.connection, limit=int(position))[-1]
             raise UnknownSession(wanted, [self.home])
-        found = [each for each in stored if each.row.uuid == wanted]
-        found = found or [each for each in stored if wanted and each.row.uuid.startswith(wanted)]
+        ids = [number for number, name in known.items() if name == wanted]
+        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
+        found = sessions(self.connection, ids=ids)
         names = list(dict.fromkeys(each.row.uuid for each in found))
         if len(names) > 1:
             raise AmbiguousSession(wanted, names)
@@ -248,6 +250,7 @@ class Archive:
         """
         from datetime import UTC, datetime
 
+        from reread.queries.filters import Filter
         from reread.queries.language import DEFAULT_FIELDS
         from reread.queries.search import Searcher
         from reread.store.bytes_kept import KeptBytes
@@ -269,6 +272,7 @@ class Archive:
 
         Every API response counts once over all files. Days are those of the machine unless a zone is given.
         """
+        from reread.queries.filters import Filter
         from reread.queries.usage import Ask, report
 
         self._reprice()
@@ -283,6 +287,7 @@ class Archive:
 
         None when a sync is quick, or the question needs one.
         """
+        from reread.queries.filters import Filter
         from reread.queries.usage import Ask, ahead, can_be_ahead
         from reread.store.unchanged import is_as_it_was
 
@@ -394,7 +399,7 @@ _RESULTS = {
     "Restored": "reread.store.custody",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",
-    "StoredSession": "reread.store.reading",
+    "StoredSession": "reread.store.sessions",
     "SyncResult": "reread.ingest.results",
     "UnpricedModel": "reread.queries.unpriced",
     "UsageReport": "reread.queries.usage",

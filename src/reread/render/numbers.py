@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 def count(number: int, noun: str) -> str:
@@ -30,6 +32,8 @@ def size(number: int) -> str:
 
 def nano(nanodollars: int | None) -> Decimal | None:
     """Whole nano-dollars, as the archive keeps them, in dollars."""
+    from decimal import Decimal  # not for a sync that only says "nothing new"
+
     return None if nanodollars is None else Decimal(nanodollars) / 10**9
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from .text import Style
 
 
-class View(Struct, frozen=True, kw_only=True):
+class View(NamedTuple):
     """How to show a session."""
 
     width: int

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .reading import as_path
+from .paths import as_path
 from .rows import Circumstance
 from .usage_cells import SUMS
 

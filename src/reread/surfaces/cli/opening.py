@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput, RereadError, SourceError
 
 from . import options
 from .progress import SyncProgress
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive, Listed, SyncResult
     from reread.config import Config
@@ -120,11 +120,12 @@ def cleanup_days_of(config: Config) -> float:
     return cleanup_days(settings_files(config.sources))
 
 
-class Opened(NamedTuple):
+class Opened:
     """A session, and how the archive lists it if it came from there."""
 
-    session: Session
-    kept: Listed | None
+    def __init__(self, session: Session, kept: Listed | None) -> None:
+        self.session = session
+        self.kept = kept
 
 
 @contextmanager

@@ -55,8 +55,6 @@ A response that calls several tools is shared evenly between them in a report by
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from msgspec.structs import replace
-
     from reread.queries.usage import ALIASES, GROUPINGS
 
     from .opening import bare_archive, freshen, refuse_nothing
@@ -68,7 +66,7 @@ def run(arguments: list[str]) -> int:
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
         if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = replace(wanted, sources=())  # they are all there is
+            wanted = wanted._replace(sources=())  # they are all there is
         is_ahead = _show_ahead(given, config, archive, by, wanted)
         if not given.no_sync and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
