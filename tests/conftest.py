@@ -21,4 +21,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 @pytest.fixture(autouse=True)
 def no_archive_of_the_person(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever a test runs, here or in a process of its own, the archive of whoever runs it stays untouched."""
+    monkeypatch.delenv("REREAD_PRICES", raising=False)
     monkeypatch.setenv("REREAD_HOME", str(tmp_path_factory.mktemp("archive") / "home"))

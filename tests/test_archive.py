@@ -89,7 +89,7 @@ def test_the_library_opens_syncs_lists_searches_and_counts(tmp_path: Path) -> No
     assert archive.sync().sessions == 2
     assert [each.stored.row.uuid for each in archive.sessions(Filter(project="shop"))] == [BOB]
     assert [hit.session.row.uuid for hit in archive.search("iguana").hits] == [BOB]
-    assert [cell.day for cell in archive.usage()] == ["2026-01-05"]
+    assert [row.key for row in archive.usage().rows] == ["2026-01-05"]
     archive.close()
 
 
@@ -184,7 +184,7 @@ def test_an_empty_archive_answers_everything_with_nothing(tmp_path: Path) -> Non
     with an_archive(tmp_path) as archive:
         result = archive.sync()
         assert (result.sessions, result.problems) == (0, [])
-        assert (archive.sessions(), archive.usage(), archive.search("word").hits) == ([], [], [])
+        assert (archive.sessions(), archive.usage().rows, archive.search("word").hits) == ([], (), [])
         assert archive.search("word", is_regex=True).hits == []
         with pytest.raises(reread.UnknownSession):
             archive.find("@last")
@@ -271,7 +271,7 @@ def test_a_sync_writes_nothing_below_a_source(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "projects").rglob("*")}
     with an_archive(tmp_path) as archive:
         archive.sync()
-        archive.count()
+        archive.usage_ahead()
         archive.rebuild()
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "projects").rglob("*")} == before
 

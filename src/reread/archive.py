@@ -12,22 +12,24 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from reread.errors import AmbiguousSession, BadInput, UnknownSession
+from reread.errors import AmbiguousSession, UnknownSession
 from reread.lazy import fetcher
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
-    from datetime import datetime
+    from datetime import datetime, tzinfo
     from types import TracebackType
 
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
+    from reread.pricing import Prices
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
-    from reread.queries.usage import UsageCell
+    from reread.queries.unpriced import UnpricedModel
+    from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
@@ -44,11 +46,14 @@ __all__ = [
     "Status",
     "StoredSession",
     "SyncResult",
-    "UsageCell",
+    "UnpricedModel",
+    "UsageReport",
     "Verified",
     "open_archive",
 ]
 
+QUICK_SYNC = 50_000_000
+"""Source bytes that a sync takes in within about two seconds."""
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
 CLEANUP_DAYS = 30.0
@@ -58,10 +63,14 @@ CLEANUP_DAYS = 30.0
 class Archive:
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
-    def __init__(self, home: Path, sources: Sequence[Path] = (), machine: str | None = None) -> None:
+    def __init__(
+        self, home: Path, sources: Sequence[Path] = (), machine: str | None = None, price_file: Path | None = None
+    ) -> None:
         self.home = home
         self.sources = tuple(sources)
         self.machine = machine or _this_machine()
+        self.price_file = price_file
+        """The user's own prices, over the packaged ones."""
 
     def __enter__(self) -> Archive:
         return self
@@ -99,6 +108,25 @@ class Archive:
         return Safe(self.home / "safe")
 
     @cached_property
+    def prices(self) -> Prices:
+        """Raises BadInput for a price file that is none."""
+        from reread.pricing import load_prices
+
+        return load_prices(self.price_file)
+
+    def _reprice(self) -> None:
+        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        from reread.pricing.stamp import stamp
+        from reread.store import notes
+
+        now = stamp(self.price_file)
+        if notes.read(self.connection, notes.PRICE_FILES) == now:
+            return
+        from reread.store.repricing import reprice
+
+        reprice(self.connection, self.prices, now)
+
+    @cached_property
     def files(self) -> SafeFiles:
         from reread.store.keeping import SafeFiles
 
@@ -111,6 +139,7 @@ class Archive:
         from reread.ingest.results import SyncResult
         from reread.store.unchanged import is_as_it_was, is_forgetting
 
+        self._reprice()
         if full:
             self.rebuild()
         elif is_as_it_was(self.connection, self.machine, self.sources) and not is_forgetting(self.home / "safe"):
@@ -122,16 +151,8 @@ class Archive:
         if custody.is_lost(self.connection, self.safe):
             self.rebuild()
         with lock(self.home / "safe", timeout=patience):
-            custody.recover(self.connection, self.safe)
-            return sync(self.connection, self.safe, self.machine, self.sources, report)
-
-    def count(self) -> SyncResult:
-        """Usage alone, as fast as it can be had: `usage` is right after this, lists and search after a sync."""
-        from reread.ingest.sync import sync
-        from reread.store.safe import lock
-
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            return sync(self.connection, self.safe, self.machine, self.sources, usage_only=True)
+            custody.recover(self.connection, self.safe, self.prices)
+            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file)
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -211,7 +232,7 @@ class Archive:
     def _load(self, stored: StoredSession) -> Session:
         from reread.loading import load_session
 
-        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files)
+        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files, prices=self.prices)
 
     def search(
         self,
@@ -239,13 +260,52 @@ class Archive:
         with snapshot(self.connection):
             return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
 
-    def usage(self, zone_offset_minutes: int = 0, *, by: str = "day") -> list[UsageCell]:
-        """Tokens and money per day and model, every API response once over all files; days are UTC unless shifted."""
-        if by != "day":
-            raise BadInput(f"usage by {by!r} is not there yet; by day and model is")
-        from reread.queries.usage import usage_cells
+    def usage(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: tzinfo | None = None,
+        *,
+        is_recorded: bool = False,
+    ) -> UsageReport:
+        """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
 
-        return usage_cells(self.connection, zone_offset_minutes)
+        Every API response counts once over all files. Days are those of the machine unless a zone is given.
+        """
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask, report
+
+        self._reprice()
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
+        with snapshot(self.connection):
+            return report(self.connection, ask, self.prices)
+
+    def usage_ahead(
+        self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
+    ) -> UsageReport | None:
+        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
+
+        None when a sync is quick, or the question needs one.
+        """
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask, ahead, can_be_ahead
+        from reread.store.unchanged import is_as_it_was
+
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
+        if not can_be_ahead(ask) or is_as_it_was(self.connection, self.machine, self.sources):
+            return None
+        from reread.ingest.counting import behind
+
+        files = behind(self.connection, self.machine, self.sources)
+        if sum(file.size for file in files) < QUICK_SYNC:
+            return None
+        return ahead(self.connection, ask, self.prices, files)
+
+    def unpriced_models(self) -> list[UnpricedModel]:
+        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        from reread.queries.unpriced import unpriced_models
+
+        return unpriced_models(self.connection)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
@@ -275,7 +335,7 @@ class Archive:
                 connection = self.connection
             except StoreError as problem:
                 return custody.verify_without_database(self.safe, problem)
-            return custody.verify(connection, self.safe)
+            return custody.verify(connection, self.safe, self.prices)
 
     def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
@@ -300,7 +360,8 @@ class Archive:
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             set_aside(self.home)
             custody.keep_forgotten(self.connection, forgotten)
-            return rebuild(self.connection, self.safe)
+            self._reprice()
+            return rebuild(self.connection, self.safe, self.price_file)
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside."""
@@ -309,7 +370,7 @@ class Archive:
         from reread.store.safe import lock
 
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted))
+            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted), self.prices)
             remove_set_aside(self.home)
             return forgotten
 
@@ -328,7 +389,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
     from reread.config import make_config
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
-    return Archive(Path(home) if home is not None else config.home, config.sources)
+    return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
 
 
 _RESULTS = {
@@ -340,7 +401,8 @@ _RESULTS = {
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.sessions",
     "SyncResult": "reread.ingest.results",
-    "UsageCell": "reread.queries.usage",
+    "UnpricedModel": "reread.queries.unpriced",
+    "UsageReport": "reread.queries.usage",
     "Verified": "reread.store.custody",
 }
 """Where the values live that the methods give."""

@@ -24,6 +24,7 @@ class Config:
         is_source_named: bool,
         home: Path,
         is_home_named: bool,
+        prices: Path | None,
         timezone: tzinfo | None,
         now: datetime,
         width: int,
@@ -36,6 +37,8 @@ class Config:
         self.home = home
         """Where the archive lies."""
         self.is_home_named = is_home_named
+        self.prices = prices
+        """The user's price file; None where there is none."""
         self.timezone = timezone
         """None is the machine's own."""
         self.now = now
@@ -48,15 +51,19 @@ def make_config(
     timezone: str | None,
     home: str | None = None,
     environ: Mapping[str, str] = os.environ,
+    *,
+    prices: str | None = None,
 ) -> Config:
     """The configuration of one run of a command."""
+    place = expanded(home) if home else archive_home(environ, sys.platform, _user_folder())
     places = [expanded(source) for source in sources or ()]
     is_terminal = sys.stdout.isatty()
     return Config(
         sources=tuple(places or roots(environ, _user_folder())),
         is_source_named=bool(places),
-        home=expanded(home) if home else archive_home(environ, sys.platform, _user_folder()),
+        home=place,
         is_home_named=bool(home),
+        prices=price_file(prices, environ, place),
         timezone=_zone(timezone),
         now=datetime.now(UTC),
         width=terminal_width(environ),
@@ -116,6 +123,18 @@ def terminal_width(environ: Mapping[str, str] = os.environ) -> int:
         return os.get_terminal_size().columns or FALLBACK_WIDTH
     except OSError:  # no terminal
         return FALLBACK_WIDTH
+
+
+def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The one that is named, else `REREAD_PRICES`, else `prices.json` in the archive's folder where it exists."""
+    named = named if named is not None else environ.get("REREAD_PRICES", "").strip() or None
+    if named is not None:
+        return expanded(named)
+    usual = home / "prices.json"
+    try:
+        return usual if usual.exists() else None
+    except OSError:  # below a folder that may not be entered
+        return None
 
 
 def _user_folder() -> Path:

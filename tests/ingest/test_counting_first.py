@@ -1,17 +1,25 @@
-"""Usage alone, before everything else: the same numbers as the full sync, and nothing the full sync would miss."""
+"""Usage straight from the sources: the same numbers as after a sync, and nothing taken in."""
 
 from __future__ import annotations
 
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
-import reread.ingest.usage_first
-from reread.archive import Archive
-from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent
-from trees import Tree, a_tree, append, assert_true, cells_of
+import reread.archive
+import reread.ingest.counting
+from reread.archive import Archive, UsageReport
+from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
+from trees import Tree, a_tree, append, cells_in, cells_of, merged
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
+
+
+@pytest.fixture(autouse=True)
+def never_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sync of little is quick, and then nobody counts ahead of it."""
+    monkeypatch.setattr(reread.archive, "QUICK_SYNC", 1)
 
 
 @pytest.fixture
@@ -19,45 +27,52 @@ def tree(tmp_path: Path) -> Tree:
     return a_tree(tmp_path, size=400_000, seed=11)
 
 
-def truth_of(tree: Tree) -> dict[str, dict[str, dict[str, int]]]:
-    return {day: models for day, models in tree.truth.cells.items() if models}
+def ahead(archive: Archive) -> UsageReport:
+    found = archive.usage_ahead("day", timezone=UTC)
+    assert found is not None
+    return found
 
 
-def test_counting_alone_gives_the_cells_of_a_full_sync(tree: Tree) -> None:
+def sums(report: UsageReport) -> object:
+    """All but the lines that were read: ahead of a sync only those are that tell of usage."""
+    told = report.accounting
+    return report.rows, report.totals, told.requests, told.duplicates_collapsed, told.suspect_output_requests
+
+
+def test_counting_ahead_gives_the_report_of_a_full_sync_and_takes_nothing_in(tree: Tree) -> None:
     with tree.archive() as archive:
-        archive.count()
-        counted = archive.usage()
-        assert cells_of(archive) == truth_of(tree)
-        archive.sync()
-        assert archive.usage() == counted
-
-
-def test_a_sync_after_counting_takes_everything(tree: Tree) -> None:
-    with tree.archive() as archive:
-        archive.count()
+        counted = ahead(archive)
         assert archive.sessions() == []
-        assert set(archive.kept_bytes().values()) == {0}
-        result = archive.sync()
-        assert (result.sessions, result.problems) == (len(tree.truth.by_session), [])
-        assert_true(archive, tree.truth)
+        assert cells_in(counted) == merged(tree.truth.cells)
+        archive.sync()
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
 
 
 def test_counting_by_workers_gives_the_same_cells(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reread.ingest.usage_first, "ALONE_BELOW", 0)
-    monkeypatch.setattr(reread.ingest.usage_first, "_SHARE", 100_000)
+    monkeypatch.setattr(reread.ingest.counting, "ALONE_BELOW", 0)
+    monkeypatch.setattr(reread.ingest.counting, "_SHARE", 100_000)
     with tree.archive() as archive:
-        archive.count()
-        assert cells_of(archive) == truth_of(tree)
+        assert cells_in(ahead(archive)) == merged(tree.truth.cells)
 
 
-def test_counting_what_was_added_to_a_synced_tree_gives_its_cells(tree: Tree) -> None:
+def test_what_was_added_to_a_synced_tree_counts_with_what_is_in_the_archive(tree: Tree) -> None:
     with tree.archive() as archive:
         archive.sync()
         append(tree.source, tree.truth)
-        archive.count()
-        assert cells_of(archive) == truth_of(tree)
+        counted = ahead(archive)
+        assert cells_in(counted) == merged(tree.truth.cells)
         archive.sync()
-        assert_true(archive, tree.truth)
+        assert cells_of(archive) == cells_in(counted)
+
+
+def test_little_that_is_new_is_better_synced(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tree.archive() as archive:
+        monkeypatch.setattr(reread.archive, "QUICK_SYNC", 10**9)
+        assert archive.usage_ahead("day") is None
+        monkeypatch.setattr(reread.archive, "QUICK_SYNC", 1)
+        assert archive.usage_ahead("session") is None
+        archive.sync()
+        assert archive.usage_ahead("day") is None
 
 
 def a_request(name: str) -> tuple[Entry, Entry]:
@@ -69,10 +84,10 @@ def test_counting_a_rewritten_file_leaves_out_what_it_said_before(tmp_path: Path
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
         a_session(*a_request("msg_new_one"), id=ID).write(tmp_path / "projects")
-        archive.count()
-        counted = [cell.requests for cell in archive.usage()]
+        counted = ahead(archive)
         archive.sync()
-        assert counted == [cell.requests for cell in archive.usage()] == [1]
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.requests == 1
 
 
 def test_gateway_replies_are_counted_alike_by_both(tmp_path: Path) -> None:
@@ -82,8 +97,32 @@ def test_gateway_replies_are_counted_alike_by_both(tmp_path: Path) -> None:
     agent = a_subagent(a_prompt("b"), a_reply("six", id="ocgo"), id="abc")
     a_session(a_prompt("go"), *entries, *without, agent, id=ID).write(tmp_path / "projects")
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
-        archive.count()
-        counted = archive.usage()
+        counted = ahead(archive)
         archive.sync()
-        assert archive.usage() == counted
-        assert [cell.requests for cell in counted] == [5]
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.requests == 5
+
+
+@pytest.mark.parametrize(
+    "oddity",
+    [
+        pytest.param({"timestamp": None}, id="no time"),
+        pytest.param({"timestamp": "2026-03-01T10:00:00+01:00"}, id="another form of time"),
+        pytest.param({"isSidechain": True}, id="rows of a sidechain"),
+        pytest.param({"model": "<synthetic>"}, id="a local notice"),
+        pytest.param({"model": None}, id="no model"),
+        pytest.param({"usage": None}, id="no usage"),
+        pytest.param({"usage": a_usage(1, 2, web_searches=3)}, id="searches in another row"),
+        pytest.param(
+            {"usage": a_usage(1, 900, iterations=[{"type": "advisor_message", "model": None, "input_tokens": 5}])},
+            id="an advisor",
+        ),
+    ],
+)
+def test_odd_rows_are_counted_alike_by_both(tmp_path: Path, oddity: dict[str, object]) -> None:
+    rows = [a_reply("yes", id="msg_A", usage=a_usage(10, 20)), a_reply("yes", id="msg_A", **oddity)]  # type: ignore[arg-type]
+    a_session(a_prompt("go"), *rows, a_prompt("on"), a_reply("no", id="msg_B"), id=ID).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        counted = ahead(archive)
+        archive.sync()
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)

@@ -252,8 +252,11 @@ def test_an_advisor_is_a_request_of_its_own_beside_the_one_that_asked_it(tmp_pat
     a_session(a_prompt("go"), a_reply("yes", id="msg_1", model="claude-sonnet-5", usage=usage), id=ID).write(
         tmp_path / "projects"
     )
-    requests = batch_of(taken(tmp_path), "transcript").requests
-    assert [(row.key, row.model, row.output, row.nanodollars) for row in requests] == [
+    batch = batch_of(taken(tmp_path), "transcript")
+    models = [batch.circumstances[row.circumstance].model for row in batch.requests]
+    assert [
+        (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.requests, models, strict=True)
+    ] == [
         ("msg_1", "claude-sonnet-5", 50, 700_000),
         ("msg_1#advisor:1", "claude-opus-5", 300, 27_500_000),
     ]

@@ -287,7 +287,7 @@ def test_an_agent_file_whose_session_is_gone_is_kept_and_counted(tmp_path: Path)
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert len(archive.kept_bytes()) == 1
-        assert [cell.requests for cell in archive.usage()] == [1]
+        assert [row.tokens.requests for row in archive.usage().rows] == [1]
 
 
 def test_a_source_that_is_not_there_does_not_keep_the_others_out(tmp_path: Path) -> None:
@@ -338,4 +338,4 @@ def test_agents_beside_two_copies_of_a_session_are_kept_with_their_own(tmp_path:
         archive.sync()
         assert len(archive.kept_bytes()) == 4
         assert [len(each.stored.files) for each in archive.sessions()] == [2, 2]
-        assert [cell.requests for cell in archive.usage()] == [1]
+        assert [row.tokens.requests for row in archive.usage().rows] == [1]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import reread.ingest.sync
-import reread.ingest.usage_first
 from reread.archive import Archive, Progress
 from reread.ingest.survey import Survey
 from reread.queries.filters import Filter
@@ -81,7 +80,6 @@ def test_a_tree_read_by_workers_is_the_same_archive(tmp_path: Path, monkeypatch:
     tree = a_tree(tmp_path, size=400_000, seed=5)
     monkeypatch.setattr(reread.ingest.sync, "ALONE_BELOW", 0)
     monkeypatch.setattr(reread.ingest.sync, "COMMIT_AFTER", 100_000)
-    monkeypatch.setattr(reread.ingest.usage_first, "ALONE_BELOW", 0)
     with tree.archive() as archive:
         archive.sync()
         assert_true(archive, tree.truth)

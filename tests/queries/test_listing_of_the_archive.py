@@ -144,7 +144,7 @@ def test_a_copy_in_another_folder_is_a_session_of_its_own(archive: Archive, tmp_
     archive.sync()
     assert listed(archive) == [NEW, MIDDLE, OLD, OLD]
     assert archive.find(OLD).row.uuid == OLD
-    assert sum(cell.requests for cell in archive.usage()) == 4
+    assert archive.usage().totals.requests == 4
 
 
 def test_of_two_copies_the_one_still_there_comes_first_whatever_the_limit(tmp_path: Path) -> None:

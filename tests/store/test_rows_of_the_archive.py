@@ -165,7 +165,7 @@ def test_a_rewritten_file_replaces_its_rows_and_keeps_its_old_bytes(tmp_path: Pa
         assert found(archive, "alpaca") == []
         assert found(archive, "vicuna") == ["prompt"]
         assert words(archive) & {"alpaca", "vicuna"} == {"vicuna"}
-        assert archive.usage()[0].requests == len(load(path).requests) + 1
+        assert archive.usage().totals.requests == len(load(path).requests) + 1
         session = archive.find(ID)
         sizes = {(each.path.name, each.generation): each.bytes for each in generations(archive.connection, session)}
         assert sizes[path.name, 1] == len(old)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,16 +11,15 @@ from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
-from reread.pricing import Prices
+from reread.pricing import load_prices
 from reread.records import QueueOperation, Record, Unknown
-from reread.sessions import Conversation, Request, Session, Status, ToolCall
+from reread.sessions import Conversation, Session, Status, ToolCall
 from reread.sources import Kind, SessionFiles, SourceFile, split
 from reread.store.rows import (
     BlockRow,
     CallRow,
     FileBatch,
     PieceRow,
-    RequestRow,
     SessionBatch,
     SessionRow,
 )
@@ -29,6 +27,7 @@ from reread.store.safe import Place, Safe, compress
 from reread.store.tokens import indexable
 
 from .jobs import EDGE, FileJob, SessionJob, digest
+from .requests import milliseconds, request_rows
 
 PIECE = 512 * 1024
 """Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
@@ -45,7 +44,7 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
     if job.files is None:
         return SessionBatch(session=None, files=[_side_batch(each, disk, bytes_of(each)) for each in job.changed])
-    session = load_session(job.files, job.strays, disk)
+    session = load_session(job.files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     batches = []
     for each in job.changed:
@@ -81,7 +80,7 @@ def _transcript_batch(job: FileJob, conversation: Conversation, taken: _Taken) -
         pieces=taken.pieces,
         blocks=list(_blocks(new, conversation)),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
-        requests=[row for request in conversation.requests for row in request_rows(request, conversation.prices)],
+        **request_rows(conversation),
     )
 
 
@@ -103,6 +102,7 @@ def _side_batch(job: FileJob, disk: Disk, taken: _Taken) -> FileBatch:
         pieces=taken.pieces,
         blocks=blocks,
         calls=[],
+        circumstances=[],
         requests=[],
     )
 
@@ -194,28 +194,6 @@ def _call_row(call: ToolCall) -> CallRow:
     )
 
 
-def request_rows(request: Request, prices: Prices) -> Iterator[RequestRow]:
-    """The response, and a child for each advisor it asked."""
-    for number, (used, model) in enumerate(request.parts()):
-        yield RequestRow(
-            key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if number else ""),
-            model=model,
-            time=milliseconds(request.time),
-            input=used.input,
-            output=used.output,
-            cache_read=used.cache_read,
-            cache_write_5m=used.cache_write_5m,
-            cache_write_1h=used.cache_write_1h,
-            web_searches=used.web_searches,
-            speed=used.speed,
-            geo=used.geo,
-            tier=used.tier,
-            is_sidechain=bool(request.rows[0].is_sidechain),
-            rows=len(request.rows),
-            nanodollars=prices.cost(used, model, request.time),
-        )
-
-
 def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
     usage = session.total_usage
     started, ended = session.span
@@ -244,10 +222,6 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
         compactions=len(session.compactions),
         bytes=session.size,
     )
-
-
-def milliseconds(time: datetime | None) -> int | None:
-    return None if time is None else int(time.timestamp() * 1000)
 
 
 class DiskAndSafe(Disk):

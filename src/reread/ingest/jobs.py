@@ -48,6 +48,8 @@ class SessionJob(Struct, frozen=True, kw_only=True):
     safe: Path | None = None
     """Where the safe is, if some of its files are only there."""
     strays: tuple[SourceFile, ...] = ()
+    prices: Path | None = None
+    """The user's own price file."""
     changed: tuple[FileJob, ...]
 
     @property

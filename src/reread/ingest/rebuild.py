@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread import sources
 from reread.loading import Strays
+from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
 from reread.store.keeping import SafeFiles
 from reread.store.rows import file_key
@@ -29,17 +31,18 @@ class _Kept(Struct):
     pieces: list[tuple[PieceHeader, Place]]
 
 
-def rebuild(connection: sqlite3.Connection, safe: Safe) -> int:
+def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
     """Fills an empty database from the packs; gives the number of sessions. Damaged pieces are left out."""
     kept = _kept(safe)
     files = SafeFiles(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
-        writer = StoreWriter(connection, safe, machine_name)
+        writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
         for job in _jobs(own):
-            writer.apply([take(job, files, is_kept=True)], is_older=False)
+            writer.apply([take(replace(job, prices=prices), files, is_kept=True)], is_older=False)
+        writer.close_books()
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 

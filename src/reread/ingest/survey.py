@@ -28,7 +28,12 @@ class Survey:
     """One walk over the sources, held against what the archive knows of them."""
 
     def __init__(
-        self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], safe: Path | None = None
+        self,
+        connection: sqlite3.Connection,
+        machine: str,
+        places: Sequence[Path],
+        safe: Path | None = None,
+        prices: Path | None = None,
     ) -> None:
         self.problems: list[SourceError] = []
         self.folders: dict[Path, int] = {}
@@ -36,6 +41,7 @@ class Survey:
         self._machine = machine
         self._connection = connection
         self._safe = safe
+        self._prices = prices
         self._source_of: dict[Path, Path] = {}
         self._missing: set[Path] = set()
         self.known = reading.known_files(connection, machine)
@@ -71,7 +77,11 @@ class Survey:
             if changed:
                 gone = self._gone(session, {file.path for file in (*session.all, *own)})
                 whole = _with_gone(session, gone)
-                jobs.append(SessionJob(files=whole, gone=gone, safe=self._safe, strays=own, changed=changed))
+                jobs.append(
+                    SessionJob(
+                        files=whole, gone=gone, safe=self._safe, strays=own, changed=changed, prices=self._prices
+                    )
+                )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reread.errors import SourceError
+from reread.pricing import load_prices
 from reread.store.rows import SessionBatch
 from reread.store.safe import Safe
 from reread.store.writing import StoreWriter
@@ -20,7 +21,6 @@ from .extract import take
 from .jobs import SessionJob
 from .results import Progress, Report, SyncResult
 from .survey import Survey
-from .usage_first import usage_batches
 from .workers import ALONE_BELOW, prepare_worker
 
 COMMIT_AFTER = 16_000_000
@@ -35,27 +35,17 @@ def sync(
     machine: str,
     places: Sequence[Path],
     report: Report | None = None,
-    *,
-    usage_only: bool = False,
+    prices: Path | None = None,
 ) -> SyncResult:
-    """One pass over the sources. The caller holds the safe's lock.
-
-    A large first pass counts usage before it takes the rest; `usage_only` ends there, and the next sync goes on.
-    """
+    """One pass over the sources. The caller holds the safe's lock; `prices` is the user's own price file."""
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder)
+    survey = Survey(connection, machine, places, safe.folder, prices)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
-    writer = StoreWriter(connection, safe, machine)
-    is_large = sum(job.size for job in survey.jobs) >= ALONE_BELOW
-    if usage_only or is_large:
-        for batches in usage_batches(survey.jobs):
-            writer.count(batches)
-    if usage_only:
-        result.seconds = time.monotonic() - began
-        return result
+    writer = StoreWriter(connection, safe, machine, load_prices(prices))
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
+    writer.close_books()
     writer.remember_folders(survey.folders, [problem.path for problem in result.problems])
     result.seconds = time.monotonic() - began
     return result

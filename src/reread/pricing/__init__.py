@@ -1,6 +1,50 @@
-"""What a request cost: a dated price table and exact arithmetic in nano-dollars."""
+"""What a request cost: a dated price table, the user's own prices over it, and exact arithmetic in nano-dollars.
 
-from .cost import Rated
-from .prices import Prices, packaged_prices
+Names are fetched when first used: every sync asks whether prices have changed, and hardly one of them needs a price.
+"""
 
-__all__ = ["Prices", "Rated", "packaged_prices"]
+from reread.lazy import fetcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .cost import Rated
+    from .derivation import SERVICE_TIER_UNPRICED, Component, Derivation, Factor
+    from .naming import Model
+    from .prices import ModelPrices, Prices, load_prices, packaged_prices
+    from .table import LongContext, Origin, PerMillion, Row
+
+_HOME = {
+    "SERVICE_TIER_UNPRICED": ".derivation",
+    "Component": ".derivation",
+    "Derivation": ".derivation",
+    "Factor": ".derivation",
+    "LongContext": ".table",
+    "Model": ".naming",
+    "ModelPrices": ".prices",
+    "Origin": ".table",
+    "PerMillion": ".table",
+    "Prices": ".prices",
+    "Rated": ".cost",
+    "Row": ".table",
+    "load_prices": ".prices",
+    "packaged_prices": ".prices",
+}
+
+__all__ = [
+    "SERVICE_TIER_UNPRICED",
+    "Component",
+    "Derivation",
+    "Factor",
+    "LongContext",
+    "Model",
+    "ModelPrices",
+    "Origin",
+    "PerMillion",
+    "Prices",
+    "Rated",
+    "Row",
+    "load_prices",
+    "packaged_prices",
+]
+
+__getattr__ = fetcher(__name__, _HOME)

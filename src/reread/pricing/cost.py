@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from reread.records import Usage
 
+from .table import PER_TOKEN, PerMillion
+
 NANODOLLARS = 1_000_000_000
 
 
@@ -57,31 +59,52 @@ class Rated(Struct, frozen=True, kw_only=True):
         return self.prompt + self.output
 
 
-class Rates(Struct, frozen=True, kw_only=True):
+class Rates:
     """Nano-dollars per token, all multipliers included; None where the model never had such a price."""
 
-    input: Fraction | None
-    output: Fraction | None
-    cache_read: Fraction | None
-    cache_write_5m: Fraction | None
-    cache_write_1h: Fraction | None
+    __slots__ = ("_halves", "_whole", "per_token")
+
+    def __init__(self, row: PerMillion, factor: Fraction) -> None:
+        self.per_token: dict[str, Fraction | None] = {}
+        for name in PER_TOKEN:
+            price: str | None = getattr(row, name)
+            # Dollars per million tokens times a thousand are nano-dollars per token.
+            self.per_token[name] = None if price is None else Fraction(price) * 1000 * factor
+        rates = tuple(self.per_token.values())
+        # What an addition needs of a fraction, because asking it for its parts costs more than the addition.
+        self._halves = tuple(None if rate is None else (2 * rate.numerator, rate.denominator) for rate in rates)
+        whole = tuple(rate.numerator for rate in rates if rate is not None and rate.denominator == 1)
+        # Nearly every row of the table: nothing to round, and nothing that has no price.
+        self._whole = whole if len(whole) == len(rates) else None
 
     def cost(self, used: Rated) -> int | None:
         """Nano-dollars of the tokens; None when some of them have no price."""
+        if self._whole is not None:
+            input_, output, read, write_5m, write_1h = self._whole
+            return (
+                used.input * input_
+                + used.output * output
+                + used.cache_read * read
+                + used.cache_write_5m * write_5m
+                + used.cache_write_1h * write_1h
+            )
         total = 0
-        for count, rate in (
-            (used.input, self.input),
-            (used.output, self.output),
-            (used.cache_read, self.cache_read),
-            (used.cache_write_5m, self.cache_write_5m),
-            (used.cache_write_1h, self.cache_write_1h),
-        ):
+        counts = (used.input, used.output, used.cache_read, used.cache_write_5m, used.cache_write_1h)
+        for count, rate in zip(counts, self._halves, strict=True):
             if count:
                 if rate is None:
                     return None
-                total += _half_up(count * rate.numerator, rate.denominator)
+                doubled, denominator = rate
+                total += (count * doubled + denominator) // (2 * denominator)
         return total
 
+    def of(self, name: str, count: int) -> int | None:
+        """Nano-dollars of so many tokens of one kind."""
+        rate = self.per_token[name]
+        if not count:
+            return 0
+        return None if rate is None else half_up(count * rate)
 
-def _half_up(numerator: int, denominator: int) -> int:
-    return (2 * numerator + denominator) // (2 * denominator)
+
+def half_up(exact: Fraction) -> int:
+    return (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)

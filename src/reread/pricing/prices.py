@@ -1,159 +1,304 @@
-"""The price table: which model a raw id means, and which row held on a day.
+"""Asks the price table: what a request cost and how that comes about, what the cache saved, what is listed.
 
 A model that is not in the table is unpriced: never zero, never the price of a similar name.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from functools import cache
-from importlib import resources
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from .cost import NANODOLLARS, Rated, Rates
+from reread.errors import BadInput, printable
+
+from .cost import NANODOLLARS, Rated, Rates, half_up
+from .derivation import SERVICE_TIER_UNPRICED, Component, Derivation, Factor
+from .naming import Model, find_model
+from .reading import read_prices
+from .table import PER_TOKEN, Origin, PriceFile, Row, Table, lay_over
+
+RULES = 1
+"""Grows when the same table and the same request come to other money: stored costs are worked out again."""
+_LIST_PRICE = (None, "", "standard", "default")
+"""Service tiers that are none."""
 
 
-class _PerMillion(Struct, frozen=True, kw_only=True):
-    """Dollars per million tokens, as decimal strings; null where there is no such price."""
-
-    input: str
-    output: str
-    cache_write_5m: str | None
-    cache_write_1h: str | None
-    cache_read: str | None
-
-
-class _LongContext(_PerMillion, frozen=True, kw_only=True):
-    above_prompt_tokens: int
-
-
-class _Row(_PerMillion, frozen=True, kw_only=True):
-    """One model's prices from a day on."""
-
-    from_date: date | None
-    long_context: _LongContext | None
-    aliases: list[str]
-
-
-class _Table(Struct, frozen=True, kw_only=True):
-    as_of: date
-    models: dict[str, list[_Row]]
-    fast_mode: dict[str, str]
-    inference_geo: dict[str, Any]
-    region_prefix: dict[str, Any]
-    service_tier: dict[str, str]
-    web_search_usd_per_request: str
-
-
-class Model(Struct, frozen=True):
-    """A model of the table and the provider's region, where the raw id named one."""
+class ModelPrices(Struct, frozen=True, kw_only=True):
+    """What the table lists for a model."""
 
     name: str
-    region: str | None = None
+    origin: Origin
+    aliases: tuple[str, ...]
+    rows: tuple[Row, ...]
+    fast: str | None
+    geo: dict[str, str]
+    regions: dict[str, str]
+
+    def on(self, day: date) -> Row | None:
+        """The row that holds on a day."""
+        return _on(day, self.rows)
 
 
-_REGION = re.compile(r"^(?:(us-gov|us|eu|jp|au|apac|global)\.)?anthropic\.")
-_STEPS = (
-    re.compile(r"\[[^\]]*\]$"),
-    re.compile(r"^.*/"),
-    _REGION,
-    re.compile(r"@.*$"),
-    re.compile(r":\d+$"),
-    re.compile(r"-v\d+$"),
-    re.compile(r"-\d{8}$"),
-)
-"""What providers put around a model's name, taken off one after the other until the name is known."""
+class _Dated(Struct, frozen=True):
+    """The rates of a row, ready for use."""
+
+    from_date: date | None
+    rates: Rates
+    threshold: int | None
+    long_rates: Rates
+
+    def rates_for(self, used: Rated) -> Rates:
+        return self.long_rates if self.is_long(used) else self.rates
+
+    def is_long(self, used: Rated) -> bool:
+        return self.threshold is not None and used.prompt > self.threshold
+
+
+class _Terms(Struct, frozen=True, kw_only=True):
+    """Everything but the counts that decides about a request: the same for all requests of a kind, so kept."""
+
+    model: Model | None
+    origin: Origin | None
+    factors: tuple[Factor, ...]
+    rows: tuple[_Dated, ...]
+    always: _Dated | None
+    """The only row, where no date has to be looked at."""
+
+    def row(self, time: datetime | None) -> _Dated | None:
+        """The row that held on the UTC day; without a time the newest one is the best guess."""
+        if self.always is not None or not self.rows:
+            return self.always
+        if time is None:
+            return self.rows[-1]
+        return _on(time.astimezone(UTC).date(), self.rows)
+
+
+_AnyRow = TypeVar("_AnyRow", Row, _Dated)
+
+
+def _on(day: date, rows: tuple[_AnyRow, ...]) -> _AnyRow | None:
+    """The newest row that had begun; None before the first."""
+    return next((row for row in reversed(rows) if row.from_date is None or row.from_date <= day), None)
 
 
 class Prices:
-    """Asks the table. `as_of` is the day its sources were read."""
+    """The packaged table with the user's prices over it. `as_of` is the day the table's sources were read."""
 
-    def __init__(self, table: _Table) -> None:
+    def __init__(self, table: Table, user_file: Path | None = None) -> None:
         self.as_of = table.as_of
+        self.user_file = user_file
         self._table = table
-        self._names = dict(_names(table.models))
-        self._nanodollars_per_search = int(Fraction(table.web_search_usd_per_request) * NANODOLLARS)
-        self._rates: dict[tuple[object, ...], Rates] = {}
+        self._by_user = frozenset(table.by_user)
+        self._nanodollars_per_search = half_up(Fraction(table.web_search) * NANODOLLARS)
+        self._terms: dict[tuple[str | None, ...], _Terms] = {}
         self._models: dict[str | None, Model | None] = {}
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when, and only when, something that decides about money or its label does."""
+        from hashlib import sha256  # costs 3 ms to import; most commands never ask
+
+        return sha256(msgspec.json.encode((RULES, self._table), order="sorted")).hexdigest()[:32]
+
+    @property
+    def web_search(self) -> str:
+        """Dollars for one search."""
+        return self._table.web_search
+
+    def models(self) -> list[ModelPrices]:
+        """Everything listed, in the order of the table, the user's own models last."""
+        return [self._listed(name, rows) for name, rows in self._table.models.items()]
 
     def model(self, raw: str | None) -> Model | None:
         """The model a raw id means; None when the table does not know it."""
         if raw not in self._models:
-            self._models[raw] = self._look_up((raw or "").lower())
+            self._models[raw] = find_model(raw, self._table.names)
         return self._models[raw]
 
     def cost(self, used: Rated, raw_model: str | None, time: datetime | None) -> int | None:
         """Nano-dollars of one request; None when the model or something it used has no price."""
-        model = self.model(raw_model)
-        if model is None:
+        terms = self._terms.get((raw_model, used.speed, used.geo, used.tier)) or self._find_terms(used, raw_model)
+        row = terms.always or terms.row(time)
+        if row is None:
             return None
-        tokens = self._rates_for(model, used, time).cost(used)
+        tokens = (row.rates if row.threshold is None else row.rates_for(used)).cost(used)
         return None if tokens is None else tokens + used.web_searches * self._nanodollars_per_search
 
-    def _look_up(self, name: str) -> Model | None:
-        region = _REGION.match(name.rpartition("/")[2])
-        for step in (None, *_STEPS):
-            name = name if step is None else step.sub("", name)
-            if name in self._names:
-                return Model(self._names[name], region[1] if region else None)
-        return None
+    def savings(self, used: Rated, raw_model: str | None, time: datetime | None) -> int | None:
+        """Nano-dollars that the cache saved against sending the same tokens as input, at the rates this request had.
 
-    def _rates_for(self, model: Model, used: Rated, time: datetime | None) -> Rates:
-        row = self._row(model.name, time)
-        tier = row.long_context
-        is_long = tier is not None and used.prompt > tier.above_prompt_tokens
-        key = (model, row.from_date, is_long, used.speed, used.geo, used.tier)
-        if key not in self._rates:
-            per_million = tier if is_long and tier is not None else row
-            self._rates[key] = _rates(per_million, self._factor(model, used))
-        return self._rates[key]
+        Negative where writing cost more than reading brought; None where something has no price.
+        """
+        row = self._find_terms(used, raw_model).row(time)
+        if row is None:
+            return None
+        rates = row.rates_for(used)
+        cached = {name: getattr(used, name) for name in PER_TOKEN if name.startswith("cache_")}
+        without = rates.of("input", sum(cached.values()))
+        paid = [rates.of(name, count) for name, count in cached.items()]
+        priced = [cost for cost in paid if cost is not None]
+        return None if without is None or len(priced) < len(paid) else without - sum(priced)
 
-    def _row(self, name: str, time: datetime | None) -> _Row:
-        """The row that held on the UTC day; without a time the newest one is the best guess."""
-        rows = self._table.models[name]
-        if len(rows) == 1 or time is None:
-            return rows[-1]
-        day = time.astimezone(UTC).date()
-        return max(
-            (row for row in rows if row.from_date is None or row.from_date <= day),
-            key=lambda row: row.from_date or date.min,
+    def derive(self, used: Rated, raw_model: str | None, time: datetime | None) -> Derivation:
+        """How `cost` comes to its answer, step by step."""
+        terms = self._find_terms(used, raw_model)
+        row = terms.row(time)
+        is_long = row is not None and row.is_long(used)
+        components = tuple(_components(used, None if row is None else row.rates_for(used)))
+        searches = used.web_searches * self._nanodollars_per_search
+        why = _why_unpriced(raw_model, terms, row, components)
+        by_user = "web_search" in self._by_user and used.web_searches > 0 and terms.model is not None
+        origin: Origin | None = "user" if by_user else terms.origin
+        return Derivation(
+            model=terms.model.name if terms.model is not None else None,
+            region=terms.model.region if terms.model is not None else None,
+            origin=origin,
+            price_id=self._price_id(terms, row, is_long, origin),
+            prompt=used.prompt,
+            threshold=None if row is None else row.threshold,
+            is_long=is_long,
+            factors=terms.factors,
+            components=components,
+            web_searches=used.web_searches,
+            web_search_nanodollars=searches,
+            total=searches + sum(each.nanodollars or 0 for each in components) if why is None else None,
+            why_unpriced=why,
+            flags=self._flags(used),
         )
 
-    def _factor(self, model: Model, used: Rated) -> Fraction:
+    def _find_terms(self, used: Rated, raw_model: str | None) -> _Terms:
+        key = (raw_model, used.speed, used.geo, used.tier)
+        if key not in self._terms:
+            self._terms[key] = self._make_terms(used, self.model(raw_model))
+        return self._terms[key]
+
+    def _make_terms(self, used: Rated, model: Model | None) -> _Terms:
+        if model is None:
+            return _Terms(model=None, origin=None, factors=(), rows=(), always=None)
+        found = [(name, value, part) for name, value, part in self._factors(model, used) if value != 1]
         factor = Fraction(1)
-        if used.speed == "fast":
-            factor *= Fraction(self._table.fast_mode.get(model.name, "1"))
-        if used.geo == "us" and model.name in self._table.inference_geo["applies_to"]:
-            factor *= Fraction(self._table.inference_geo["us"])
-        if model.region is not None and model.name in self._table.region_prefix["applies_to"]:
-            factor *= Fraction(self._table.region_prefix.get(model.region, "1"))
-        return factor * Fraction(self._table.service_tier.get(used.tier or "", "1"))
+        for _, value, _ in found:
+            factor *= value
+        parts = {f"models.{model.name}", f"aliases.{model.called}", *(part for *_, part in found)}
+        rows = tuple(_dated(row, factor) for row in self._table.models[model.name])
+        return _Terms(
+            model=model,
+            origin="user" if parts & self._by_user else "table",
+            factors=tuple(Factor(name=name, value=value) for name, value, _ in found),
+            rows=rows,
+            always=rows[0] if len(rows) == 1 and rows[0].from_date is None else None,
+        )
+
+    def _factors(self, model: Model, used: Rated) -> Iterator[tuple[str, Fraction, str]]:
+        """Name, factor, and the part of the table that gave it."""
+        table = self._table
+        if used.speed == "fast" and model.name in table.fast_mode:
+            yield "fast", Fraction(table.fast_mode[model.name]), f"fast_mode.{model.name}"
+        for name, part, place in (("geo", "inference_geo", used.geo), ("region", "region_prefix", model.region)):
+            premium = getattr(table, part)
+            if place in premium.factors and model.name in premium.applies_to:
+                listed = f"{part}.applies_to.{model.name}"
+                yield name, Fraction(premium.factors[place]), listed if listed in self._by_user else f"{part}.{place}"
+        if used.tier in table.service_tier:
+            yield used.tier, Fraction(table.service_tier[used.tier]), f"service_tier.{used.tier}"
+
+    def _price_id(self, terms: _Terms, row: _Dated | None, is_long: bool, origin: Origin | None) -> str | None:
+        if terms.model is None or row is None:
+            return None
+        day = "always" if row.from_date is None else row.from_date.isoformat()
+        region = terms.model.region or ""
+        factors = (region if factor.name == "region" else factor.name for factor in terms.factors)
+        return "/".join([self._edition(terms.model, origin), terms.model.name, day, *["lc"] * is_long, *factors])
+
+    def _edition(self, model: Model, origin: Origin | None) -> str:
+        """The table's day, or `user` for rows of the user's; `+user` where only a name or a factor is the user's."""
+        if f"models.{model.name}" in self._by_user:
+            day = self._table.user_as_of
+            return f"user:{day.isoformat()}" if day is not None else "user"
+        return self.as_of.isoformat() + ("+user" if origin == "user" else "")
+
+    def _flags(self, used: Rated) -> tuple[str, ...]:
+        is_priced = used.tier in _LIST_PRICE or used.tier in self._table.service_tier
+        return () if is_priced else (SERVICE_TIER_UNPRICED,)
+
+    def _listed(self, name: str, rows: tuple[Row, ...]) -> ModelPrices:
+        table = self._table
+        geo, regions = (
+            premium.factors if name in premium.applies_to else {}
+            for premium in (table.inference_geo, table.region_prefix)
+        )
+        return ModelPrices(
+            name=name,
+            origin="user" if f"models.{name}" in self._by_user else "table",
+            aliases=tuple(alias for alias, meant in table.names.items() if meant == name and alias != name),
+            rows=rows,
+            fast=table.fast_mode.get(name),
+            geo=geo,
+            regions=regions,
+        )
 
 
-def _names(models: Mapping[str, list[_Row]]) -> Iterator[tuple[str, str]]:
-    for name, rows in models.items():
-        yield name, name
-        yield from ((alias.lower(), name) for row in rows for alias in row.aliases)
+def _dated(row: Row, factor: Fraction) -> _Dated:
+    tier = row.long_context
+    rates = Rates(row, factor)
+    if tier is None:
+        return _Dated(row.from_date, rates, None, rates)
+    return _Dated(row.from_date, rates, tier.above_prompt_tokens, Rates(tier, factor))
 
 
-def _rates(row: _PerMillion, factor: Fraction) -> Rates:
-    """Dollars per million tokens times a thousand are nano-dollars per token."""
-    per_token = {
-        name: None if price is None else Fraction(price) * 1000 * factor
-        for name in Rates.__struct_fields__
-        for price in [getattr(row, name)]
-    }
-    return Rates(**per_token)
+def _components(used: Rated, rates: Rates | None) -> Iterator[Component]:
+    for name in PER_TOKEN:
+        count = getattr(used, name)
+        if rates is None:
+            yield Component(name=name, count=count, rate=None, nanodollars=None)
+        else:
+            yield Component(name=name, count=count, rate=rates.per_token[name], nanodollars=rates.of(name, count))
+
+
+def _why_unpriced(
+    raw_model: str | None, terms: _Terms, row: _Dated | None, components: tuple[Component, ...]
+) -> str | None:
+    if terms.model is None:
+        return f"no price is known for the model {printable(raw_model)!r}" if raw_model else "no model is named"
+    if row is None:
+        return f"the first price of {terms.model.name} begins on {terms.rows[0].from_date}, after this request"
+    missing = [each.name.replace("_", " ") for each in components if each.nanodollars is None]
+    return f"{terms.model.name} has no price for {' and '.join(missing)}" if missing else None
 
 
 @cache
 def packaged_prices() -> Prices:
     """The table that comes with this release."""
-    raw = resources.files(__package__).joinpath("prices.json").read_bytes()
-    return Prices(msgspec.json.decode(raw, type=_Table))
+    return Prices(lay_over(_packaged_file(), None))
+
+
+def load_prices(path: Path | None) -> Prices:
+    """The packaged table, with a user's price file over it. Raises BadInput for a file that is none."""
+    if path is None:
+        return packaged_prices()
+    try:
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadInput(f"{printable(str(path))}: the price file cannot be read: {reason.lower()}") from error
+    return _with_user_file(path, raw)
+
+
+@lru_cache(maxsize=4)
+def _with_user_file(path: Path, raw: bytes) -> Prices:
+    """Read once for as long as the file says the same."""
+    packaged = _packaged_file()
+    return Prices(lay_over(packaged, read_prices(raw, str(path), packaged.models)), path)
+
+
+@cache
+def _packaged_file() -> PriceFile:
+    # importlib.resources would take longer to import than all prices to read.
+    raw = Path(__file__).with_name("prices.json").read_bytes()
+    return read_prices(raw, "the packaged prices")

@@ -1,18 +1,83 @@
-"""What was used, per day and model: every API response once, over all files."""
+"""What was used, and for how much: every API response once over all files, added up by whatever one asks for."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from reread.store import reading
+from reread.errors import BadInput
+from reread.pricing.tokens import Tokens, total
+from reread.store import usage as ledger
+from reread.store import usage_cells
+
+from .days import PERIODS, Calendar
+from .filters import Filter
+
+if TYPE_CHECKING:
+    from reread.ingest.counting import Behind
+    from reread.pricing import Prices
+    from reread.store.rows import Circumstance
+
+_DATE = re.compile(r"-\d{8}$")
+ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "blocks": "block"}
+GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill")
 
 
-class UsageCell(Struct, frozen=True, kw_only=True):
-    day: str | None
-    """None for requests without a time."""
+class ModelUse(Struct, frozen=True, kw_only=True):
     model: str | None
+    tokens: Tokens
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """One line of a report. The key is None for what belongs to none: no time, no branch, no tool."""
+
+    key: str | None
+    tokens: Tokens
+    models: tuple[ModelUse, ...] = ()
+    suspect: int = 0
+    """Requests whose output is probably only the beginning of the true count."""
+    first: datetime | None = None
+    last: datetime | None = None
+    title: str | None = None
+    project: str | None = None
+    agents: Tokens | None = None
+    """Of a session: the part its subagents used."""
+    abandoned: Tokens | None = None
+    """Of a session: the part spent on branches that were rewound."""
+
+
+class Accounting(Struct, frozen=True, kw_only=True):
+    """What a report was made from, and what it does not know."""
+
+    lines_read: int
+    malformed_lines: int
+    requests: int
+    duplicates_collapsed: int
+    unpriced_tokens: int
+    unpriced_models: tuple[str | None, ...]
+    suspect_output_requests: int
+    provisional_requests: int
+    price_table_date: str
+
+
+class UsageReport(Struct, frozen=True, kw_only=True):
+    by: str
+    rows: tuple[UsageRow, ...]
+    totals: Tokens
+    models: tuple[ModelUse, ...]
+    accounting: Accounting
+
+
+class Sums(NamedTuple):
+    """The columns of a cell after its key."""
+
     requests: int
     input_tokens: int
     output_tokens: int
@@ -22,8 +87,301 @@ class UsageCell(Struct, frozen=True, kw_only=True):
     web_searches: int
     nanodollars: int | None
     unpriced_tokens: int
+    duplicates: int
+    suspect: int
+    provisional: int
+    first: int | None
+    last: int | None
+
+    @property
+    def tokens(self) -> Tokens:
+        return Tokens(
+            requests=self.requests,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cache_read_tokens,
+            cache_write_5m_tokens=self.cache_write_5m_tokens,
+            cache_write_1h_tokens=self.cache_write_1h_tokens,
+            web_searches=self.web_searches,
+            unpriced_tokens=self.unpriced_tokens,
+            nanodollars=self.nanodollars,
+        )
 
 
-def usage_cells(connection: sqlite3.Connection, zone_offset_minutes: int) -> list[UsageCell]:
-    rows = reading.usage_by_day_and_model(connection, zone_offset_minutes)
-    return [UsageCell(**dict(zip(UsageCell.__struct_fields__, row, strict=True))) for row in rows]
+_COUNTED = tuple(i for i, name in enumerate(Sums._fields) if name not in ("nanodollars", "first", "last"))
+_MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))
+
+
+def added(rows: Iterable[Sums]) -> Sums:
+    """The sum of sums; money is None when none of them has a price."""
+    found: list[Any] = [0] * len(Sums._fields)
+    found[_MONEY] = found[_FIRST] = found[_LAST] = None
+    for row in rows:
+        for i in _COUNTED:
+            found[i] += row[i]
+        if row.nanodollars is not None:
+            found[_MONEY] = (found[_MONEY] or 0) + row.nanodollars
+        if row.first is not None:
+            found[_FIRST] = row.first if found[_FIRST] is None else min(found[_FIRST], row.first)
+            found[_LAST] = row.last if found[_LAST] is None else max(found[_LAST], row.last)
+    return Sums(*found)
+
+
+class Cell(NamedTuple):
+    """Some responses of one model that belong together."""
+
+    key: str | None
+    model: str | None
+    sums: Sums
+    is_agent: bool = False
+    is_abandoned: bool = False
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """What to report."""
+
+    by: str = "day"
+    wanted: Filter = Filter()
+    zone: tzinfo | None = None
+    is_recorded: bool = False
+    """Money as the client wrote it into lines, which only clients of 1.0.x did."""
+
+
+def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageReport:
+    """The whole answer to `ask`."""
+    if ask.by not in GROUPINGS:
+        raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+    cells = with_shown_models(_cells(connection, ask), prices)
+    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    return _with_titles(connection, made) if ask.by == "session" else made
+
+
+def can_be_ahead(ask: Ask) -> bool:
+    """Whether the sums by quarter are all it takes."""
+    return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
+
+
+def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Sequence[Behind]) -> UsageReport:
+    """The report as it will be once these files are in the archive."""
+    from reread.ingest.counting import count
+
+    counted = count(files, connection, prices)
+    cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask), prices)
+    return summed(ask.by, cells, prices, (counted.rows, 0))
+
+
+def shown_model(raw: str | None, prices: Prices) -> str | None:
+    """An id of the API stays as it is, with or without its date; what a client, a gateway or a cloud makes of it is
+    shown by the model's plain name, where the table knows it.
+    """
+    known = prices.model(raw)
+    if raw is None or known is None:
+        return raw
+    plain = raw.lower().partition("[")[0]
+    return plain if _DATE.sub("", plain) == known.name else known.name
+
+
+def with_shown_models(cells: Iterable[Cell], prices: Prices) -> list[Cell]:
+    names: dict[str | None, str | None] = {}
+    found = []
+    for cell in cells:
+        if cell.model not in names:
+            names[cell.model] = shown_model(cell.model, prices)
+        name = names[cell.model]
+        is_key = cell.key is not None and cell.key == cell.model
+        found.append(cell if name == cell.model else cell._replace(model=name, key=name if is_key else cell.key))
+    return found
+
+
+def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int]) -> UsageReport:
+    """Cells to rows, in the order of their keys for periods, else the dearest first."""
+    by_key: dict[str | None, list[Cell]] = {}
+    for cell in cells:
+        by_key.setdefault(cell.key, []).append(cell)
+    rows = [_row(key, inside, is_session=by == "session") for key, inside in by_key.items()]
+    if by in PERIODS or by == "block":
+        rows.sort(key=lambda row: (row.key is None, row.key or ""))
+    else:
+        rows.sort(key=lambda row: (-(row.tokens.nanodollars or 0), -row.tokens.total_tokens, row.key or ""))
+    everything = added(cell.sums for cell in cells)
+    return UsageReport(
+        by=by,
+        rows=tuple(rows),
+        totals=everything.tokens,
+        models=_models(cells),
+        accounting=Accounting(
+            lines_read=lines[0],
+            malformed_lines=lines[1],
+            requests=everything.requests,
+            duplicates_collapsed=everything.duplicates,
+            unpriced_tokens=everything.unpriced_tokens,
+            unpriced_models=tuple(dict.fromkeys(cell.model for cell in cells if cell.sums.unpriced_tokens)),
+            suspect_output_requests=everything.suspect,
+            provisional_requests=everything.provisional,
+            price_table_date=prices.as_of.isoformat(),
+        ),
+    )
+
+
+def _row(key: str | None, cells: list[Cell], *, is_session: bool) -> UsageRow:
+    sums = added(cell.sums for cell in cells)
+    return UsageRow(
+        key=key,
+        tokens=sums.tokens,
+        models=_models(cells),
+        suspect=sums.suspect,
+        first=_moment(sums.first),
+        last=_moment(sums.last),
+        agents=total(cell.sums.tokens for cell in cells if cell.is_agent) if is_session else None,
+        abandoned=total(cell.sums.tokens for cell in cells if cell.is_abandoned) if is_session else None,
+    )
+
+
+def _models(cells: Iterable[Cell]) -> tuple[ModelUse, ...]:
+    by_model: dict[str | None, list[Sums]] = {}
+    for cell in cells:
+        by_model.setdefault(cell.model, []).append(cell.sums)
+    return tuple(
+        ModelUse(model=model, tokens=added(sums).tokens)
+        for model, sums in sorted(by_model.items(), key=lambda pair: pair[0] or "")
+    )
+
+
+def _moment(time: int | None) -> datetime | None:
+    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+
+
+def _cells(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
+    if ask.by in (*PERIODS, "block", "model"):
+        return _periodic(quarters(connection, ask), ask)
+    return _placed(connection, ask)
+
+
+def _periodic(found: Iterable[Quarter], ask: Ask) -> Iterator[Cell]:
+    if ask.by == "model":
+        yield from (Cell(each.model, each.model, each.sums) for each in found)
+    elif ask.by == "block":
+        from .blocks import block_starts
+
+        found = list(found)
+        starts = block_starts(each.number for each in found)
+        yield from (Cell(starts[each.number], each.model, each.sums) for each in found)
+    else:
+        calendar, name = Calendar(ask.zone), PERIODS[ask.by]
+        for each in found:
+            day = calendar.day(each.number)
+            yield Cell(None if day is None else name(day), each.model, each.sums)
+
+
+class Quarter(NamedTuple):
+    """What a model was used for in a quarter of an hour."""
+
+    number: int
+    model: str | None
+    sums: Sums
+
+
+def quarters(connection: sqlite3.Connection, ask: Ask) -> Iterator[Quarter]:
+    """In the order of time."""
+    if not _needs_ledger(ask):
+        yield from _inside(usage_cells.cells(connection), ask.wanted)
+        return
+    known = ledger.circumstances(connection)
+    for number, how, _, _, _, *sums in _asked(connection, ask, "quarter", known):
+        yield Quarter(number, known[how].model, Sums(*sums))
+
+
+def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarter]:
+    since = wanted.since.timestamp() / 900 if wanted.since is not None else -1
+    until = wanted.until.timestamp() / 900 if wanted.until is not None else float("inf")
+    is_open = wanted.since is None and wanted.until is None
+    named = (wanted.model or "").lower()
+    for number, model, *sums in cells:
+        is_inside = is_open if number < 0 else since <= number < until
+        if is_inside and named in model.lower():
+            yield Quarter(number, model or None, Sums(*sums))
+
+
+def _needs_ledger(ask: Ask) -> bool:
+    """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
+    wanted = ask.wanted
+    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources)
+    edges = [time for time in (wanted.since, wanted.until) if time is not None]
+    return ask.is_recorded or any(others) or any(time.timestamp() % 900 for time in edges)
+
+
+def _asked(
+    connection: sqlite3.Connection, ask: Ask, dimension: ledger.Dimension, known: dict[int, Circumstance]
+) -> Iterable[tuple[Any, ...]]:
+    wanted = ask.wanted
+    where = how = homes = None
+    if wanted.project or wanted.git_branch:
+        where = [number for number, each in known.items() if _is_place(each, wanted)]
+    if wanted.model or wanted.tool:
+        how = [number for number, each in known.items() if _is_manner(each, wanted)]
+    if wanted.file or wanted.sources:
+        from .listing import listed
+
+        kept = listed(connection, Filter(file=wanted.file, sources=wanted.sources), cleanup_days=0)
+        homes = ledger.files_of_sessions(connection, (each.stored.id for each in kept))
+    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
+    return ledger.grouped(
+        connection, dimension, where=where, how=how, homes=homes, since=since, until=until, is_recorded=ask.is_recorded
+    )
+
+
+def _is_place(each: Circumstance, wanted: Filter) -> bool:
+    in_project = wanted.project is None or wanted.project.lower() in (each.project or "").lower()
+    return in_project and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+
+
+def _is_manner(each: Circumstance, wanted: Filter) -> bool:
+    tool = (wanted.tool or "").lower()
+    on_model = wanted.model is None or wanted.model.lower() in (each.model or "").lower()
+    return on_model and (not tool or any(fnmatch(name.lower(), tool) for name in each.tools))
+
+
+_KEYS: dict[str, Callable[[Circumstance], str | None]] = {
+    "project": lambda place: place.project,
+    "branch": lambda place: place.git_branch,
+    "agent": lambda place: place.agent,
+    "skill": lambda place: place.skill,
+}
+
+
+def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
+    """Cells by session, or by what the circumstances of a response tell."""
+    known = ledger.circumstances(connection)
+    homes = ledger.homes(connection) if ask.by == "session" else {}
+    for home, how, where, is_sidechain, is_abandoned, *values in _asked(
+        connection, ask, "home" if ask.by == "session" else "all", known
+    ):
+        sums, model = Sums(*values), known[how].model
+        if ask.by == "session":
+            session, _, _, is_agent = homes.get(home, (None, None, None, False))
+            yield Cell(session, model, sums, is_agent=is_agent or bool(is_sidechain), is_abandoned=bool(is_abandoned))
+        elif ask.by == "tool":
+            tools = known[how].tools or (None,)
+            yield from (Cell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True))
+        else:
+            yield Cell(_KEYS[ask.by](known[where]), model, sums)
+
+
+def shares(sums: Sums, number: int) -> Iterator[Sums]:
+    """Even shares that add up to the whole: a response that called several tools belongs to each of them in part."""
+    for i in range(number):
+        values: list[Any] = [_share(value, number, i) for value in sums[:_FIRST]]
+        yield Sums(*values, *sums[_FIRST:])
+
+
+def _share(value: int | None, number: int, i: int) -> int | None:
+    return None if value is None else value // number + (i < value % number)
+
+
+def _with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
+    about = {uuid: (title, project) for uuid, title, project, _ in ledger.homes(connection).values()}
+    rows = [
+        replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row
+        for row in made.rows
+    ]
+    return replace(made, rows=tuple(rows))

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .timestamps import parse_time
     from .tolerant import parse_or_none
     from .usage import Iteration, Usage
+    from .usage_lines import ToldResponse, told_responses
 
 _HOME = {
     "AdvisorToolResult": ".blocks",
@@ -106,6 +107,7 @@ _HOME = {
     "TaskEvent": ".system",
     "Text": ".blocks",
     "Thinking": ".blocks",
+    "ToldResponse": ".usage_lines",
     "ToolReference": ".blocks",
     "ToolResult": ".blocks",
     "ToolResultLine": ".conversation",
@@ -123,6 +125,7 @@ _HOME = {
     "parse_or_none": ".tolerant",
     "parse_time": ".timestamps",
     "result_twin": ".results",
+    "told_responses": ".usage_lines",
     "text_of": ".blocks",
 }
 
@@ -174,6 +177,7 @@ __all__ = [
     "TaskEvent",
     "Text",
     "Thinking",
+    "ToldResponse",
     "ToolReference",
     "ToolResult",
     "ToolResultLine",
@@ -192,6 +196,7 @@ __all__ = [
     "parse_time",
     "result_twin",
     "text_of",
+    "told_responses",
 ]
 
 __getattr__ = fetcher(__name__, _HOME)

@@ -18,13 +18,12 @@ from reread.sessions import (
     Step,
     Subagent,
     Thought,
-    Tokens,
     ToolCall,
     Turn,
 )
 
 from .numbers import by_version
-from .values import Document, dollars, utc
+from .values import Document, dollars, tokens_document, utc
 
 
 def sessions_document(sessions: Iterable[Session]) -> Document:
@@ -98,7 +97,7 @@ def agent_row(agent: Subagent) -> Document:
         "type": agent.type,
         "call": agent.call.id if agent.call is not None else None,
         "parent": agent.parent,
-        "usage": usage_document(agent.usage),
+        "usage": tokens_document(agent.usage),
     }
 
 
@@ -111,7 +110,7 @@ def turn_document(session: Session, speaker: Conversation, turn: Turn) -> Docume
         "branch": turn.branch,
         "prompt": None if turn.prompt is None else prompt_document(turn.prompt),
         "steps": steps,
-        "usage": usage_document(speaker.usage_of(turn)),
+        "usage": tokens_document(speaker.usage_of(turn)),
         "duration_ms": turn.duration_ms,
     }
 
@@ -161,20 +160,6 @@ def _call(session: Session, call: ToolCall, agent: Subagent | None) -> Document:
             "status": call.status.value,
         },
         "agent": agent.id if agent is not None else None,
-    }
-
-
-def usage_document(usage: Tokens) -> Document:
-    return {
-        "requests": usage.requests,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_5m_tokens": usage.cache_write_5m_tokens,
-        "cache_write_1h_tokens": usage.cache_write_1h_tokens,
-        "web_searches": usage.web_searches,
-        "cost_usd": dollars(usage.cost),
-        "unpriced_tokens": usage.unpriced_tokens,
     }
 
 

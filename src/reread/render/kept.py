@@ -67,11 +67,11 @@ def _period_row(period: Period) -> Document:
         "period": period.label,
         "since": period.since.isoformat(),
         "prompts": period.prompts,
-        "requests": period.requests,
-        "tokens": period.tokens,
-        "cost_usd": dollars(nano(period.nanodollars)),
-        "unpriced_tokens": period.unpriced_tokens,
-        "cache_hit": None if period.cache_hit is None else round(period.cache_hit, 4),
+        "requests": period.tokens.requests,
+        "tokens": period.tokens.total_tokens,
+        "cost_usd": dollars(period.tokens.cost),
+        "unpriced_tokens": period.tokens.unpriced_tokens,
+        "cache_hit": None if period.tokens.cache_hit is None else round(period.tokens.cache_hit, 4),
     }
 
 

@@ -134,9 +134,10 @@ def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
 
 
 def _period_row(period: Period) -> tuple[str, ...]:
-    hit = "" if period.cache_hit is None else percent(period.cache_hit)
-    cost = money(nano(period.nanodollars), is_partial=period.unpriced_tokens > 0)
-    return (period.label, f"{period.prompts:,}", cost or "$0", tokens(period.tokens), hit)
+    used = period.tokens
+    hit = "" if used.cache_hit is None else percent(used.cache_hit)
+    cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
+    return (period.label, f"{period.prompts:,}", cost or "$0", tokens(used.total_tokens), hit)
 
 
 def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:

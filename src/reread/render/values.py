@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reread.pricing.tokens import Tokens
 
 Document = dict[str, Any]
 
@@ -38,3 +41,17 @@ def utc(time: datetime | None) -> str | None:
 
 def dollars(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:.9f}"
+
+
+def tokens_document(used: Tokens) -> Document:
+    return {
+        "requests": used.requests,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cache_read_tokens": used.cache_read_tokens,
+        "cache_write_5m_tokens": used.cache_write_5m_tokens,
+        "cache_write_1h_tokens": used.cache_write_1h_tokens,
+        "web_searches": used.web_searches,
+        "cost_usd": dollars(used.cost),
+        "unpriced_tokens": used.unpriced_tokens,
+    }

@@ -7,6 +7,8 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.pricing.tokens import Tokens
+
     from .agents import AgentKind, Subagent
     from .branches import MAIN
     from .builder import SessionBuilder
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .copies import Copies
     from .kinds import Kind, kind_of
-    from .requests import Request, Tokens, add_up, collapse, reply_groups, requests_of
+    from .requests import Copy, Doubt, Request, add_up, advisors, collapse, doubt, home_and_winner, requests_of
     from .session import FindOutput, Session
     from .turns import prompt_of
     from .values import (
@@ -36,7 +38,9 @@ _HOME = {
     "Branch": ".values",
     "Conversation": ".conversation",
     "Copies": ".copies",
+    "Copy": ".requests",
     "Coverage": ".values",
+    "Doubt": ".requests",
     "FindOutput": ".session",
     "Kind": ".kinds",
     "MAIN": ".branches",
@@ -52,16 +56,18 @@ _HOME = {
     "Step": ".values",
     "Subagent": ".agents",
     "Thought": ".values",
-    "Tokens": ".requests",
+    "Tokens": "reread.pricing.tokens",
     "ToolCall": ".calls",
     "ToolOutput": ".calls",
     "Turn": ".values",
     "Unplaced": ".values",
     "add_up": ".requests",
+    "advisors": ".requests",
     "collapse": ".requests",
+    "doubt": ".requests",
+    "home_and_winner": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
-    "reply_groups": ".requests",
     "requests_of": ".requests",
     "split_tool_name": ".calls",
 }
@@ -73,7 +79,9 @@ __all__ = [
     "Branch",
     "Conversation",
     "Copies",
+    "Copy",
     "Coverage",
+    "Doubt",
     "FindOutput",
     "Kind",
     "Message",
@@ -93,10 +101,12 @@ __all__ = [
     "Turn",
     "Unplaced",
     "add_up",
+    "advisors",
     "collapse",
+    "doubt",
+    "home_and_winner",
     "kind_of",
     "prompt_of",
-    "reply_groups",
     "requests_of",
     "split_tool_name",
 ]

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from reread.pricing import Prices, packaged_prices
+from reread.pricing.tokens import Tokens
 from reread.records import (
     Assistant,
     Attachment,
@@ -26,7 +27,7 @@ from .branches import BranchWriter
 from .calls import ToolCall, pair_calls
 from .kinds import Kind, kind_of
 from .queue import queued_prompt, traceless_prompts
-from .requests import Key, Request, Tokens, add_up, requests_of, spoken_groups
+from .requests import Key, Request, add_up, requests_of, spoken_groups, with_times
 from .tree import Tree, grow
 from .turns import TurnWriter, prompt_of
 from .values import (
@@ -175,7 +176,7 @@ class Conversation:
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        return tuple(requests_of(self._groups))
+        return tuple(with_times(requests_of(self._groups), self.records))
 
     @property
     def prices(self) -> Prices:

@@ -5,67 +5,92 @@ The client repeats `usage` on every line of a response; adding lines counts 2.4 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
+from enum import IntEnum
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.pricing import Prices, Rated
+from reread.pricing.tokens import Tokens
 from reread.records import Assistant, Iteration, Record, Spoken, Usage, User
 
 Key = tuple[str | int, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
 
 
+class Doubt(IntEnum):
+    """Whether the counts of a response can be final."""
+
+    NONE = 0
+    PROVISIONAL = 1
+    """No row says why the response ended."""
+    SUSPECT = 2
+    """Nor could it have: clients up to about 2.1.56 often wrote only the opening numbers of the stream."""
+
+
+_STUB_TOKENS = 10
+_STUBS_BEFORE = (2, 1, 97)
+"""The latest boundary any source names; the row itself must look like a stub as well."""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """One answer of the API, by the row that tells most about it."""
 
     key: Key
-    model: str | None
+    winner: Assistant
     usage: Usage
+    """The winner's."""
     time: datetime | None
-    """When its first row was written."""
+    """When its first row was written; the time of the line before it where it has none."""
     rows: tuple[Assistant, ...]
     web_searches: int = 0
+
+    @property
+    def model(self) -> str | None:
+        return self.winner.message.model if self.winner.message is not None else None
 
     @property
     def output_tokens(self) -> int:
         return self.usage.output_tokens or 0
 
+    @property
+    def is_sidechain(self) -> bool:
+        return all(row.is_sidechain for row in self.rows)
+
+    @property
+    def stop_reason(self) -> str | None:
+        return next((reason for row in reversed(self.rows) if (reason := _stop_reason(row)) is not None), None)
+
+    @property
+    def doubt(self) -> Doubt:
+        return doubt(self.stop_reason, self.winner.version, self.output_tokens)
+
     def parts(self) -> Iterator[tuple[Rated, str | None]]:
         """The response itself, then the advisors it asked; the top-level counts do not include them."""
         yield Rated.of(self.usage, self.web_searches), self.model
-        for call in self.usage.iterations or ():
-            if call is not None and call.type == "advisor_message":
-                yield Rated.of(_as_usage(call, self.usage), 0), call.model
+        yield from advisors(self.usage)
 
 
-class Tokens(Struct, frozen=True, kw_only=True):
-    """Sums over requests. Money is exact; `cost` is None when nothing could be priced."""
+def advisors(usage: Usage) -> Iterator[tuple[Rated, str | None]]:
+    """The calls of other models inside a response."""
+    for call in usage.iterations or ():
+        if call is not None and call.type == "advisor_message":
+            yield Rated.of(_as_usage(call, usage), 0), call.model
 
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_5m_tokens: int = 0
-    cache_write_1h_tokens: int = 0
-    web_searches: int = 0
-    unpriced_tokens: int = 0
-    nanodollars: int | None = None
 
-    @property
-    def cache_write_tokens(self) -> int:
-        return self.cache_write_5m_tokens + self.cache_write_1h_tokens
+def doubt(stop_reason: str | None, version: str | None, output: int) -> Doubt:
+    if stop_reason is not None:
+        return Doubt.NONE
+    numbers = (version or "").split("-")[0].split(".")
+    is_old = not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
+    return Doubt.SUSPECT if is_old and output <= _STUB_TOKENS else Doubt.PROVISIONAL
 
-    @property
-    def total_tokens(self) -> int:
-        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
-    @property
-    def cost(self) -> Decimal | None:
-        """Dollars of the priced part."""
-        return None if self.nanodollars is None else Decimal(self.nanodollars).scaleb(-9)
+def _stop_reason(row: Assistant) -> str | None:
+    return row.message.stop_reason if row.message is not None else None
 
 
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
@@ -84,15 +109,6 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
         elif isinstance(record, User):
             previous = ()
             groups["user", i] = [record]
-    return groups
-
-
-def reply_groups(replies: Iterable[Assistant]) -> dict[Key, list[Spoken]]:
-    """The same from assistant lines alone: a response of a gateway is told by the chain of its lines."""
-    groups: dict[Key, list[Spoken]] = {}
-    chained: dict[str, Key] = {}
-    for record in replies:
-        groups.setdefault(_identity(record, chained, ()), []).append(record)
     return groups
 
 
@@ -131,18 +147,20 @@ def _is_counted(record: Assistant) -> bool:
 
 
 def _request(key: Key, rows: list[Assistant]) -> Request:
+    """Most output wins, on a tie a row of the main conversation, then the last: the rows of a response grow."""
+    at_home = [row for row in rows if not row.is_sidechain] or rows
     winner = rows[0]
-    best = -1
+    best = (-1, False)
     searches = 0
     for row in rows:
         usage = _usage(row)
-        if (usage.output_tokens or 0) >= best:
-            winner, best = row, usage.output_tokens or 0
+        rank = (usage.output_tokens or 0, not row.is_sidechain)
+        if rank >= best:
+            winner, best = row, rank
         if usage.server_tool_use is not None:
             searches = max(searches, usage.server_tool_use.web_search_requests or 0)
-    model = winner.message.model if winner.message is not None else None
     return Request(
-        key=key, model=model, usage=_usage(winner), time=_earliest(rows), rows=tuple(rows), web_searches=searches
+        key=key, winner=winner, usage=_usage(winner), time=_earliest(at_home), rows=tuple(rows), web_searches=searches
     )
 
 
@@ -156,15 +174,56 @@ def _usage(row: Assistant) -> Usage:
     return usage if usage is not None else Usage()
 
 
+def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterator[Request]:
+    """Requests none of whose rows has a time take that of the last dated line before them."""
+    places: dict[int, int] = {}
+    for request in requests:
+        if request.time is None:
+            places = places or {id(record): i for i, record in enumerate(records)}
+            before = reversed(records[: places[id(request.rows[0])]])
+            time = next((record.time for record in before if record.time is not None), None)
+            request = replace(request, time=time)
+        yield request
+
+
+class Copy(NamedTuple):
+    """What decides between the copies of one response in several files."""
+
+    output: int
+    is_sidechain: bool
+    time: float | None
+
+
+def home_and_winner(copies: Sequence[Copy]) -> tuple[int, int]:
+    """The copy that says whose a response is and when it was, and the copy whose counts are taken, by position.
+
+    At home is a main session before a sidechain, then the earliest, then the first seen. Most output wins, and on a
+    tie the copy at home: an agent that replays its parent's messages reports other cache figures.
+    """
+
+    def distance(i: int) -> tuple[bool, bool, float, int]:
+        copy = copies[i]
+        return copy.is_sidechain, copy.time is None, copy.time or 0.0, i
+
+    order = sorted(range(len(copies)), key=distance)
+    return order[0], max(order, key=lambda i: copies[i].output)
+
+
 def collapse(groups: Iterable[Iterable[Request]]) -> list[Request]:
-    """Requests of several files, each response once: most output wins, on a tie the file named first."""
-    kept: dict[Key, Request] = {}
+    """Requests of several files, each response once."""
+    found: dict[Key, list[Request]] = {}
     for group in groups:
         for request in group:
-            known = kept.get(request.key)
-            if known is None or request.output_tokens > known.output_tokens:
-                kept[request.key] = request
-    return list(kept.values())
+            found.setdefault(request.key, []).append(request)
+    return [copies[0] if len(copies) == 1 else _collapsed(copies) for copies in found.values()]
+
+
+def _collapsed(copies: list[Request]) -> Request:
+    home, winner = home_and_winner(
+        [Copy(each.output_tokens, each.is_sidechain, each.time.timestamp() if each.time else None) for each in copies]
+    )
+    searches = max(each.web_searches for each in copies)
+    return replace(copies[winner], time=copies[home].time, web_searches=searches)
 
 
 def add_up(requests: Iterable[Request], prices: Prices) -> Tokens:

@@ -9,12 +9,13 @@ from functools import cached_property
 from msgspec import Struct
 
 from reread.pricing import Prices
+from reread.pricing.tokens import Tokens
 from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link
 from .calls import ToolCall
 from .conversation import Conversation
-from .requests import Tokens, add_up, collapse
+from .requests import add_up, collapse
 from .titles import title_of
 
 FindOutput = Callable[[str], str | None]

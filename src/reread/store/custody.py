@@ -11,11 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from reread.errors import RereadError, printable
+from reread.pricing import Prices
 
 from . import reading
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
 from .keeping import SafeFiles
+from .ledger import Ledger
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
@@ -59,20 +61,20 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     """Texts whose words could not be taken from the index, because damage in the safe hides them."""
 
 
-def recover(connection: sqlite3.Connection, safe: Safe) -> None:
+def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
     """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged."""
-    finish_forget(connection, safe)
+    finish_forget(connection, safe, prices)
     last = connection.execute(
         "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
     ).fetchone()
     safe.recover_tail(*(last or (1, 0)))
 
 
-def finish_forget(connection: sqlite3.Connection, safe: Safe) -> None:
+def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
     """What a crash left undone of a forget; harmless when there was none."""
     unfinished = safe.unfinished()
     if unfinished is not None:
-        _settle(connection, SafeFiles(connection, safe), unfinished)
+        _settle(connection, SafeFiles(connection, safe), unfinished, prices)
         safe.finish_rewrite()
         _scrub(connection)
 
@@ -94,11 +96,11 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
     )
 
 
-def verify(connection: sqlite3.Connection, safe: Safe) -> Verified:
+def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verified:
     """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages."""
     damaged = _damaged_index(connection)
     if not damaged:
-        finish_forget(connection, safe)
+        finish_forget(connection, safe, prices)
     proved: dict[tuple[int, int], str] = {}
     size = 0
     for found in safe.verify():
@@ -222,34 +224,42 @@ def below(row: FileRow, session: StoredSession) -> Path:
     return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
 
 
-def forget(connection: sqlite3.Connection, safe: Safe, files: SafeFiles, session: StoredSession) -> Forgotten:
+def forget(
+    connection: sqlite3.Connection, safe: Safe, files: SafeFiles, session: StoredSession, prices: Prices
+) -> Forgotten:
     """Removes a session's bytes from the safe, its words and rows from the index, and the traces of both.
 
     The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
     """
-    finish_forget(connection, safe)
+    finish_forget(connection, safe, prices)
     rows = reading.files_of(connection, session.id)
     rewrite = safe.rewrite_without({row.key for row in rows})
-    hidden = _settle(connection, files, rewrite, session.id)
+    hidden = _settle(connection, files, rewrite, prices, session.id)
     safe.finish_rewrite()
     _scrub(connection)
     return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
 
 
-def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, session: int | None = None) -> int:
+def _settle(
+    connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, prices: Prices, session: int | None = None
+) -> int:
     """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read."""
     sessions = set() if session is None else {session}
     hidden = 0
+    ledger = Ledger(connection, prices)
     with transaction(connection):
         for key in rewrite.keys:
             row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
             if row is None:
                 continue
             hidden += unindex(connection, files, row[0])
-            for table in ("request", "tool_call", "piece"):
+            ledger.drop(row[0])
+            for table in ("tool_call", "piece"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             sessions.add(row[1])
+        ledger.settle()
+        connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
@@ -258,6 +268,7 @@ def _settle(connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, 
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
             [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
         )
+    ledger.close()
     return hidden
 
 

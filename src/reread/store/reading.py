@@ -130,33 +130,6 @@ def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tu
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
 
 
-def usage_by_day_and_model(connection: sqlite3.Connection, zone_offset_minutes: int) -> list[tuple[Any, ...]]:
-    """One row per day and model. Of the copies of a response the row with most output counts, on a tie the home
-    copy's; the day is the home copy's: a main session before a sidechain, then the earliest, then the first seen."""
-    return list(
-        connection.execute(
-            """
-            WITH ranked AS (
-                SELECT *,
-                    row_number() OVER
-                        (PARTITION BY key ORDER BY output DESC, is_sidechain, time IS NULL, time, file) AS place,
-                    first_value(time) OVER
-                        (PARTITION BY key ORDER BY is_sidechain, time IS NULL, time, file) AS home_time,
-                    max(web_searches) OVER (PARTITION BY key) AS searches
-                FROM request
-            )
-            SELECT date(home_time / 1000 + ? * 60, 'unixepoch') AS day, model, count(*),
-                sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h), sum(searches),
-                sum(nanodollars),
-                sum(CASE WHEN nanodollars IS NULL
-                    THEN input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
-            FROM ranked WHERE place = 1 GROUP BY day, model ORDER BY day, model
-            """,
-            (zone_offset_minutes,),
-        )
-    )
-
-
 def forgotten(connection: sqlite3.Connection) -> set[str]:
     """Keys of files that a person had forgotten."""
     return {key for (key,) in connection.execute("SELECT key FROM forgotten")}

@@ -60,22 +60,45 @@ class CallRow(Struct, frozen=True, kw_only=True):
     path: str | None
 
 
+class Circumstance(Struct, frozen=True, kw_only=True):
+    """What many requests share: how and where they were made."""
+
+    model: str | None
+    version: str | None
+    project: str | None
+    git_branch: str | None
+    agent: str | None
+    skill: str | None
+    plugin: str | None
+    mcp_server: str | None
+    mcp_tool: str | None
+    tools: tuple[str, ...]
+    speed: str | None
+    geo: str | None
+    tier: str | None
+    stop_reason: str | None
+
+
 class RequestRow(Struct, frozen=True, kw_only=True):
     key: str
-    model: str | None
+    request_id: str | None
+    circumstance: int
+    """Its place in the batch's list of them."""
     time: int | None
     input: int
     output: int
     cache_read: int
     cache_write_5m: int
     cache_write_1h: int
+    thinking: int | None
     web_searches: int
-    speed: str | None
-    geo: str | None
-    tier: str | None
+    web_fetches: int
     is_sidechain: bool
+    is_abandoned: bool
+    doubt: int
     rows: int
     nanodollars: int | None
+    recorded: int | None
 
 
 class FileBatch(Struct, frozen=True, kw_only=True):
@@ -103,17 +126,7 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     pieces: list[PieceRow]
     blocks: list[BlockRow]
     calls: list[CallRow]
-    requests: list[RequestRow]
-
-
-class UsageBatch(Struct, frozen=True, kw_only=True):
-    """What a file tells about usage, before the rest of it is taken."""
-
-    is_rewritten: bool
-    key: str
-    source: str
-    path: str
-    kind: str
+    circumstances: list[Circumstance]
     requests: list[RequestRow]
 
 

@@ -85,20 +85,84 @@ CREATE INDEX tool_call_by_session ON tool_call(session);
 """
 
 _REQUESTS = """
--- Usage as each file tells it: one row per file and API response. Copies are kept; the view picks the winner.
+-- What many requests share: how and where they were made.
+CREATE TABLE circumstance (
+    id INTEGER PRIMARY KEY,
+    model TEXT,                           -- as the row names it
+    version TEXT,                         -- of the client
+    project TEXT, git_branch TEXT,        -- the working directory, and what was checked out there
+    agent TEXT, skill TEXT, plugin TEXT, mcp_server TEXT, mcp_tool TEXT,
+    tools TEXT,                           -- a JSON array of the tools the response called
+    speed TEXT, geo TEXT, tier TEXT, stop_reason TEXT
+);
+
+-- Usage as each file tells it: one row per file and API response, or call of an advisor inside one.
 CREATE TABLE request (
     file INTEGER NOT NULL REFERENCES file,
-    key TEXT NOT NULL,                    -- message id; scoped where a gateway repeats ids
-    model TEXT,
+    key TEXT NOT NULL,                    -- message id; scoped where a gateway repeats ids; ID#advisor:N
+    request_id TEXT,
+    circumstance INTEGER NOT NULL REFERENCES circumstance,
     time INTEGER,
-    input INTEGER, output INTEGER, cache_read INTEGER, cache_write_5m INTEGER, cache_write_1h INTEGER,
-    web_searches INTEGER,
-    speed TEXT, geo TEXT, tier TEXT,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+    thinking INTEGER,                     -- tokens of the output, where the API tells
+    web_searches INTEGER NOT NULL, web_fetches INTEGER NOT NULL,
     is_sidechain INTEGER NOT NULL,
-    rows INTEGER NOT NULL,                -- lines that repeat it in this file
+    is_abandoned INTEGER NOT NULL,        -- on a branch that was rewound
+    doubt INTEGER NOT NULL,               -- 1 provisional: nothing says why it ended; 2 suspect: a stub, too
+    rows INTEGER NOT NULL,                -- lines that repeat it in this file; 0 for an advisor's call
     nanodollars INTEGER,
+    recorded INTEGER,                     -- nano-dollars the client wrote into the line
+    is_shared INTEGER NOT NULL DEFAULT 0, -- other files tell of it too: `copied` says which row counts
     PRIMARY KEY (file, key)
 ) WITHOUT ROWID;
+CREATE INDEX request_by_key ON request(key);
+CREATE INDEX request_by_time ON request(time);
+
+-- Responses that several files tell of.
+CREATE TABLE copied (
+    key TEXT PRIMARY KEY,
+    home INTEGER NOT NULL REFERENCES file,    -- whose it is, and when it was
+    winner INTEGER NOT NULL REFERENCES file,  -- whose counts are taken
+    time INTEGER,
+    web_searches INTEGER NOT NULL, doubt INTEGER NOT NULL, rows INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    nanodollars INTEGER
+) WITHOUT ROWID;
+
+-- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home.
+CREATE VIEW response AS
+SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
+    input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
+    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded
+FROM request WHERE is_shared = 0
+UNION ALL
+SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance, copied.time,
+    counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
+    counted.thinking, copied.web_searches, counted.web_fetches,
+    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded
+FROM copied
+    JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
+    JOIN request AS kept ON kept.file = copied.home AND kept.key = copied.key;
+
+-- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
+CREATE TABLE usage_cell (
+    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time
+    model TEXT NOT NULL,                  -- '' where none is named
+    requests INTEGER NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+    web_searches INTEGER NOT NULL,
+    nanodollars INTEGER,
+    unpriced INTEGER NOT NULL,            -- tokens without a price
+    duplicates INTEGER NOT NULL,          -- rows that repeated a response
+    suspect INTEGER NOT NULL, provisional INTEGER NOT NULL,
+    first INTEGER, last INTEGER,          -- times of the first and last response
+    PRIMARY KEY (quarter, model)
+) WITHOUT ROWID;
+
+-- Small facts about the archive itself, such as which prices its money was counted with.
+CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 _SEEN = """

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import msgspec
 
+from reread.pricing import Prices
+
 from .database import transaction
 from .keeping import SafeFiles
+from .ledger import Ledger
 from .paths import stored_path
-from .rows import FileBatch, PieceRow, SessionBatch, SessionRow, UsageBatch
+from .rows import FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe
 from .schema import FIELDS
 from .unchanged import UNREAD, remember
@@ -34,8 +37,9 @@ _INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in
 class StoreWriter:
     """Writes batches; the caller holds the safe's lock."""
 
-    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str, prices: Prices) -> None:
         self._connection = connection
+        self._ledger = Ledger(connection, prices)
         self._safe = safe
         self._machine = machine
         self._began = time.time_ns()
@@ -59,6 +63,7 @@ class StoreWriter:
                     self._pieces(row, file, places[id(file)])
                     self._facts(row, session, file)
                     blocks.append((row, file))
+            self._ledger.settle()
             self._index(blocks, is_older=is_older)
 
     def _keep(self, file: FileBatch) -> list[Place]:
@@ -95,8 +100,7 @@ class StoreWriter:
         known = self._connection.execute("SELECT id FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind == "tool_result"):  # one text, indexed as a whole
             unindex(self._connection, SafeFiles(self._connection, self._safe), known[0])
-            for table in ("request", "tool_call"):
-                self._connection.execute(f"DELETE FROM {table} WHERE file = ?", known)  # noqa: S608
+            self._connection.execute("DELETE FROM tool_call WHERE file = ?", known)
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "path": stored_path(file.path),
@@ -129,10 +133,7 @@ class StoreWriter:
             "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(row, c.id, session, c.name, c.status, c.time, c.seconds, c.path) for c in file.calls],
         )
-        self._connection.executemany(
-            f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * 16)})",  # noqa: S608
-            [(row, *msgspec.structs.astuple(request)) for request in file.requests],
-        )
+        self._ledger.replace(row, file)
 
     def _index(self, files: Iterable[tuple[int, FileBatch]], *, is_older: bool) -> None:
         """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""
@@ -146,27 +147,9 @@ class StoreWriter:
         for i, (_, block) in enumerate(numbered):
             self._connection.execute(_INSERT_SEARCH[block.field], (first + i, block.text))
 
-    def count(self, batches: Iterable[UsageBatch]) -> None:
-        """Usage alone. The files count as unread, so that a kill now costs nothing but time."""
-        with transaction(self._connection):
-            for batch in batches:
-                row = self._unread_file(batch)
-                if batch.is_rewritten:
-                    self._connection.execute("DELETE FROM request WHERE file = ?", (row,))
-                self._connection.executemany(
-                    f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * 16)})",  # noqa: S608
-                    [(row, *msgspec.structs.astuple(request)) for request in batch.requests],
-                )
-
-    def _unread_file(self, batch: UsageBatch) -> int:
-        found = self._connection.execute("SELECT id FROM file WHERE key = ?", (batch.key,)).fetchone()
-        if found is None:
-            found = self._connection.execute(
-                "INSERT INTO file (key, machine, source, path, kind, size, mtime_ns, device, inode, head, tail)"
-                " VALUES (?, ?, ?, ?, ?, -1, 0, 0, 0, x'', x'') RETURNING id",
-                (batch.key, self._machine, stored_path(batch.source), stored_path(batch.path), batch.kind),
-            ).fetchone()
-        return int(found[0])
+    def close_books(self) -> None:
+        """Brings the sums of the ledger up to date with what was written."""
+        self._ledger.close()
 
     def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[tuple[PieceHeader, Place]]]]) -> None:
         """Rows for what is in the safe already, each file by its newest piece and all its pieces."""

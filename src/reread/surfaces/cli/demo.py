@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
         place = _lay_out(Path(folder))
         scratch = ["--source", str(place), "--home", str(Path(folder, "home"))]
         if arguments:
-            if arguments[0] == "archive":  # some of its actions look at what is there, and do not sync
+            if arguments[0] in ("archive", "prices"):  # they look at what is there, and make no archive
                 _fill(place, Path(folder, "home"))
             return main.run([*arguments, *scratch])
         main.run(scratch)

@@ -31,9 +31,14 @@ def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]
     with bare_archive(config) as archive:
         if not given.no_sync:
             freshen(archive)
-        if not config.sources and not archive.sessions():
-            raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+        refuse_nothing(archive, config)
         yield archive
+
+
+def refuse_nothing(archive: Archive, config: Config) -> None:
+    """Where there are neither sources nor sessions, an empty answer would not help."""
+    if not config.sources and not archive.sessions():
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
 @contextmanager
@@ -44,7 +49,8 @@ def bare_archive(config: Config) -> Iterator[Archive]:
     for source in config.sources:
         if is_protected(config.home, source):
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
-    with Archive(config.home, [source.absolute() for source in config.sources]) as archive:
+    absolute = [source.absolute() for source in config.sources]
+    with Archive(config.home, absolute, price_file=config.prices) as archive:
         archive.sources = tuple(_existing(archive, config))
         yield archive
 

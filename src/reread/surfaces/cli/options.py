@@ -80,6 +80,12 @@ def add_filters(parser: argparse.ArgumentParser, limit: int | None) -> None:
     group.add_argument("--limit", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
 
 
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """For commands that show money."""
+    about = "your own prices; the default is REREAD_PRICES or prices.json in the archive's folder"
+    parser.add_argument("--prices", metavar="FILE", help=about)
+
+
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
@@ -129,7 +135,7 @@ def open_shelf(config: Config) -> Shelf:
 def make_config(given: argparse.Namespace) -> Config:
     from reread import config
 
-    return config.make_config(given.source, given.timezone, given.home)
+    return config.make_config(given.source, given.timezone, given.home, prices=getattr(given, "prices", None))
 
 
 def has_transcripts(config: Config) -> bool:

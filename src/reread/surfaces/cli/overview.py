@@ -68,7 +68,7 @@ def _show_sources(given: argparse.Namespace, config: Config) -> None:
 
 
 def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.queries.periods import beginnings, periods, zone_offset
+    from reread.queries.periods import beginnings, periods
     from reread.render.kept import overview_document
     from reread.render.listing import is_expiring, overview_lines
 
@@ -76,8 +76,8 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
 
     sessions = archive.sessions(cleanup_days=cleanup_days_of(config))
     starts = beginnings(config.now, config.timezone)
-    cells = archive.usage(zone_offset(config.now, config.timezone))
-    lately = periods(cells, starts, archive.prompts_since(starts))
+    days = archive.usage("day", timezone=config.timezone).rows
+    lately = periods(days, starts, archive.prompts_since(starts))
     expiring = [each for each in sessions if is_expiring(each, config.now)]
     newest = sessions[:NEWEST]
     options.show_answer(

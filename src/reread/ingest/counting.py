@@ -1,0 +1,209 @@
+"""Usage straight from the sources, for the time before a first sync has taken them in: numbers answer at once.
+
+Nothing is written. What the archive already holds of other files counts with it, and a response that stands in several
+files counts once, by the same rules as in the ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reread import sources
+from reread.errors import SourceError
+from reread.loading import read
+from reread.pricing import Prices, Rated, load_prices
+from reread.records import ToldResponse, parse_time, told_responses
+from reread.sessions import Conversation, Doubt, advisors, doubt
+from reread.sources import Kind, SourceFile
+from reread.store import reading
+from reread.store.ledger import Told, choose, quarter, told_elsewhere
+from reread.store.rows import file_key
+
+from .requests import milliseconds, request_rows
+from .workers import ALONE_BELOW, prepare_worker
+
+_SHARE = 12_000_000
+"""Source bytes a worker gets at a time: enough to make the pipe cheap, little enough to share the work evenly."""
+
+
+class Behind(NamedTuple):
+    """A transcript the archive does not know as it is now."""
+
+    key: str
+    path: Path
+    size: int
+
+
+def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
+    """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
+    known = {row.key: (row.size, row.mtime_ns) for row in reading.known_files(connection, machine).values()}
+    forgotten = reading.forgotten(connection)
+    found: dict[str, Behind] = {}
+    problems: list[SourceError] = []
+    for place in places:
+        for file in _found(place, problems):
+            key = file_key(machine, str(file.path))
+            is_known = known.get(key) == (file.size, file.mtime_ns) or key in forgotten
+            if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
+                found[key] = Behind(key, file.path, file.size)
+    return list(found.values())
+
+
+def _found(place: Path, problems: list[SourceError]) -> Iterator[SourceFile]:
+    try:
+        yield from sources.find(place, problems=problems)
+    except SourceError as problem:
+        problems.append(problem)
+
+
+class Counted(NamedTuple):
+    cells: list[tuple[Any, ...]]
+    """As `store.usage_cells` gives them."""
+    rows: int
+    """Lines that told of usage."""
+
+
+def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> Counted:
+    """The usage of the archive as it will be once these files are in it."""
+    told = told_elsewhere(connection, {file.key for file in files})
+    first: dict[str, Told] = {}
+    copies: dict[str, list[Told]] = {}
+    rows = 0
+    for share in chain([told], _read(files, prices.user_file)):
+        for each in share:
+            rows += each.rows
+            if each.key in first:
+                copies.setdefault(each.key, [first[each.key]]).append(each)
+            else:
+                first[each.key] = each
+    for key, several in copies.items():
+        winner, chosen = choose(several, prices)
+        first[key] = winner._replace(
+            time=chosen.time,
+            web_searches=chosen.web_searches,
+            doubt=chosen.doubt,
+            rows=chosen.rows,
+            nanodollars=chosen.nanodollars,
+        )
+    return Counted(_cells(first.values()), rows)
+
+
+def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
+    sums: dict[tuple[int, str], list[Any]] = {}
+    for each in responses:
+        place = (quarter(each.time), each.model or "")
+        found = sums.get(place)
+        if found is None:
+            found = sums[place] = [0, 0, 0, 0, 0, 0, 0, None, 0, 0, 0, 0, each.time, each.time]
+        found[0] += 1
+        found[1] += each.input
+        found[2] += each.output
+        found[3] += each.cache_read
+        found[4] += each.cache_write_5m
+        found[5] += each.cache_write_1h
+        found[6] += each.web_searches
+        if each.nanodollars is not None:
+            found[7] = (found[7] or 0) + each.nanodollars
+        else:
+            found[8] += each.input + each.output + each.cache_read + each.cache_write_5m + each.cache_write_1h
+        found[9] += max(each.rows - 1, 0)
+        found[10] += each.doubt == 2
+        found[11] += each.doubt == 1
+        if each.time is not None:
+            found[12], found[13] = min(found[12], each.time), max(found[13], each.time)
+    return [(*place, *found) for place, found in sorted(sums.items())]
+
+
+def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Told]]:
+    if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+        yield _told(files, price_file)
+        return
+    with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
+        yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
+
+
+def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
+    share: list[Behind] = []
+    size = 0
+    for job in files:
+        share.append(job)
+        size += job.size
+        if size >= _SHARE:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
+
+
+def _told_encoded(files: list[Behind], price_file: Path | None) -> bytes:
+    return msgspec.msgpack.encode(_told(files, price_file))
+
+
+_decode = msgspec.msgpack.Decoder(list[Told]).decode
+
+
+def _told(files: Iterable[Behind], price_file: Path | None) -> list[Told]:
+    """What cannot be read is left to the sync, which will say so."""
+    prices = load_prices(price_file)
+    found: list[Told] = []
+    for job in files:
+        try:
+            content = job.path.read_bytes()
+            responses = told_responses(content)
+            found += _by_full_reading(job, prices) if responses is None else _plain(responses, prices)
+        except (OSError, SourceError):
+            continue
+    return found
+
+
+def _plain(responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
+    for each in responses:
+        time = parse_time(each.time)
+        at = milliseconds(time)
+        used = Rated.of(each.usage, each.web_searches)
+        unsure = Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, used.output)
+        side, money = each.is_sidechain, prices.cost(used, each.model, time)
+        yield _made(each.id, side, at, unsure, each.rows, each.model, used, money)
+        for number, (advice, model) in enumerate(advisors(each.usage), 1) if each.usage.iterations else ():
+            key, money = f"{each.id}#advisor:{number}", prices.cost(advice, model, time)
+            yield _made(key, side, at, Doubt.NONE, 0, model, advice, money)
+
+
+def _made(
+    key: str, side: bool, at: int | None, unsure: int, rows: int, model: str | None, used: Rated, money: int | None
+) -> Told:
+    counts = (used.input, used.output, used.cache_read, used.cache_write_5m, used.cache_write_1h, used.web_searches)
+    return Told(key, 0, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
+
+
+def _by_full_reading(job: Behind, prices: Prices) -> Iterator[Told]:
+    found = request_rows(Conversation(tuple(read(job.path)), id="", prices=prices))
+    for row in found["requests"]:
+        shared = found["circumstances"][row.circumstance]
+        yield Told(
+            key=row.key,
+            file=0,
+            is_sidechain=row.is_sidechain,
+            time=row.time,
+            doubt=row.doubt,
+            rows=row.rows,
+            model=shared.model,
+            input=row.input,
+            output=row.output,
+            cache_read=row.cache_read,
+            cache_write_5m=row.cache_write_5m,
+            cache_write_1h=row.cache_write_1h,
+            web_searches=row.web_searches,
+            speed=shared.speed,
+            geo=shared.geo,
+            tier=shared.tier,
+            nanodollars=row.nanodollars,
+        )

@@ -1,0 +1,118 @@
+"""The requests of a conversation as rows of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict
+
+from reread.pricing import Prices, Rated
+from reread.records import Assistant, ToolUse
+from reread.sessions import Conversation, Request, Subagent
+from reread.store.rows import Circumstance, RequestRow
+
+
+class RequestRows(TypedDict):
+    circumstances: list[Circumstance]
+    requests: list[RequestRow]
+
+
+def request_rows(conversation: Conversation) -> RequestRows:
+    """Every response of a file, and a row for each advisor it asked."""
+    left_behind = _left_behind(conversation)
+    numbers: dict[Circumstance, int] = {}
+    rows = []
+    for request in conversation.requests:
+        is_abandoned = id(request.rows[0]) in left_behind
+        agent = _agent(conversation, request)
+        for number, (used, model) in enumerate(request.parts()):
+            circumstance = _circumstance(request, used, model, agent)
+            place = numbers.setdefault(circumstance, len(numbers))
+            rows.append(_row(request, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
+    return {"circumstances": list(numbers), "requests": rows}
+
+
+def _left_behind(conversation: Conversation) -> set[int]:
+    """`id()` of the lines on branches that were rewound."""
+    return {
+        id(record)
+        for branch in conversation.branches
+        if not branch.active
+        for turn in branch.turns
+        for record in turn.records
+    }
+
+
+def _agent(conversation: Conversation, request: Request) -> str | None:
+    """The agent that asked: by the name the client gives, else by its type or the reason it ran."""
+    if request.winner.attribution_agent is not None:
+        return request.winner.attribution_agent
+    if isinstance(conversation, Subagent):
+        return conversation.type or conversation.kind.value
+    return "subagent" if request.is_sidechain else None
+
+
+def _circumstance(request: Request, used: Rated, model: str | None, agent: str | None) -> Circumstance:
+    row = request.winner
+    return Circumstance(
+        model=model,
+        version=row.version,
+        project=row.cwd,
+        git_branch=row.git_branch,
+        agent=agent,
+        skill=row.attribution_skill,
+        plugin=row.attribution_plugin,
+        mcp_server=row.attribution_mcp_server,
+        mcp_tool=row.attribution_mcp_tool,
+        tools=tuple(sorted(set(_tools(request.rows)))),
+        speed=used.speed,
+        geo=used.geo,
+        tier=used.tier,
+        stop_reason=request.stop_reason,
+    )
+
+
+def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
+    for row in rows:
+        for block in row.blocks:
+            if type(block) is ToolUse and block.name:
+                yield block.name
+
+
+def _row(
+    request: Request, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
+) -> RequestRow:
+    usage = request.usage
+    details, served = usage.output_tokens_details, usage.server_tool_use
+    is_advisor = number > 0
+    return RequestRow(
+        key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if is_advisor else ""),
+        request_id=request.winner.request_id,
+        circumstance=place,
+        time=milliseconds(request.time),
+        input=used.input,
+        output=used.output,
+        cache_read=used.cache_read,
+        cache_write_5m=used.cache_write_5m,
+        cache_write_1h=used.cache_write_1h,
+        thinking=details.thinking_tokens if details is not None and not is_advisor else None,
+        web_searches=used.web_searches,
+        web_fetches=(served.web_fetch_requests or 0) if served is not None and not is_advisor else 0,
+        is_sidechain=request.is_sidechain,
+        is_abandoned=is_abandoned,
+        doubt=0 if is_advisor else request.doubt,
+        rows=0 if is_advisor else len(request.rows),
+        nanodollars=prices.cost(used, model, request.time),
+        recorded=None if is_advisor else _recorded(request),
+    )
+
+
+def _recorded(request: Request) -> int | None:
+    """What clients of 1.0.x wrote into the line, in nano-dollars."""
+    told = request.winner.cost_usd
+    return None if told is None else int(Decimal(str(told)).scaleb(9).to_integral_value())
+
+
+def milliseconds(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp() * 1000)

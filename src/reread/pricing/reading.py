@@ -1,0 +1,192 @@
+"""Reads a price file, the packaged one and the user's alike; a fault is one sentence with file, model and field.
+
+Prices may be written as JSON numbers or, exactly, as decimal strings. They are kept as strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import msgspec
+
+from reread.errors import BadInput, printable
+
+from .table import PER_TOKEN, LongContext, Premium, PriceFile, Row
+
+_PLACES = ("inference_geo", "region_prefix")
+_FILE = (
+    *("schema", "as_of", "currency", "unit", "models", "aliases", "fast_mode"),
+    *(*_PLACES, "service_tier", "web_search_usd_per_request"),
+)
+_LONG = ("above_prompt_tokens", *PER_TOKEN)
+_ROW = ("from_date", *PER_TOKEN, "long_context", "aliases")
+_FIXED = {"schema": 1, "currency": "USD", "unit": "per million tokens, decimal strings"}
+"""What a file may say about itself, and nothing else: another currency would be taken for dollars."""
+_DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,12})?")
+"""Large and exact enough for every price, and small enough that no product of it takes long."""
+
+
+def read_prices(raw: bytes, file: str, known: Container[str] = ()) -> PriceFile:
+    """What a file says; aliases and factors may also name the models `known`. Raises BadInput."""
+    return _Reader(file).file(raw, known)
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self._file = printable(file)
+
+    def file(self, raw: bytes, known: Container[str]) -> PriceFile:
+        try:
+            document = msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))  # some editors begin files with it
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(f"{self._file} is no JSON: {error}") from error
+        said = self._object(document, "", _FILE)
+        for name, wanted in _FIXED.items():
+            if said.get(name) not in (None, wanted):
+                self._refuse(f"field {name!r}", f"{_shown(said[name])} is not {wanted!r}")
+        models = self._models(said.get("models"))
+        read = PriceFile(
+            as_of=self._date(said.get("as_of"), "field 'as_of'"),
+            models={name: self._rows(value, f"model {_shown(name)}") for name, value in models.items()},
+            aliases=self._aliases(said.get("aliases"), models),
+            fast_mode=self._factors(said.get("fast_mode"), "field 'fast_mode'"),
+            inference_geo=self._premium(said.get("inference_geo"), "inference_geo"),
+            region_prefix=self._premium(said.get("region_prefix"), "region_prefix"),
+            service_tier=self._factors(said.get("service_tier"), "field 'service_tier'"),
+            web_search=self._price(said.get("web_search_usd_per_request"), "field 'web_search_usd_per_request'"),
+        )
+        self._check_models(read, known)
+        return read
+
+    def _models(self, value: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, rows in self._object(value, "field 'models'").items():
+            if name.lower() in found:
+                self._refuse(f"model {_shown(name)}", "stands there twice")
+            found[name.lower()] = rows
+        return found
+
+    def _rows(self, value: Any, where: str) -> tuple[Row, ...]:
+        """A list of rows, or the only one as it is."""
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            self._refuse(where, "has no row of prices")
+        places = [where] if len(values) == 1 else [f"{where}, row {number}" for number in range(1, len(values) + 1)]
+        rows = [self._row(each, place) for each, place in zip(values, places, strict=True)]
+        if len({row.from_date for row in rows}) < len(rows):
+            self._refuse(f"{where}, field 'from_date'", "two rows begin on the same day")
+        return tuple(sorted(rows, key=lambda row: row.from_date or date.min))
+
+    def _row(self, value: Any, where: str) -> Row:
+        said = self._object(value, where, _ROW)
+        long_context = said.get("long_context")
+        return Row(
+            from_date=self._date(said.get("from_date"), f"{where}, field 'from_date'"),
+            long_context=None if long_context is None else self._long_context(long_context, where),
+            **self._prices(said, where, ""),
+        )
+
+    def _long_context(self, value: Any, where: str) -> LongContext:
+        said = self._object(value, f"{where}, field 'long_context'", _LONG)
+        above = said.get("above_prompt_tokens")
+        if type(above) is not int or above < 1:
+            field = f"{where}, field 'long_context.above_prompt_tokens'"
+            self._refuse(field, f"{_shown(above)} is no positive whole number")
+        return LongContext(above_prompt_tokens=above, **self._prices(said, where, "long_context."))
+
+    def _prices(self, said: Mapping[str, Any], where: str, prefix: str) -> dict[str, Any]:
+        found = {name: self._price(said.get(name), f"{where}, field '{prefix}{name}'") for name in PER_TOKEN}
+        for name in ("input", "output"):
+            if found[name] is None:
+                self._refuse(f"{where}, field '{prefix}{name}'", "the price is missing")
+        return found
+
+    def _price(self, value: Any, where: str) -> str | None:
+        """A decimal string without needless zeros, so that equal prices look alike."""
+        if value is None:
+            return None
+        text = format(Decimal(repr(value)), "f") if type(value) in (int, float) else value
+        if not isinstance(text, str) or _DECIMAL.fullmatch(text) is None:
+            self._refuse(where, f'{_shown(value)} is no decimal number below a million such as "2.5"')
+        if text.startswith("-"):
+            self._refuse(where, f"{_shown(value)} is negative")
+        whole, _, fraction = text.partition(".")
+        fraction = fraction.rstrip("0")
+        return (whole.lstrip("0") or "0") + (f".{fraction}" if fraction else "")
+
+    def _factors(self, value: Any, where: str) -> dict[str, str]:
+        return {
+            name.lower(): factor
+            for name, each in self._object(value, where).items()
+            if (factor := self._price(each, f"{where}, name {_shown(name)}")) is not None
+        }
+
+    def _premium(self, value: Any, part: str) -> Premium:
+        said = dict(self._object(value, f"field {part!r}"))
+        applies_to = self._names(said.pop("applies_to", None), f"field '{part}.applies_to'")
+        return Premium(factors=self._factors(said, f"field {part!r}"), applies_to=applies_to)
+
+    def _aliases(self, value: Any, models: Mapping[str, Any]) -> dict[str, str]:
+        """The table of aliases, and those that stand in the rows of models."""
+        found: dict[str, str] = {}
+        for alias, model in self._object(value, "field 'aliases'").items():
+            if not isinstance(model, str):
+                self._refuse(f"field 'aliases', name {_shown(alias)}", f"{_shown(model)} is no model's name")
+            found[alias.lower()] = model.lower()
+        for model, rows in models.items():
+            for row in rows if isinstance(rows, list) else [rows]:
+                for alias in self._names(row.get("aliases"), f"model {_shown(model)}, field 'aliases'"):
+                    if found.setdefault(alias, model) != model:
+                        self._refuse(f"alias {_shown(alias)}", f"means {_shown(found[alias])} and {_shown(model)}")
+        for alias in found.keys() & models.keys():
+            self._refuse(f"alias {_shown(alias)}", "is a model of this file, too")
+        return found
+
+    def _names(self, value: Any, where: str) -> tuple[str, ...]:
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            self._refuse(where, f"{_shown(value)} is no list of names")
+        return tuple(name.lower() for name in value)
+
+    def _check_models(self, read: PriceFile, known: Container[str]) -> None:
+        named = [(model, f"alias {_shown(alias)}") for alias, model in read.aliases.items()]
+        named += [(model, "field 'fast_mode'") for model in read.fast_mode]
+        for place in _PLACES:
+            named += [(model, f"field '{place}.applies_to'") for model in getattr(read, place).applies_to]
+        for model, where in named:
+            if model not in read.models and model not in known:
+                self._refuse(where, f"there is no model {_shown(model)} with prices")
+
+    def _date(self, value: Any, where: str) -> date | None:
+        if value is None:
+            return None
+        try:
+            return date.fromisoformat(value)
+        except (TypeError, ValueError):
+            self._refuse(where, f"{_shown(value)} is no day such as 2026-11-15")
+
+    def _object(self, value: Any, where: str, fields: Container[str] | None = None) -> Mapping[str, Any]:
+        if value is None and where.startswith("field"):
+            return {}
+        if not isinstance(value, dict):
+            self._refuse(where, f"{_shown(value)} is no JSON object" if where else "the whole is no JSON object")
+        for name in value:
+            if fields is not None and name not in fields:
+                self._refuse(f"{where}, field {_shown(name)}" if where else f"field {_shown(name)}", "no such field")
+        return value
+
+    def _refuse(self, where: str, problem: str) -> NoReturn:
+        raise BadInput(": ".join(part for part in (self._file, where, problem) if part))
+
+
+def _shown(value: Any) -> str:
+    text = printable(repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+_LONGEST = 60

@@ -1,0 +1,105 @@
+"""Usage alone from the bytes of a transcript, several times faster than decoding every line.
+
+Only what leaves no doubt is read this way: a file with ids of gateways, rows without a time, or rows of one response in
+the main conversation and in a sidechain is for the full reading. A usage that names no output is not seen.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct, field
+
+from .conversation import SYNTHETIC_MODEL, Assistant
+from .decoding import decode_all
+from .tolerant import FAILURES
+from .usage import Usage
+
+_MARK = b'"output_tokens"'
+_USUAL_TIME = len("2026-01-05T09:00:00.000Z")
+
+
+class _Message(Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    stop_reason: str | None = None
+
+
+class _Line(Struct, gc=False):
+    type: str | None = None
+    message: _Message | None = None
+    timestamp: str | None = None
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
+    version: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+class ToldResponse(Struct, gc=False):
+    """A response as one file tells it: the counts of its winning row."""
+
+    id: str
+    time: str
+    """Of its first row, in the client's own form."""
+    is_sidechain: bool
+    model: str | None = None
+    version: str | None = None
+    usage: Usage = Usage()
+    stop_reason: str | None = None
+    web_searches: int = 0
+    rows: int = 0
+
+
+def told_responses(content: bytes) -> list[ToldResponse] | None:
+    """The responses of a file in the order of their first rows; None when it needs the full reading."""
+    found: dict[str, ToldResponse] = {}
+    find, rfind = content.find, content.rfind
+    position = find(_MARK)
+    while position >= 0:
+        end = find(b"\n", position)
+        end = len(content) if end < 0 else end
+        line = content[rfind(b"\n", 0, position) + 1 : end]
+        try:
+            row = _decode(line)
+        except FAILURES:
+            if not all(_take(found, row) for row in _salvaged(line)):
+                return None
+        else:
+            if row.type == "assistant" and not _take(found, row):
+                return None
+        position = find(_MARK, end)
+    return list(found.values())
+
+
+def _salvaged(line: bytes) -> list[Assistant]:
+    """What the ladder makes of a line that is broken, or holds several records."""
+    return [record for record in decode_all(line) if isinstance(record, Assistant)]
+
+
+def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
+    """Adds a row to its response: most output wins, on a tie the last. False when the row leaves a doubt."""
+    message = row.message
+    if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
+        return True
+    name, time, is_sidechain = message.id, row.timestamp, row.is_sidechain is True
+    if name is None or type(time) is not str or len(time) != _USUAL_TIME or time[-1] != "Z":
+        return False
+    known = found.get(name)
+    if known is None:
+        if not name.startswith("msg_"):
+            return False
+        known = found[name] = ToldResponse(name, time, is_sidechain)
+    elif known.is_sidechain is not is_sidechain:
+        return False
+    elif time < known.time:
+        known.time = time
+    if (usage.output_tokens or 0) >= (known.usage.output_tokens or 0):
+        known.model, known.usage, known.version = message.model, usage, row.version
+    served = usage.server_tool_use
+    if served is not None and served.web_search_requests:
+        known.web_searches = max(known.web_searches, served.web_search_requests)
+    if message.stop_reason is not None:
+        known.stop_reason = message.stop_reason
+    known.rows += 1
+    return True

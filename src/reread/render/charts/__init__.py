@@ -1,0 +1,7 @@
+"""Charts of bars, stacked where there are several series: one definition, drawn as SVG, PNG or terminal text."""
+
+from .chart import Chart, Kind, Number, Series
+from .terminal import chart_lines, sparkline
+from .units import Unit
+
+__all__ = ["Chart", "Kind", "Number", "Series", "Unit", "chart_lines", "sparkline"]

@@ -1,0 +1,204 @@
+"""Reports of usage: tables that fit the terminal, JSON documents, CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+from types import SimpleNamespace
+
+from reread.pricing.tokens import Tokens
+from reread.queries.blocks import Block, block
+from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow
+
+from .numbers import count, money, nano, percent, tokens
+from .text import harmless, table, wrap
+from .values import Document, dollars, tokens_document, utc
+from .view import View, when
+
+UNKNOWN = "unknown"
+TIMES = ("day", "week", "month", "block")
+_NOBODY = {"branch": "no branch", "tool": "no tool", "agent": "main", "skill": "no skill"}
+"""What a row is called that belongs to none."""
+_SHORT_ID = 8
+_BAR = 8
+
+
+def usage_document(report: UsageReport, zone: str, now: datetime) -> Document:
+    return {
+        "schema": "reread.usage/1",
+        "by": report.by,
+        "timezone": zone,
+        "rows": [_row_document(report.by, row, now) for row in report.rows],
+        "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
+        "accounting": accounting_document(report.accounting),
+    }
+
+
+def _row_document(by: str, row: UsageRow, now: datetime) -> Document:
+    key = row.key if row.key is not None or by not in TIMES else UNKNOWN
+    document: Document = {by: key, **tokens_document(row.tokens), "suspect_output_requests": row.suspect}
+    if by == "session":
+        document |= {"title": row.title, "project": row.project}
+        document |= {"subagents": tokens_document(row.agents or Tokens())}
+        document |= {"abandoned": tokens_document(row.abandoned or Tokens())}
+    if by == "block":
+        document |= _block_document(block(row, now))
+    document |= {"first": utc(row.first), "last": utc(row.last), "models": _models_document(row.models)}
+    return document
+
+
+def _models_document(models: Iterable[ModelUse]) -> list[Document]:
+    return [{"model": each.model, **tokens_document(each.tokens)} for each in models]
+
+
+def _block_document(found: Block | None) -> Document:
+    if found is None:
+        return {}
+    return {
+        "end": utc(found.end),
+        "is_open": found.is_open,
+        "is_estimate": True,
+        "cost_usd_per_hour": None if found.dollars_per_hour is None else f"{found.dollars_per_hour:.9f}",
+        "tokens_per_minute": None if found.tokens_per_minute is None else round(found.tokens_per_minute),
+        "projected_cost_usd": dollars(nano(found.projected_nanodollars)),
+        "projected_tokens": found.projected_tokens,
+    }
+
+
+def accounting_document(accounting: Accounting) -> Document:
+    return {
+        "lines_read": accounting.lines_read,
+        "malformed_lines": accounting.malformed_lines,
+        "requests": accounting.requests,
+        "duplicates_collapsed": accounting.duplicates_collapsed,
+        "unpriced_tokens": accounting.unpriced_tokens,
+        "unpriced_models": list(accounting.unpriced_models),
+        "suspect_output_requests": accounting.suspect_output_requests,
+        "provisional_requests": accounting.provisional_requests,
+        "price_table_date": accounting.price_table_date,
+        "is_lower_bound": True,
+    }
+
+
+def usage_csv(report: UsageReport, *, breakdown: bool) -> str:
+    """One line per row, or per row and model; no totals, so that columns can be added up."""
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\n")
+    names = list(tokens_document(Tokens()))
+    writer.writerow([report.by, *(["model"] if breakdown else []), *names])
+    for row in report.rows:
+        key = row.key if row.key is not None else (UNKNOWN if report.by in TIMES else "")
+        parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
+        for model, used in parts:
+            values = tokens_document(used).values()
+            named = [] if model is None else [harmless(model)]
+            writer.writerow([harmless(key), *named, *("" if value is None else value for value in values)])
+    return "".join(lines)
+
+
+def usage_lines(report: UsageReport, view: View, now: datetime, *, breakdown: bool) -> Iterator[str]:
+    if not report.rows:
+        yield "nothing was used"
+    else:
+        yield from _table(report, view, breakdown=breakdown)
+        if report.by == "block":
+            yield from _open_block(report, view, now)
+    yield ""
+    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report.accounting), view.width))
+
+
+_HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")
+
+
+def _table(report: UsageReport, view: View, *, breakdown: bool) -> Iterator[str]:
+    dearest = max((row.tokens.nanodollars or 0 for row in report.rows), default=0)
+    rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
+    looks: list[tuple[str, ...]] = [("bold",)]
+    for row in report.rows:
+        rows.append((row_label(report.by, row, view.timezone), *_figures(row.tokens, row.suspect, dearest)))
+        looks.append(())
+        if breakdown:
+            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, 0, 0)) for each in row.models]
+            looks += [("dim",)] * len(row.models)
+    rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
+    looks.append(("bold",))
+    right = frozenset(range(1, len(_HEADER)))
+    lines = table(_narrowed(rows, view.width), view.width, flexible=0, right=right)
+    yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
+
+
+_LEAST_KEY = {"session": 32, "project": 24}
+_DISPENSABLE = (8, 6, 1, 4, 2)
+"""Columns that go when there is no room, the least missed first: bar, hit, requests, cache write, input."""
+
+
+def _narrowed(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+    least = _LEAST_KEY.get(rows[0][0], 16)
+    kept = list(range(len(rows[0])))
+    for column in _DISPENSABLE:
+        widest = [max(len(row[i]) for row in rows) for i in kept]
+        if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
+            break
+        kept.remove(column)
+    return [tuple(row[i] for i in kept) for row in rows]
+
+
+def _figures(used: Tokens, suspect: int, dearest: int) -> tuple[str, ...]:
+    hit = used.cache_hit
+    return (
+        f"{used.requests:,}",
+        tokens(used.input_tokens),
+        tokens(used.output_tokens),
+        tokens(used.cache_write_tokens),
+        tokens(used.cache_read_tokens),
+        "" if hit is None else percent(hit),
+        money(used.cost, is_partial=used.unpriced_tokens > 0 or suspect > 0),
+        "█" * round(_BAR * (used.nanodollars or 0) / dearest) if dearest else "",
+    )
+
+
+def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
+    if row.key is None:
+        return _NOBODY.get(by, UNKNOWN)
+    if by == "block":
+        return when(datetime.fromisoformat(row.key), zone)
+    if by == "session":
+        return f"{row.key[:_SHORT_ID]}  {row.title or ''}"
+    return shown(row.key) if by == "model" else row.key
+
+
+def shown(model: str | None) -> str:
+    """Without the vendor's name and the date, which every row would repeat."""
+    return UNKNOWN if model is None else re.sub(r"-\d{8}$", "", harmless(model).removeprefix("claude-"))
+
+
+def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:
+    found = block(report.rows[-1], now)
+    if found is None or not found.is_open:
+        return
+    parts = [f"the open block ends {when(found.end, view.timezone)} (an estimate)"]
+    if found.dollars_per_hour is not None:
+        parts.append(f"${found.dollars_per_hour:,.2f} an hour")
+    if found.tokens_per_minute is not None:
+        parts.append(f"{tokens(round(found.tokens_per_minute))} tokens a minute")
+    if found.projected_nanodollars is not None:
+        parts.append(f"{money(nano(found.projected_nanodollars), is_partial=False)} at its end if this goes on")
+    yield ""
+    yield from wrap("; ".join(parts), view.width)
+
+
+def accounting_line(accounting: Accounting) -> str:
+    """What the numbers were made from, and what they leave open."""
+    models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
+    parts = [
+        f"{count(accounting.lines_read, 'line')}, {accounting.malformed_lines:,} malformed",
+        f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
+        f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
+        f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
+        f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
+        f"prices of {accounting.price_table_date}",
+        "transcript cost: lower bound",
+    ]
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,67 @@
+"""The ledger added up by quarter of an hour and model: what a report of days, months or blocks reads.
+
+The sums are only ever a copy. While a sync has not brought them up to date, the ledger itself is asked.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from .database import transaction
+
+QUARTER_MS = 900_000
+NO_QUARTER = -1
+"""Of responses without a time."""
+_MANY = 500
+"""From so many changed quarters on, adding everything up again is the shorter way: 0.2 s per 100,000 responses."""
+
+SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
+    sum(response.web_searches), sum(nanodollars),
+    sum(CASE WHEN nanodollars IS NULL
+        THEN input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END),
+    sum(max(rows - 1, 0)), sum(doubt = 2), sum(doubt = 1), min(time), max(time)"""
+"""The columns of a cell after its key, over rows of `response`."""
+
+_ADDED_UP = f"""SELECT ifnull(time / 900000, -1) AS quarter, ifnull(model, '') AS model, {SUMS}
+    FROM response JOIN circumstance ON circumstance.id = response.circumstance"""  # noqa: S608  our own text
+
+
+def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """Quarter, model and the columns of `SUMS`, in the order of time."""
+    if is_fresh(connection):
+        return connection.execute("SELECT * FROM usage_cell ORDER BY quarter, model")
+    return connection.execute(f"{_ADDED_UP} GROUP BY 1, 2 ORDER BY 1, 2")
+
+
+def is_fresh(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM note WHERE name = 'usage_cells'").fetchone() is not None
+
+
+def mark_stale(connection: sqlite3.Connection) -> None:
+    """Inside the transaction that changes the ledger."""
+    connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
+
+
+def refresh(connection: sqlite3.Connection, changed: Collection[int] | None) -> None:
+    """Adds up the changed quarters again; everything where nobody can tell which those are."""
+    if is_fresh(connection):
+        return
+    with transaction(connection):
+        if changed is None or len(changed) > _MANY:
+            connection.execute("DELETE FROM usage_cell")
+            connection.execute(f"INSERT INTO usage_cell {_ADDED_UP} GROUP BY 1, 2")
+        else:
+            _refresh_some(connection, changed)
+        connection.execute("INSERT INTO note VALUES ('usage_cells', 'as of the last sync')")
+
+
+def _refresh_some(connection: sqlite3.Connection, changed: Collection[int]) -> None:
+    for quarter in changed:
+        connection.execute("DELETE FROM usage_cell WHERE quarter = ?", (quarter,))
+        inside = "time IS NULL" if quarter == NO_QUARTER else "time >= :start AND time < :start + 900000"
+        connection.execute(
+            f"INSERT INTO usage_cell {_ADDED_UP} WHERE {inside} GROUP BY 1, 2",
+            {"start": quarter * QUARTER_MS},
+        )

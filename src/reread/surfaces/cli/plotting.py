@@ -1,0 +1,71 @@
+"""Where a chart goes: to the terminal, or into an SVG or PNG file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reread.config import expanded
+from reread.errors import BadInput, printable
+from reread.render.charts import Chart, chart_lines
+
+from . import options
+
+if TYPE_CHECKING:
+    from reread.config import Config
+
+TERMINAL = "-"
+
+
+def save_chart(chart: Chart, target: str, config: Config) -> None:
+    """Prints the chart for `-`, else writes the file whole or not at all. Raises `BadInput` for what cannot be."""
+    if target == TERMINAL:
+        view = options.make_view(config)
+        options.print_lines(chart_lines(chart, view.width, view.style))
+        return
+    path = expanded(target)
+    draw = _DRAWINGS.get(path.suffix.lower())
+    if draw is None:
+        endings = " or ".join(_DRAWINGS)
+        raise BadInput(f"a chart is written to a file that ends in {endings}, or to - for the terminal, not {target!r}")
+    _refuse_sources(path, config)
+    _write(path, draw(chart))
+
+
+def _refuse_sources(path: Path, config: Config) -> None:
+    from .opening import is_protected
+
+    for source in config.sources:
+        if is_protected(path, source):
+            raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
+
+
+def _write(path: Path, drawn: bytes) -> None:
+    """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
+    place = path.resolve()  # what a link points to is replaced, not the link
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        try:
+            unfinished.write_bytes(drawn)
+            unfinished.replace(place)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(f"{printable(str(path))} cannot be written: {error.strerror}") from error
+
+
+def _svg(chart: Chart) -> bytes:
+    from reread.render.charts.svg import chart_svg
+
+    return chart_svg(chart).encode()
+
+
+def _png(chart: Chart) -> bytes:
+    from reread.render.charts.png import chart_png
+
+    return chart_png(chart)
+
+
+_DRAWINGS: dict[str, Callable[[Chart], bytes]] = {".svg": _svg, ".png": _png}

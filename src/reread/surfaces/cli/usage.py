@@ -1,0 +1,132 @@
+"""`reread usage`: tokens and money, every API response counted once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from reread.errors import BadInput
+
+from . import options
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from reread.archive import Archive, UsageReport
+    from reread.config import Config
+    from reread.queries.filters import Filter
+
+EXAMPLES = """\
+  reread usage                              by day
+  reread usage month --breakdown            with a line for every model
+  reread usage session --since 7d --limit 10
+  reread usage project --model opus
+  reread usage block                        five-hour windows, the open one with its burn rate
+  reread usage day --timezone UTC --json
+  reread usage week --plot weeks.svg"""
+
+
+def parser() -> options.Parser:
+    about = """Tokens and what they cost at list prices, every API response once over all files and agents.
+A response that calls several tools is shared evenly between them in a report by tool."""
+    made = options.make_parser("usage", about, EXAMPLES)
+    made.add_argument(
+        "by",
+        nargs="?",
+        default="day",
+        metavar="GROUPING",
+        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill",
+    )
+    made.add_argument("--breakdown", action="store_true", help="a line for every model")
+    made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
+    made.add_argument("--csv", action="store_true", help="comma-separated values, for spreadsheets")
+    made.add_argument(
+        "--cost",
+        choices=("computed", "recorded"),
+        default="computed",
+        help="recorded shows what clients of 1.0.x wrote into their lines instead",
+    )
+    options.add_filters(made, limit=None)
+    options.add_prices(made)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.queries.usage import ALIASES, GROUPINGS
+
+    from .opening import bare_archive, freshen, refuse_nothing
+
+    by = ALIASES.get(given.by, given.by)
+    if by not in GROUPINGS:
+        raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
+    wanted = options.make_filter(given, config)
+    with bare_archive(config) as archive:
+        refuse_nothing(archive, config)
+        if archive.known_sources() <= {str(source) for source in archive.sources}:
+            wanted = wanted._replace(sources=())  # they are all there is
+        is_ahead = _show_ahead(given, config, archive, by, wanted)
+        if not given.no_sync and (not is_ahead or sys.stdout.isatty()):
+            freshen(archive)
+        if not is_ahead:
+            _show(given, config, archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded"))
+    return 0
+
+
+def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by: str, wanted: Filter) -> bool:
+    """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
+    then the sync; a script goes on at once."""
+    if given.no_sync or given.cost == "recorded":
+        return False
+    report = archive.usage_ahead(by, wanted, config.timezone)
+    if report is None:
+        return False
+    _show(given, config, report)
+    sys.stdout.flush()
+    follows = "this now" if sys.stdout.isatty() else "`reread sync`"
+    sys.stderr.write(f"reread: counted straight from the sources; {follows} takes them into the archive\n")
+    return True
+
+
+def _limited(report: UsageReport, limit: int | None) -> UsageReport:
+    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
+    from msgspec.structs import replace
+
+    if limit is None:
+        return report
+    is_time = report.by in ("day", "week", "month", "block")
+    return replace(report, rows=report.rows[-limit:] if is_time else report.rows[:limit])
+
+
+def _show(given: argparse.Namespace, config: Config, report: UsageReport) -> None:
+    report = _limited(report, given.limit)
+    from reread.render.usage import usage_csv, usage_document, usage_lines
+
+    if given.plot is not None:
+        from reread.render.usage_chart import usage_chart
+
+        from .plotting import save_chart
+
+        save_chart(usage_chart(report, config.timezone), given.plot, config)
+        return
+    if given.csv:
+        sys.stdout.write(usage_csv(report, breakdown=given.breakdown))
+        return
+    options.show_answer(
+        given,
+        config,
+        lambda: usage_document(report, _zone_name(config.timezone, given.timezone), config.now),
+        lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown),
+    )
+
+
+def _zone_name(zone: tzinfo | None, named: str | None) -> str:
+    """The zone the days are those of, by the name it was asked for or the machine's own."""
+    if named is not None:
+        return named
+    from datetime import datetime
+
+    local = datetime.now().astimezone(zone)
+    return local.tzname() or str(local.tzinfo)

@@ -1,0 +1,71 @@
+"""Colours that every eye can tell apart, on both papers."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import pytest
+
+from charting import rgb
+from reread.render.charts.folding import MOST_SERIES
+from reread.render.charts.palette import DARK, LIGHT, Theme, colour_of
+
+Triple = tuple[float, float, float]
+
+EYES: dict[str, tuple[Triple, Triple, Triple]] = {
+    "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "no red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+"""Machado, Oliveira and Fernandes (2009), at full severity, on linear light."""
+APART = 0.08
+"""In OKLab; neighbouring steps of a printed colour chart are some 0.02 apart."""
+
+
+def light(colour: str) -> Triple:
+    def linear(part: int) -> float:
+        share = part / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = rgb(colour)
+    return linear(red), linear(green), linear(blue)
+
+
+def seen(colour: str, eye: str) -> Triple:
+    """The colour in OKLab, as that eye sees it."""
+    source = light(colour)
+    red, green, blue = (min(1.0, max(0.0, sum(a * b for a, b in zip(row, source, strict=True)))) for row in EYES[eye])
+    long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+    middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+    short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+    return (
+        0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short,
+        1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short,
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 counts it."""
+    values = [sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), light(each), strict=True)) for each in (one, other)]
+    return (max(values) + 0.05) / (min(values) + 0.05)
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_any_two_series_can_be_told_apart(theme: Theme, eye: str) -> None:
+    for one, other in combinations(theme.series, 2):
+        assert math.dist(seen(one, eye), seen(other, eye)) >= APART, f"{one} and {other}"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_everything_stands_out_from_the_paper(theme: Theme) -> None:
+    assert all(contrast(colour, theme.paper) >= 3 for colour in theme.series)
+    assert all(contrast(colour, theme.paper) >= 4.5 for colour in (theme.ink, theme.muted))
+
+
+def test_there_is_a_colour_for_every_series_and_one_for_the_rest() -> None:
+    assert [colour_of(position) for position in range(9)] == [0, 1, 2, 3, 4, 5, 6, 6, 6]
+    assert len(LIGHT.series) == len(DARK.series) == MOST_SERIES + 1
