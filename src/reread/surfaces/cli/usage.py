@@ -67,8 +67,9 @@ def run(arguments: list[str]) -> int:
         refuse_nothing(archive, config)
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
-        is_ahead = _show_ahead(given, config, archive, by, wanted)
-        if not given.no_sync and (not is_ahead or sys.stdout.isatty()):
+        is_current = given.no_sync or archive.is_current()
+        is_ahead = not is_current and _show_ahead(given, config, archive, by, wanted)
+        if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
             _show(given, config, archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded"))
@@ -78,7 +79,7 @@ def run(arguments: list[str]) -> int:
 def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by: str, wanted: Filter) -> bool:
     """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
     then the sync; a script goes on at once."""
-    if given.no_sync or given.cost == "recorded":
+    if given.cost == "recorded":
         return False
     report = archive.usage_ahead(by, wanted, config.timezone)
     if report is None:
