@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
+    from reread.queries.explaining import Explained
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
@@ -294,6 +295,17 @@ class Archive:
         if sum(job.size for job in survey.jobs) < QUICK_SYNC:
             return None
         return ahead(self.connection, ask, self.prices, survey.jobs)
+
+    def explain(self, wanted: str | Path) -> Explained:
+        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+
+        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        """
+        from reread.queries.explaining import Explainer
+
+        self._reprice()
+        with snapshot(self.connection):
+            return Explainer(self.connection, self.files, self.prices, self.find).explain(wanted)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""

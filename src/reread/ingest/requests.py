@@ -87,7 +87,7 @@ def _row(
     details, served = usage.output_tokens_details, usage.server_tool_use
     is_advisor = number > 0
     return RequestRow(
-        key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if is_advisor else ""),
+        key=request.name + (f"#advisor:{number}" if is_advisor else ""),
         request_id=request.winner.request_id,
         circumstance=place,
         time=milliseconds(request.time),

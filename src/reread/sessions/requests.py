@@ -49,6 +49,11 @@ class Request(Struct, frozen=True, kw_only=True):
     web_searches: int = 0
 
     @property
+    def name(self) -> str:
+        """The key as one text, which is how the archive keeps it."""
+        return " ".join(map(str, self.key))
+
+    @property
     def model(self) -> str | None:
         return self.winner.message.model if self.winner.message is not None else None
 
