@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Archive",
+    "Explained",
     "Forgotten",
     "Listed",
     "Progress",
@@ -399,6 +400,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 
 _RESULTS = {
+    "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",

@@ -63,8 +63,8 @@ def _part_lines(part: Part, time: datetime | None, view: View, *, is_suspect: bo
     derivation = part.derivation
     day = "no day" if time is None else time.astimezone(UTC).date().isoformat()
     price = f"price {derivation.price_id}" if derivation.price_id is not None else "no price"
-    head = f"{harmless(part.id)}  {harmless(derivation.model or part.model or 'no model')}  {day}  {price}"
-    yield from (view.style.paint(line, "bold") for line in wrap(head, view.width))
+    head = [harmless(part.id), harmless(derivation.model or part.model or "no model"), day, price]
+    yield from (view.style.paint(line, "bold") for line in _joined(head, view.width, "  "))
     if derivation.model is not None and part.model != derivation.model:
         yield from _dim(f"named {part.model} in the line", view)
     yield from wrap(_prompt_test(part), view.width)
@@ -116,11 +116,11 @@ def _total(nanodollars: int | None, *, is_suspect: bool) -> str:
     return f"total {nanodollars:,} n$ = {'>= ' if is_suspect else ''}{exact_money(nanodollars)}"
 
 
-def _joined(pieces: Sequence[str], width: int) -> Iterator[str]:
-    """Pieces with bars between them, as many on a line as fit."""
+def _joined(pieces: Sequence[str], width: int, between: str = " | ") -> Iterator[str]:
+    """As many pieces on a line as fit."""
     line = ""
     for piece in pieces:
-        longer = f"{line} | {piece}" if line else piece
+        longer = f"{line}{between}{piece}" if line else piece
         if line and cells(longer) > width:
             yield from wrap(line, width)
             line = piece
