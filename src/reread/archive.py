@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
+    from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Archive",
+    "Explained",
     "Forgotten",
     "Listed",
     "Progress",
@@ -306,6 +308,17 @@ class Archive:
             return None
         return ahead(self.connection, ask, self.prices, files)
 
+    def explain(self, wanted: str | Path) -> Explained:
+        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+
+        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        """
+        from reread.queries.explaining import Explainer
+
+        self._reprice()
+        with snapshot(self.connection):
+            return Explainer(self.connection, self.files, self.prices, self.find).explain(wanted)
+
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""
         from reread.queries.unpriced import unpriced_models
@@ -398,6 +411,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 
 _RESULTS = {
+    "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",

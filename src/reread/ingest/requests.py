@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
-from reread.pricing import Prices, Rated
+from reread.pricing import Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
 from reread.store.rows import Circumstance, RequestRow
@@ -18,8 +18,8 @@ class RequestRows(TypedDict):
     requests: list[RequestRow]
 
 
-def request_rows(conversation: Conversation) -> RequestRows:
-    """Every response of a file, and a row for each advisor it asked."""
+def request_rows(conversation: Conversation, file: str) -> RequestRows:
+    """Every response of the file with this key, and a row for each advisor it asked."""
     left_behind = _left_behind(conversation)
     numbers: dict[Circumstance, int] = {}
     rows = []
@@ -29,7 +29,9 @@ def request_rows(conversation: Conversation) -> RequestRows:
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            rows.append(_row(request, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
+            key = request.name_in(file) + (f"#advisor:{number}" if number else "")
+            cost = conversation.prices.cost(used, model, request.time)
+            rows.append(_row(request, key, used, place, cost, is_advisor=number > 0, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 
@@ -81,13 +83,12 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 
 def _row(
-    request: Request, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
+    request: Request, key: str, used: Rated, place: int, cost: int | None, *, is_advisor: bool, is_abandoned: bool
 ) -> RequestRow:
     usage = request.usage
     details, served = usage.output_tokens_details, usage.server_tool_use
-    is_advisor = number > 0
     return RequestRow(
-        key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if is_advisor else ""),
+        key=key,
         request_id=request.winner.request_id,
         circumstance=place,
         time=milliseconds(request.time),
@@ -103,7 +104,7 @@ def _row(
         is_abandoned=is_abandoned,
         doubt=0 if is_advisor else request.doubt,
         rows=0 if is_advisor else len(request.rows),
-        nanodollars=prices.cost(used, model, request.time),
+        nanodollars=cost,
         recorded=None if is_advisor else _recorded(request),
     )
 

@@ -45,6 +45,12 @@ def money(dollars: Decimal | None, *, is_partial: bool) -> str:
     return f"{'≥' if is_partial else ''}${dollars:,.{digits}f}"
 
 
+def exact_money(nanodollars: int) -> str:
+    """`$0.0061`, `$0.10`: every digit there is, two at least."""
+    whole, rest = divmod(nanodollars, 10**9)
+    return f"${whole:,}.{f'{rest:09d}'.rstrip('0'):0<2}"
+
+
 def duration(seconds: float) -> str:
     """`0.4s`, `12s`, `3m 20s`, `2h 5m`."""
     if seconds < 10:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,6 +53,23 @@ def bare_archive(config: Config) -> Iterator[Archive]:
     with Archive(config.home, absolute, price_file=config.prices) as archive:
         archive.sources = tuple(_existing(archive, config))
         yield archive
+
+
+@contextmanager
+def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive]:
+    """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
+    from tempfile import TemporaryDirectory
+
+    from reread.archive import Archive
+
+    for source in sources:
+        if not source.exists():
+            raise SourceError(source, "no such file or folder")
+    with TemporaryDirectory(prefix="reread-") as folder:
+        places = [source.absolute() for source in sources]
+        with Archive(Path(folder), places, price_file=config.prices) as archive:
+            tell_problems(archive.sync())
+            yield archive
 
 
 def is_protected(path: Path, source: Path) -> bool:
