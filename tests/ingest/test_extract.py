@@ -126,7 +126,7 @@ def test_images_are_kept_but_not_indexed(tmp_path: Path) -> None:
     path = transcript.write(tmp_path / "projects")
     batch = batch_of(taken(tmp_path), "transcript")
     assert [text for _, text in texts(batch, transcript.bytes)] == ["what is this", "/a.png"]
-    assert not any("iVBORw0KGgo" in block.text for block in batch.blocks)
+    assert not any(b"iVBORw0KGgo" in block.text for block in batch.blocks)
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert archive.search("iVBORw0KGgo*", ALL_FIELDS).total == 0
@@ -211,7 +211,7 @@ def test_a_malformed_line_is_counted_and_hides_none_of_its_neighbours(tmp_path: 
 def test_spilled_tool_outputs_are_indexed_as_results(tmp_path: Path) -> None:
     a_session(a_prompt("go"), id=ID, outputs={"toolu_9.txt": "okapi here"}).write(tmp_path / "projects")
     [block] = batch_of(taken(tmp_path), "tool_result").blocks
-    assert (FIELDS[block.field], block.offset, block.length, block.text) == ("result", 0, 10, "okapi here")
+    assert (FIELDS[block.field], block.offset, block.length, block.text) == ("result", 0, 10, b"okapi here")
 
 
 def test_two_objects_on_a_line_are_two_blocks(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def _side_batch(job: FileJob, disk: Disk, taken: _Taken) -> FileBatch:
     """A file that is no transcript: kept whole; spilled tool outputs can be searched."""
     blocks = []
     if job.file.kind is Kind.TOOL_RESULT:
-        text = indexable(disk.content(job.file).decode("utf-8", "replace"), with_parts=False)
+        text = indexable(disk.content(job.file).decode("utf-8", "replace"), with_parts=False).encode()
         field = FIELDS.index(Field.RESULT)
         blocks = [BlockRow(offset=0, length=taken.end, part=0, field=field, time=job.file.mtime_ns // 10**6, text=text)]
     return FileBatch(
@@ -179,7 +179,7 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
                     part=part,
                     field=FIELDS.index(field),
                     time=time,
-                    text=words,
+                    text=words.encode(),
                 )
 
 

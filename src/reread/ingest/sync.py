@@ -40,17 +40,15 @@ def sync(
 ) -> SyncResult:
     """One pass over the sources. The caller holds the safe's lock.
 
-    A large first pass counts usage before it takes the rest; `usage_only` ends there, and the next sync goes on.
+    `usage_only` reads nothing but usage; the files still count as unread.
     """
     began = time.monotonic()
     survey = Survey(connection, machine, places, safe.folder)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine)
-    is_large = sum(job.size for job in survey.jobs) >= ALONE_BELOW
-    if usage_only or is_large:
+    if usage_only:
         for batches in usage_batches(survey.jobs):
             writer.count(batches)
-    if usage_only:
         result.seconds = time.monotonic() - began
         return result
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))

@@ -198,7 +198,13 @@ def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tu
 
 def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
     """Name and file of every call of a session, its agents included."""
-    return list(connection.execute("SELECT name, path FROM tool_call WHERE session = ?", (session,)))
+    return list(
+        connection.execute(
+            """SELECT name, tool_call.path FROM file JOIN tool_call ON tool_call.file = file.id
+               WHERE file.session = ?""",
+            (session,),
+        )
+    )
 
 
 def usage_by_day_and_model(connection: sqlite3.Connection, zone_offset_minutes: int) -> list[tuple[Any, ...]]:
