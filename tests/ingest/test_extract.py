@@ -9,12 +9,13 @@ import pytest
 from reread.analyses.texts import texts_of
 from reread.archive import Archive
 from reread.errors import SourceError
-from reread.ingest.extract import FIELDS, PIECE, take
+from reread.ingest.extract import PIECE, take
 from reread.ingest.jobs import SessionJob
 from reread.ingest.survey import Survey
 from reread.queries.language import ALL_FIELDS
 from reread.records import decode
 from reread.store.rows import FileBatch, SessionBatch
+from reread.store.schema import FIELDS
 from reread.testing import (
     Entry,
     Transcript,
@@ -62,7 +63,7 @@ def texts(batch: FileBatch, content: bytes) -> list[tuple[str, str]]:
     for block in batch.blocks:
         line = content[block.offset : block.offset + block.length]
         field, text = texts_of(decode(line))[block.part]
-        assert field is FIELDS[block.field]
+        assert field == FIELDS[block.field]
         found.append((field.value, text))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -35,7 +35,7 @@ PIECE = 512 * 1024
 """Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
 LARGE = 8_000_000
 """Sessions of this size are few, and leave three times as much memory behind."""
-FIELDS = tuple(Field)
+_NUMBER = {field: number for number, field in enumerate(Field)}
 
 
 def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> SessionBatch:
@@ -65,8 +65,8 @@ class _Rows(NamedTuple):
     """Where its last whole line ends; None where the file is not read by lines."""
     lines: int = 0
     malformed: int = 0
-    calls: list[CallRow] = []
-    requests: list[RequestRow] = []
+    calls: Sequence[CallRow] = ()
+    requests: Sequence[RequestRow] = ()
 
 
 def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple[SessionRow, list[_Rows]]:
@@ -92,14 +92,14 @@ def _name(session: Session, files: SessionFiles) -> str:
 
 
 def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
-    new = [record for record in conversation.records if record.offset >= job.indexed]
-    readable = [record for record in conversation.records if not _is_unfinished(record)]
+    records = conversation.records
+    readable = records[:-1] if records and _is_unfinished(records[-1]) else records
     last = readable[-1] if readable else None
     return _Rows(
-        blocks=list(_blocks(new, conversation)),
+        blocks=list(_blocks([record for record in records if record.offset >= job.indexed], conversation)),
         indexed=last.offset + len(last.raw) + 1 if last is not None else 0,
-        lines=len({record.line for record in conversation.records}),
-        malformed=sum(isinstance(record, Unknown) and record.malformed for record in readable),
+        lines=len({record.line for record in records}),
+        malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         requests=[row for request in conversation.requests for row in request_rows(request, conversation.prices)],
     )
@@ -114,8 +114,8 @@ def _side_rows(job: FileJob, disk: Disk) -> _Rows:
     except OSError as error:
         raise _unreadable(job, error) from error
     text = indexable(content.decode("utf-8", "replace"), with_parts=False).encode()
-    field, time = FIELDS.index(Field.RESULT), job.file.mtime_ns // 10**6
-    return _Rows([BlockRow(offset=0, length=len(content), part=0, field=field, time=time, text=text)])
+    time = job.file.mtime_ns // 10**6
+    return _Rows([BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)])
 
 
 def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
@@ -141,8 +141,8 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         tail=taken.tail,
         pieces=taken.pieces,
         blocks=rows.blocks,
-        calls=rows.calls,
-        requests=rows.requests,
+        calls=list(rows.calls),
+        requests=list(rows.requests),
     )
 
 
@@ -202,7 +202,7 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
                     offset=record.offset,
                     length=len(record.raw),
                     part=part,
-                    field=FIELDS.index(field),
+                    field=_NUMBER[field],
                     time=time,
                     text=words.encode(),
                 )

@@ -6,13 +6,14 @@ adds up to its total to the last digit.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from msgspec import Struct
 
 from reread.records import Usage
 
 NANODOLLARS = 1_000_000_000
+
+Rate = tuple[int, int]
+"""Numerator and denominator: of a Fraction they are properties, and reading them costs more than the arithmetic."""
 
 
 class Rated(Struct, frozen=True, kw_only=True):
@@ -60,11 +61,11 @@ class Rated(Struct, frozen=True, kw_only=True):
 class Rates(Struct, frozen=True, kw_only=True):
     """Nano-dollars per token, all multipliers included; None where the model never had such a price."""
 
-    input: Fraction | None
-    output: Fraction | None
-    cache_read: Fraction | None
-    cache_write_5m: Fraction | None
-    cache_write_1h: Fraction | None
+    input: Rate | None
+    output: Rate | None
+    cache_read: Rate | None
+    cache_write_5m: Rate | None
+    cache_write_1h: Rate | None
 
     def cost(self, used: Rated) -> int | None:
         """Nano-dollars of the tokens; None when some of them have no price."""
@@ -79,9 +80,6 @@ class Rates(Struct, frozen=True, kw_only=True):
             if count:
                 if rate is None:
                     return None
-                total += _half_up(count * rate.numerator, rate.denominator)
+                numerator, denominator = rate
+                total += (2 * count * numerator + denominator) // (2 * denominator)
         return total
-
-
-def _half_up(numerator: int, denominator: int) -> int:
-    return (2 * numerator + denominator) // (2 * denominator)

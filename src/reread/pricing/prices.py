@@ -145,7 +145,7 @@ def _names(models: Mapping[str, list[_Row]]) -> Iterator[tuple[str, str]]:
 def _rates(row: _PerMillion, factor: Fraction) -> Rates:
     """Dollars per million tokens times a thousand are nano-dollars per token."""
     per_token = {
-        name: None if price is None else Fraction(price) * 1000 * factor
+        name: None if price is None else (Fraction(price) * 1000 * factor).as_integer_ratio()
         for name in Rates.__struct_fields__
         for price in [getattr(row, name)]
     }

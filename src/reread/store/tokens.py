@@ -137,11 +137,11 @@ def has_token(text: str) -> bool:
 def _cleaned(text: str) -> tuple[str, bytes, bytes]:
     """A text without noise, its bytes before unspaced runs were cut, and the kind of each byte."""
     text, raw = _encoded(text)
-    if "data:" in text and _DATA_URL.search(text):
+    if b"data:" in raw and _DATA_URL.search(text):
         text, raw = _encoded(_DATA_URL.sub(" ", text))
     if len(raw) > _LONGEST_WORD and _holds_blob(raw):
         text, raw = _encoded(_BLOB.sub(_kept_if_words, text))
-    if "\x1b" in text or "\0" in text:
+    if b"\x1b" in raw or b"\0" in raw:
         text, raw = _encoded(_ESCAPES.sub(" ", text).replace("\0", " "))
     kinds = raw.translate(_KINDS)
     if not text.isascii():
