@@ -9,12 +9,13 @@ import pytest
 from reread.analyses.texts import texts_of
 from reread.archive import Archive
 from reread.errors import SourceError
-from reread.ingest.extract import FIELDS, PIECE, take
+from reread.ingest.extract import PIECE, take
 from reread.ingest.jobs import SessionJob
 from reread.ingest.survey import Survey
 from reread.queries.language import ALL_FIELDS
 from reread.records import decode
 from reread.store.rows import FileBatch, SessionBatch
+from reread.store.schema import FIELDS
 from reread.testing import (
     Entry,
     Transcript,
@@ -62,7 +63,7 @@ def texts(batch: FileBatch, content: bytes) -> list[tuple[str, str]]:
     for block in batch.blocks:
         line = content[block.offset : block.offset + block.length]
         field, text = texts_of(decode(line))[block.part]
-        assert field is FIELDS[block.field]
+        assert field == FIELDS[block.field]
         found.append((field.value, text))
     return found
 
@@ -126,7 +127,7 @@ def test_images_are_kept_but_not_indexed(tmp_path: Path) -> None:
     path = transcript.write(tmp_path / "projects")
     batch = batch_of(taken(tmp_path), "transcript")
     assert [text for _, text in texts(batch, transcript.bytes)] == ["what is this", "/a.png"]
-    assert not any("iVBORw0KGgo" in block.text for block in batch.blocks)
+    assert not any(b"iVBORw0KGgo" in block.text for block in batch.blocks)
     with an_archive(tmp_path) as archive:
         archive.sync()
         assert archive.search("iVBORw0KGgo*", ALL_FIELDS).total == 0
@@ -211,7 +212,7 @@ def test_a_malformed_line_is_counted_and_hides_none_of_its_neighbours(tmp_path: 
 def test_spilled_tool_outputs_are_indexed_as_results(tmp_path: Path) -> None:
     a_session(a_prompt("go"), id=ID, outputs={"toolu_9.txt": "okapi here"}).write(tmp_path / "projects")
     [block] = batch_of(taken(tmp_path), "tool_result").blocks
-    assert (FIELDS[block.field], block.offset, block.length, block.text) == ("result", 0, 10, "okapi here")
+    assert (FIELDS[block.field], block.offset, block.length, block.text) == ("result", 0, 10, b"okapi here")
 
 
 def test_two_objects_on_a_line_are_two_blocks(tmp_path: Path) -> None:

@@ -177,6 +177,29 @@ def test_a_rewritten_file_replaces_its_rows_and_keeps_its_old_bytes(tmp_path: Pa
         assert archive.verify().ok
 
 
+def test_a_file_taken_in_several_syncs_is_rewritten_without_a_trace(tmp_path: Path) -> None:
+    """Its blocks lie apart, with those of another session between them."""
+    other = "99990000-1111-4222-8333-444455556666"
+    path = a_conversation(said="alpaca").write(tmp_path / "source")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]))
+    with an_archive(tmp_path) as archive:
+        archive.sync()
+        a_session(a_prompt("the iguana"), a_reply("yes"), id=other).write(tmp_path / "source")
+        archive.sync()
+        path.write_bytes(b"".join(lines))
+        archive.sync()
+        assert found(archive, "narwhal") == ["thinking"]
+        a_session(a_prompt("the vicuna"), id=ID).write(tmp_path / "source")
+        archive.sync()
+        assert words(archive) & {"alpaca", "narwhal", "wombats", "iguana", "vicuna"} == {"iguana", "vicuna"}
+        [(outside,)] = archive.sql(
+            """SELECT count(*) FROM block JOIN file ON file.id = block.file
+               WHERE block.id NOT BETWEEN first_block AND last_block"""
+        )[1]
+        assert outside == 0
+
+
 def words(archive: Archive) -> set[str]:
     return {term for (term,) in archive.connection.execute("SELECT term FROM vocabulary")}
 

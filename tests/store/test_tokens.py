@@ -131,6 +131,15 @@ def test_emoji_do_not_stick_to_words(index: Index) -> None:
     assert not has_token("\U0001f389 --> ++")
 
 
+def test_the_line_numbers_of_a_shown_file_are_no_words_of_it(index: Index) -> None:
+    shown = "     9→def parse(line):\n    10→    return line\n"
+    assert index.finds("parse(line): return", shown)
+    assert index.finds("9→def parse", shown)
+    assert marked(shown, "parse(line): return") == ["parse(line):\n    10→    return"]
+    assert not index.finds("10", shown)
+    assert index.finds("10", "from 9 →10")
+
+
 def test_nul_and_half_surrogates_cannot_reach_the_database(index: Index) -> None:
     assert index.finds("after", "before\0 \ud83d after")
 

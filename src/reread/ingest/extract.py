@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
@@ -18,8 +18,10 @@ from reread.sources import Kind, SessionFiles, SourceFile, split
 from reread.store.rows import (
     BlockRow,
     CallRow,
+    Circumstance,
     FileBatch,
     PieceRow,
+    RequestRow,
     SessionBatch,
     SessionRow,
 )
@@ -28,10 +30,13 @@ from reread.store.tokens import indexable
 
 from .jobs import EDGE, FileJob, SessionJob, digest
 from .requests import milliseconds, request_rows
+from .workers import give_back_memory
 
 PIECE = 512 * 1024
 """Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
-FIELDS = tuple(Field)
+LARGE = 8_000_000
+"""Sessions of this size are few, and leave three times as much memory behind."""
+_NUMBER = {field: number for number, field in enumerate(Field)}
 
 
 def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> SessionBatch:
@@ -43,19 +48,42 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
     if job.files is None:
-        return SessionBatch(session=None, files=[_side_batch(each, disk, bytes_of(each)) for each in job.changed])
-    session = load_session(job.files, job.strays, disk, load_prices(job.prices))
+        session, found = None, [_side_rows(each, disk) for each in job.changed]
+    else:
+        session, found = _session_and_rows(job, job.files, disk)
+    # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
+    if job.size >= LARGE:
+        give_back_memory()
+    files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
+    return SessionBatch(session=session, files=files)
+
+
+class _Rows(NamedTuple):
+    """What a file says."""
+
+    blocks: list[BlockRow]
+    indexed: int | None = None
+    """Where its last whole line ends; None where the file is not read by lines."""
+    lines: int = 0
+    malformed: int = 0
+    calls: Sequence[CallRow] = ()
+    circumstances: Sequence[Circumstance] = ()
+    requests: Sequence[RequestRow] = ()
+
+
+def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple[SessionRow, list[_Rows]]:
+    session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
-    batches = []
+    found = []
     for each in job.changed:
         if each.file.kind is Kind.TRANSCRIPT:
-            batches.append(_transcript_batch(each, session, bytes_of(each)))
+            found.append(_transcript_rows(each, session))
         elif each.file.kind is Kind.SUBAGENT and (each.file.agent or each.file.path.stem) in agents:
-            batches.append(_transcript_batch(each, agents[each.file.agent or each.file.path.stem], bytes_of(each)))
+            found.append(_transcript_rows(each, agents[each.file.agent or each.file.path.stem]))
         else:
-            batches.append(_side_batch(each, disk, bytes_of(each)))
-    folder = job.changed[0].file.folder if job.files.trunk is None else job.files.trunk.folder
-    return SessionBatch(session=_session_row(session, _name(session, job.files), folder), files=batches)
+            found.append(_side_rows(each, disk))
+    folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
+    return _session_row(session, _name(session, files), folder), found
 
 
 def _name(session: Session, files: SessionFiles) -> str:
@@ -65,64 +93,60 @@ def _name(session: Session, files: SessionFiles) -> str:
     return files.id if is_copy else session.id
 
 
-def _transcript_batch(job: FileJob, conversation: Conversation, taken: _Taken) -> FileBatch:
-    new = [record for record in conversation.records if record.offset >= job.indexed]
-    readable = [record for record in conversation.records if not _is_unfinished(record)]
+def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
+    records = conversation.records
+    readable = records[:-1] if records and _is_unfinished(records[-1]) else records
     last = readable[-1] if readable else None
-    return FileBatch(
-        **_place(job),
-        taken=taken.end,
+    return _Rows(
+        blocks=list(_blocks([record for record in records if record.offset >= job.indexed], conversation)),
         indexed=last.offset + len(last.raw) + 1 if last is not None else 0,
-        lines=len({record.line for record in conversation.records}),
-        malformed=sum(isinstance(record, Unknown) and record.malformed for record in readable),
-        head=taken.head,
-        tail=taken.tail,
-        pieces=taken.pieces,
-        blocks=list(_blocks(new, conversation)),
+        lines=len({record.line for record in records}),
+        malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         **request_rows(conversation, job.key),
     )
 
 
-def _side_batch(job: FileJob, disk: Disk, taken: _Taken) -> FileBatch:
+def _side_rows(job: FileJob, disk: Disk) -> _Rows:
     """A file that is no transcript: kept whole; spilled tool outputs can be searched."""
-    blocks = []
-    if job.file.kind is Kind.TOOL_RESULT:
-        text = indexable(disk.content(job.file).decode("utf-8", "replace"), with_parts=False)
-        field = FIELDS.index(Field.RESULT)
-        blocks = [BlockRow(offset=0, length=taken.end, part=0, field=field, time=job.file.mtime_ns // 10**6, text=text)]
+    if job.file.kind is not Kind.TOOL_RESULT:
+        return _Rows([])
+    try:
+        content = disk.content(job.file)
+    except OSError as error:
+        raise _unreadable(job, error) from error
+    text = indexable(content.decode("utf-8", "replace"), with_parts=False).encode()
+    time = job.file.mtime_ns // 10**6
+    return _Rows([BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)])
+
+
+def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
+    file = job.file
     return FileBatch(
-        **_place(job),
+        key=job.key,
+        source=job.source,
+        path=str(file.path),
+        kind=file.kind.value,
+        agent=file.agent,
+        workflow=file.workflow,
+        device=job.device,
+        inode=job.inode,
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        generation=job.generation,
+        is_rewritten=job.is_rewritten,
         taken=taken.end,
-        indexed=taken.end,
-        lines=0,
-        malformed=0,
+        indexed=rows.indexed if rows.indexed is not None else taken.end,
+        lines=rows.lines,
+        malformed=rows.malformed,
         head=taken.head,
         tail=taken.tail,
         pieces=taken.pieces,
-        blocks=blocks,
-        calls=[],
-        circumstances=[],
-        requests=[],
+        blocks=rows.blocks,
+        calls=list(rows.calls),
+        circumstances=list(rows.circumstances),
+        requests=list(rows.requests),
     )
-
-
-def _place(job: FileJob) -> dict[str, Any]:
-    file = job.file
-    return {
-        "key": job.key,
-        "source": job.source,
-        "path": str(file.path),
-        "kind": file.kind.value,
-        "agent": file.agent,
-        "workflow": file.workflow,
-        "device": job.device,
-        "inode": job.inode,
-        "size": file.size,
-        "mtime_ns": file.mtime_ns,
-        "generation": job.generation,
-        "is_rewritten": job.is_rewritten,
-    }
 
 
 class _Taken(NamedTuple):
@@ -148,8 +172,12 @@ def _new_bytes(job: FileJob) -> _Taken:
             file.seek(max(0, position - EDGE))
             tail = file.read(min(EDGE, position))
     except OSError as error:
-        raise SourceError(job.file.path, f"cannot be read ({error.strerror or error})") from error
+        raise _unreadable(job, error) from error
     return _Taken(pieces, position, digest(head[:position]), digest(tail))
+
+
+def _unreadable(job: FileJob, error: OSError) -> SourceError:
+    return SourceError(job.file.path, f"cannot be read ({error.strerror or error})")
 
 
 def _kept_bytes(disk: Disk) -> Callable[[FileJob], _Taken]:
@@ -177,9 +205,9 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
                     offset=record.offset,
                     length=len(record.raw),
                     part=part,
-                    field=FIELDS.index(field),
+                    field=_NUMBER[field],
                     time=time,
-                    text=words,
+                    text=words.encode(),
                 )
 
 

@@ -105,16 +105,22 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
                     ahead += job.size
                 if not running:
                     return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    job = running.pop(future)
-                    ahead -= job.size
-                    answer = future.result()
-                    yield job, _decode_batch(answer) if isinstance(answer, bytes) else answer
+                future = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+                job = running.pop(future)
+                answer = _decoded(future.result())
+                ahead -= job.size
+                del future  # with the encoded bytes, which are as large as the batch
+                yield job, answer
+                del answer
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 _decode_batch = msgspec.msgpack.Decoder(SessionBatch).decode
+
+
+def _decoded(answer: bytes | SessionBatch | SourceError) -> SessionBatch | SourceError:
+    return _decode_batch(answer) if isinstance(answer, bytes) else answer
 
 
 def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:

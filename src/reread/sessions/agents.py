@@ -19,7 +19,7 @@ from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, U
 
 from .calls import ToolCall
 from .conversation import Conversation
-from .kinds import Kind, kind_of, prompt_text, tag
+from .kinds import Kind, prompt_text, tag
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -124,7 +124,7 @@ class _Evidence:
         self.by_prompt: dict[str, list[str]] = {}
         for conversation in conversations:
             self._read_calls(conversation)
-            self._read_lines(conversation.records)
+            self._read_lines(conversation)
 
     def calls_for(self, agent: Subagent, claimed: set[str]) -> list[str]:
         """Candidate calls, strongest evidence first."""
@@ -153,14 +153,16 @@ class _Evidence:
             for agent_id in _AGENT_ID_IN_TEXT.findall(call.output.text):
                 self.by_text.setdefault(agent_id, call.id)
 
-    def _read_lines(self, records: Iterable[Record]) -> None:
-        for record in records:
-            if isinstance(record, Progress):
-                data = record.progress
-                if isinstance(data, AgentProgress) and data.agent_id and record.parent_tool_use_id:
-                    self.by_progress.setdefault(data.agent_id, record.parent_tool_use_id)
-            elif isinstance(record, User) and kind_of(record) is Kind.TASK_NOTIFICATION:
-                task, call = _task_id(record.text), _tool_use_id(record.text)
+    def _read_lines(self, conversation: Conversation) -> None:
+        for record in conversation.beside.get(Progress, ()):
+            call_id = record.parent_tool_use_id if isinstance(record, Progress) else None
+            data = record.progress if isinstance(record, Progress) else None
+            if call_id and isinstance(data, AgentProgress) and data.agent_id:
+                self.by_progress.setdefault(data.agent_id, call_id)
+        for i, kind in conversation.kinds.items():
+            if kind is Kind.TASK_NOTIFICATION:
+                text = conversation.line[i].text
+                task, call = _task_id(text), _tool_use_id(text)
                 if task and call:
                     self.by_text.setdefault(task, call)
 

@@ -105,9 +105,8 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @property
     def seconds(self) -> float | None:
         """From the call's line to its result's."""
-        if self.output is None or self.time is None or self.output.time is None:
-            return None
-        return max(0.0, (self.output.time - self.time).total_seconds())
+        began, ended = self.time, self.output.time if self.output is not None else None
+        return None if began is None or ended is None else max(0.0, (ended - began).total_seconds())
 
 
 def split_tool_name(name: str) -> tuple[str | None, str]:

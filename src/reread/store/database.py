@@ -87,7 +87,7 @@ def _configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
         connection.execute("PRAGMA synchronous = NORMAL")
         # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
         connection.execute("PRAGMA wal_autocheckpoint = 16000")
-    connection.execute("PRAGMA cache_size = -32000")
+    connection.execute("PRAGMA cache_size = -16000")
     connection.execute("PRAGMA temp_store = MEMORY")
 
 

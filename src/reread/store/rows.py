@@ -41,14 +41,14 @@ class PieceRow(Struct, frozen=True, kw_only=True):
 
 
 class BlockRow(Struct, frozen=True, kw_only=True):
-    """A text to index: its line's place, and the text as the index wants it."""
+    """A text to index: its line's place, and the text as the index wants it, in UTF-8."""
 
     offset: int
     length: int
     part: int
     field: int
     time: int | None
-    text: str
+    text: bytes
 
 
 class CallRow(Struct, frozen=True, kw_only=True):

@@ -35,7 +35,8 @@ CREATE TABLE file (
     malformed INTEGER NOT NULL DEFAULT 0,
     head BLOB, tail BLOB,                     -- digests of the first and last KiB taken
     present INTEGER NOT NULL DEFAULT 1,       -- 0 once the source is gone
-    vanished INTEGER                          -- when that was noticed
+    vanished INTEGER,                         -- when that was noticed
+    first_block INTEGER, last_block INTEGER   -- its blocks lie between these, among others
 );
 CREATE INDEX file_by_session ON file(session);
 
@@ -81,7 +82,6 @@ CREATE TABLE tool_call (
     path TEXT,                            -- the file it names, if any
     PRIMARY KEY (file, id)
 ) WITHOUT ROWID;
-CREATE INDEX tool_call_by_session ON tool_call(session);
 """
 
 _REQUESTS = """
@@ -190,12 +190,12 @@ CREATE TABLE block (
     field INTEGER NOT NULL,               -- {", ".join(f"{i} {name}" for i, name in enumerate(FIELDS))}
     time INTEGER
 );
-CREATE INDEX block_by_file ON block(file, offset);
+-- The first column is free, each of the others costs two bytes for every word of a text: results are most of it.
 CREATE VIRTUAL TABLE search USING fts5(
-    {", ".join(FIELDS)}, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
+    result, tool, text, thinking, prompt, title, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
 );
--- A segment per transaction instead of one per MiB, merged when there are many: a cold sync merges half as much.
-INSERT INTO search(search, rank) VALUES ('hashsize', 67108864);
+-- A segment per 8 MB of words instead of one per MB, merged when there are many: a cold sync merges half as much.
+INSERT INTO search(search, rank) VALUES ('hashsize', 8000000);
 INSERT INTO search(search, rank) VALUES ('automerge', 16);
 INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);

@@ -108,7 +108,13 @@ def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
 
 def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
     """Name and file of every call of a session, its agents included."""
-    return list(connection.execute("SELECT name, path FROM tool_call WHERE session = ?", (session,)))
+    return list(
+        connection.execute(
+            """SELECT name, tool_call.path FROM file JOIN tool_call ON tool_call.file = file.id
+               WHERE file.session = ?""",
+            (session,),
+        )
+    )
 
 
 def integers(values: Iterable[int]) -> str:

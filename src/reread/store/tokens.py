@@ -51,6 +51,10 @@ _EMOJI = re.compile("[\U0001f000-\U0001faff]+")
 _ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
 _DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
 
+_ARROW = "→".encode()
+_LINE_NUMBER = re.compile(rb"\n *[0-9]+" + _ARROW)
+"""The client puts one before every line of a file it shows: words nobody looks for, between those of a phrase."""
+
 _LONGEST_WORD = 200
 _BLOB = re.compile(r"[A-Za-z0-9+/=_-]{201,}")
 _BLOB_RUN = b"x" * (_LONGEST_WORD + 1)
@@ -143,11 +147,14 @@ def has_token(text: str) -> bool:
 def _cleaned(text: str) -> tuple[str, bytes, bytes]:
     """A text without noise, its bytes before unspaced runs were cut, and the kind of each byte."""
     text, raw = _encoded(text)
-    if "data:" in text and _DATA_URL.search(text):
+    if _ARROW in raw:
+        raw = _LINE_NUMBER.sub(b"\n", b"\n" + raw)
+        text = raw.decode()
+    if b"data:" in raw and _DATA_URL.search(text):
         text, raw = _encoded(_DATA_URL.sub(" ", text))
     if len(raw) > _LONGEST_WORD and _holds_blob(raw):
         text, raw = _encoded(_BLOB.sub(_kept_if_words, text))
-    if "\x1b" in text or "\0" in text:
+    if b"\x1b" in raw or b"\0" in raw:
         text, raw = _encoded(_ESCAPES.sub(" ", text).replace("\0", " "))
     kinds = raw.translate(_KINDS)
     if not text.isascii():
@@ -240,6 +247,7 @@ _FOLDING = _Folding()
 _MARKS = "[\u0300-\u036f]*"
 _ONLY_MARKS = re.compile(_MARKS)
 _NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
+_GAP = r"(?:\n *[0-9]+→|[\W_])"
 _REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
 
 
@@ -272,7 +280,7 @@ def _pattern(pieces: tuple[str, ...], is_plain: bool) -> re.Pattern[str]:
     pattern = ""
     for before, piece in zip(("", *pieces), pieces, strict=False):
         is_loose = is_unspaced(before[-1:]) or is_unspaced(piece[0])
-        gap = "" if not before else r"[\W_]*" if is_loose else r"[\W_]+"
+        gap = "" if not before else f"{_GAP}*" if is_loose else f"{_GAP}+"
         pattern += gap + (re.escape(piece) if is_plain else "".join(re.escape(letter) + _MARKS for letter in piece))
     return re.compile(pattern)
 

@@ -30,7 +30,10 @@ def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
     """
     row = reading.file_by_id(connection, file)
     blocks = connection.execute(
-        "SELECT id, offset, length, part, field FROM block WHERE file = ? ORDER BY offset", (file,)
+        """SELECT block.id, offset, length, part, field
+           FROM file JOIN block ON block.id BETWEEN first_block AND last_block AND block.file = file.id
+           WHERE file.id = ? ORDER BY offset""",
+        (file,),
     ).fetchall()
     hidden = 0
     for number, offset, length, part, field in blocks:
@@ -39,7 +42,8 @@ def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
             hidden += 1
         else:
             connection.execute(_DELETE_SEARCH[field], (number, words))
-    connection.execute("DELETE FROM block WHERE file = ?", (file,))
+    connection.executemany("DELETE FROM block WHERE id = ?", [block[:1] for block in blocks])
+    connection.execute("UPDATE file SET first_block = NULL, last_block = NULL WHERE id = ?", (file,))
     return hidden
 
 

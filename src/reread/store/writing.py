@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -25,13 +26,15 @@ from .schema import FIELDS
 from .unchanged import UNREAD, remember
 from .unindexing import unindex
 
-MIDDLE = 1 << 40
+MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
-tells its age well enough to look at the newest matches first."""
+tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
 
 _SESSION_COLUMNS = SessionRow._fields
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
 _INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
+_WIDEN = """UPDATE file SET first_block = min(ifnull(first_block, :first), :first),
+                            last_block = max(ifnull(last_block, :last), :last) WHERE id = :file"""
 
 
 class StoreWriter:
@@ -129,23 +132,29 @@ class StoreWriter:
         )
 
     def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
+        calls = sorted(file.calls, key=attrgetter("id"))  # in the table's order its pages fill up
         self._connection.executemany(
             "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(row, c.id, session, c.name, c.status, c.time, c.seconds, c.path) for c in file.calls],
+            [(row, c.id, session, c.name, c.status, c.time, c.seconds, c.path) for c in calls],
         )
         self._ledger.replace(row, file)
 
-    def _index(self, files: Iterable[tuple[int, FileBatch]], *, is_older: bool) -> None:
+    def _index(self, files: Sequence[tuple[int, FileBatch]], *, is_older: bool) -> None:
         """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""
-        numbered = [(row, block) for row, file in files for block in file.blocks]
-        first = self._lowest - len(numbered) if is_older else self._highest + 1
-        self._lowest, self._highest = min(self._lowest, first), max(self._highest, first + len(numbered) - 1)
-        self._connection.executemany(
-            "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(first + i, row, b.offset, b.length, b.part, b.field, b.time) for i, (row, b) in enumerate(numbered)],
-        )
-        for i, (_, block) in enumerate(numbered):
-            self._connection.execute(_INSERT_SEARCH[block.field], (first + i, block.text))
+        count = sum(len(file.blocks) for _, file in files)
+        first = self._lowest - count if is_older else self._highest + 1
+        self._lowest, self._highest = min(self._lowest, first), max(self._highest, first + count - 1)
+        for row, file in files:
+            last = first + len(file.blocks) - 1
+            if file.blocks:
+                self._connection.execute(_WIDEN, {"file": row, "first": first, "last": last})
+            self._connection.executemany(
+                "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(i, row, b.offset, b.length, b.part, b.field, b.time) for i, b in enumerate(file.blocks, first)],
+            )
+            for i, block in enumerate(file.blocks, first):
+                self._connection.execute(_INSERT_SEARCH[block.field], (i, block.text))
+            first = last + 1
 
     def close_books(self) -> None:
         """Brings the sums of the ledger up to date with what was written."""
