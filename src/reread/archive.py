@@ -6,7 +6,6 @@ the search language, which together take longer than the list.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, UnknownSession
+from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
@@ -68,7 +68,7 @@ class Archive:
     ) -> None:
         self.home = home
         self.sources = tuple(sources)
-        self.machine = machine or _this_machine()
+        self.machine = machine or this_machine()
         self.price_file = price_file
         """The user's own prices, over the packaged ones."""
 
@@ -349,11 +349,11 @@ class Archive:
         from reread.store import custody
         from reread.store.safe import lock
 
-        forgotten = custody.forgotten_if_readable(self.home)
+        known = custody.unsafe_if_readable(self.home)
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             set_aside(self.home)
-            custody.keep_forgotten(self.connection, forgotten)
+            custody.keep_unsafe(self.connection, known)
             self._reprice()
             return rebuild(self.connection, self.safe, self.price_file)
 
@@ -367,15 +367,6 @@ class Archive:
             forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted), self.prices)
             remove_set_aside(self.home)
             return forgotten
-
-
-def _this_machine() -> str:
-    """The name rows of this machine carry."""
-    if hasattr(os, "uname"):
-        return os.uname().nodename or "unknown"
-    import platform  # slower, and only needed where there is no uname
-
-    return platform.node() or "unknown"
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread import home as homes
 from reread.errors import BadInput
 from reread.sources import roots
 
@@ -63,16 +64,7 @@ def make_config(
 
 def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
     """`REREAD_HOME`, else the platform's folder for a user's data."""
-    named = environ.get("REREAD_HOME", "").strip()
-    if named:
-        return expanded(named)
-    if system == "darwin":
-        return user / "Library" / "Application Support" / "reread"
-    if system == "win32":
-        return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local") / "reread"
-    # A relative XDG path is to be ignored, says the specification.
-    data = Path(environ.get("XDG_DATA_HOME", ""))
-    return (data if data.is_absolute() else user / ".local" / "share") / "reread"
+    return Path(homes.archive_home(environ, system, str(user)))
 
 
 def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Path | None:

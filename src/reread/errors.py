@@ -11,8 +11,10 @@ Unreadable *lines* are never an exception: they are values, see `reread.records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing these would take longer than the rest of a status line
+    from collections.abc import Sequence
+    from pathlib import Path
 
 __all__ = ["AmbiguousSession", "BadInput", "RereadError", "SourceError", "UnknownSession"]
 

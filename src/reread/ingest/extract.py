@@ -28,6 +28,7 @@ from reread.store.tokens import indexable
 
 from .jobs import EDGE, FileJob, SessionJob, digest
 from .requests import milliseconds, request_rows
+from .said import said_rows
 
 PIECE = 512 * 1024
 """Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
@@ -81,6 +82,7 @@ def _transcript_batch(job: FileJob, conversation: Conversation, taken: _Taken) -
         blocks=list(_blocks(new, conversation)),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         **request_rows(conversation),
+        said=said_rows(conversation),
     )
 
 
@@ -104,6 +106,7 @@ def _side_batch(job: FileJob, disk: Disk, taken: _Taken) -> FileBatch:
         calls=[],
         circumstances=[],
         requests=[],
+        said=[],
     )
 
 

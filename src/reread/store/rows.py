@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -100,6 +99,16 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     recorded: int | None
 
 
+class SaidRow(Struct, frozen=True, kw_only=True):
+    """What the client said about its own cost, in a line of a file."""
+
+    source: str
+    began: int | None
+    time: int | None
+    nanodollars: int
+    models: dict[str, dict[str, int]] | None
+
+
 class SessionRow(Struct, frozen=True, kw_only=True):
     uuid: str
     folder: str
@@ -152,6 +161,7 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     calls: list[CallRow]
     circumstances: list[Circumstance]
     requests: list[RequestRow]
+    said: list[SaidRow]
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):
@@ -160,8 +170,3 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     session: SessionRow | None
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
-
-
-def file_key(machine: str, path: str) -> str:
-    """The same on every machine that ever holds the row."""
-    return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
