@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
     from reread.queries.listing import Listed
+    from reread.queries.reconciling import Reconciled
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -41,6 +42,7 @@ __all__ = [
     "Forgotten",
     "Listed",
     "Progress",
+    "Reconciled",
     "Restored",
     "SearchAnswer",
     "Status",
@@ -276,6 +278,17 @@ class Archive:
         with snapshot(self.connection):
             return report(self.connection, ask, self.prices)
 
+    def reconciliation(self) -> dict[str, Reconciled]:
+        """By session: what the client itself counted, beside what all responses in the session's files add up to.
+
+        Only sessions that the client said something about are here.
+        """
+        from reread.queries.reconciling import reconciliation
+
+        self._reprice()
+        with snapshot(self.connection):
+            return reconciliation(self.connection)
+
     def usage_ahead(
         self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
     ) -> UsageReport | None:
@@ -381,6 +394,7 @@ _RESULTS = {
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",
+    "Reconciled": "reread.queries.reconciling",
     "Restored": "reread.store.custody",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",

@@ -60,13 +60,13 @@ def _today(connection: sqlite3.Connection, now: int) -> int | None:
 
 
 def _hourly(connection: sqlite3.Connection, now: int) -> int | None:
-    cells = {number: rest for number, *rest in last_window(glance.quarters_back(connection))}
+    cells = {row[0]: row for row in last_window(glance.quarters_back(connection))}
     if not cells:
         return None
     starts = window_starts(sorted(cells), told_apart(said.windows(connection)))
     newest = starts[max(starts)]
     inside = [cells[number] for number, start in starts.items() if start == newest]
-    money = sum(nanodollars or 0 for nanodollars, _, _ in inside)
-    lasted = max(last for _, _, last in inside) - min(first for _, first, _ in inside)
+    money = sum(nanodollars or 0 for _, nanodollars, _, _ in inside)
+    lasted = max(last for *_, last in inside) - min(first for _, _, first, _ in inside)
     is_open = newest <= now < newest + SECONDS
     return money * 3_600_000 // lasted if is_open and money and lasted > 0 else None

@@ -1,4 +1,4 @@
-"""The few figures of the archive that can be had in a millisecond, without making, migrating or waiting for anything."""
+"""The few figures of the archive that can be had in a millisecond: nothing is made, migrated or waited for."""
 
 from __future__ import annotations
 

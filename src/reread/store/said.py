@@ -85,7 +85,7 @@ def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | Non
         (said.session,),
     )
     for number, began, *told in rows:
-        is_same_window = said.five_hour_resets in (None, told[2]) or told[2] is None
+        is_same_window = said.five_hour.resets in (None, told[2]) or told[2] is None
         if is_same_window and _is_same_count(said, began, told[0]):
             return number, told
     return None, ()

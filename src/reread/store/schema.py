@@ -1,8 +1,9 @@
 """The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
 
 Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
-a status line said, to its session and machine), a file names its machine and source, and identities that leave this database (`file.key`, `session.uuid`, request and
-tool call ids, `block` by file key and offset) come from content. Integer ids are handles of this database alone.
+a status line said, to its session and machine), a file names its machine and source, and identities that leave this
+database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and offset) come from content.
+Integer ids are handles of this database alone.
 
 Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
 """

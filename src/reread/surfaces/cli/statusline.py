@@ -33,14 +33,17 @@ _MOST_BYTES = 4_000_000
 
 
 def parser() -> options.Parser:
-    from . import options
+    import argparse
+
     from reread.render.statusline import PARTS
+
+    from . import options
 
     made = options.Parser(
         prog="reread statusline",
         description=ABOUT,
         epilog=f"examples:\n{EXAMPLES}",
-        formatter_class=options.argparse.RawDescriptionHelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument("--home", metavar="DIR", help="the archive's folder; the default is REREAD_HOME or a data folder")
@@ -50,25 +53,35 @@ def parser() -> options.Parser:
 
 
 def run(arguments: list[str]) -> int:
-    given = parser().parse_args(arguments) if arguments else None
+    home, template = _given(arguments)
     from reread.queries.status import spent
     from reread.records.statusline import read_status_line
     from reread.render.statusline import status_line
 
     now = time.time_ns() // 10**6
     line = read_status_line(_input(), now)
-    home = (given and given.home) or _home()
-    shown = status_line(line, spent(home, line, now), now, given and given.format)
+    shown = status_line(line, spent(_folder(home), line, now), now, template)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # what Claude Code reads, whatever the console of Windows speaks
     sys.stdout.write(f"{shown}\n")
     return 0
 
 
-def _home() -> str:
+def _given(arguments: list[str]) -> tuple[str | None, str | None]:
+    """The home and the format. Pairs are read by hand: argparse and what its options need take longer than the rest."""
+    pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
+    is_plain = len(arguments) == 2 * len(pairs) and not any(value.startswith("-") for value in pairs.values())
+    if is_plain and pairs.keys() <= {"--home", "--format"}:
+        return pairs.get("--home"), pairs.get("--format")
+    given = parser().parse_args(arguments)
+    return given.home, given.format
+
+
+def _folder(named: str | None) -> str:
     from reread.home import archive_home
 
-    return archive_home(os.environ, sys.platform, os.path.expanduser("~"))  # noqa: PTH111
+    environ = {"REREAD_HOME": named} if named else os.environ
+    return archive_home(environ, sys.platform, os.path.expanduser("~"))  # noqa: PTH111
 
 
 def _input() -> bytes:
