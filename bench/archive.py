@@ -8,10 +8,12 @@ A cold sync, a second sync, usage numbers, searches, start-up, sizes and memory;
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from generate import byte_count
@@ -66,8 +68,8 @@ class Bench:
         self.needle = next(needle.word for needle in truth.needles if needle.field == "text")
         self.env = {**os.environ, "REREAD_HOME": str(self.home), "CLAUDE_CONFIG_DIR": str(tree), "NO_COLOR": "1"}
 
-    def reread(self, *arguments: str) -> Timing:
-        return run_timed([sys.executable, "-m", "reread", *arguments], self.env)
+    def reread(self, *arguments: str, given: bytes = b"") -> Timing:
+        return run_timed([sys.executable, "-m", "reread", *arguments], self.env, given)
 
     def sync(self, *, with_agentsview: bool) -> None:
         cold = self.reread("sync")
@@ -115,11 +117,28 @@ class Bench:
         for arguments, target in ((["--help"], 4), (["--version"], 4), (["list", "--limit", "20"], 10)):
             ours = min(self.reread(*arguments).wall for _ in range(5))
             print(f"{'reread ' + ' '.join(arguments):32} {ours / bare:6.1f}x a bare python (target {target})")
+        for name, step in (("nothing new", 0), ("a new cost to keep", 1)):
+            lines = [_status_line(cents=100 + number * step) for number in range(9)]
+            ours = min(self.reread("statusline", given=line).wall for line in lines)
+            print(f"{'reread statusline, ' + name:38} {ours / bare:6.1f}x a bare python (target 5)")
 
     def sizes(self) -> None:
         index = sum(path.stat().st_size for path in self.home.glob("reread.db*"))
         safe = sum(path.stat().st_size for path in (self.home / "safe").glob("*.pack"))
         print(f"index {index / self.raw_bytes:.3f} of the raw bytes; safe {safe / self.raw_bytes:.3f} (target 0.25)")
+
+
+def _status_line(cents: int) -> bytes:
+    """What Claude Code gives its status line, as far as it is read."""
+    return json.dumps(
+        {
+            "session_id": "bench",
+            "model": {"id": "claude-opus-5-5", "display_name": "Opus 5.5"},
+            "cost": {"total_cost_usd": cents / 100, "total_duration_ms": 60_000},
+            "context_window": {"context_window_size": 200_000, "used_percentage": 42},
+            "rate_limits": {"five_hour": {"used_percentage": 23, "resets_at": time.time() // 3600 * 3600 + 7200}},
+        }
+    ).encode()
 
 
 def _row(name: str, timing: Timing, note: str) -> None:

@@ -29,7 +29,7 @@ def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int
     """When the window began that each quarter of an hour lies in, in seconds; they come in the order of time.
 
     `told` are windows as `told_apart` gives them. A quarter that one begins in is all its own; an estimated window
-    ends where a told one begins, and begins no earlier than the told one before it ends.
+    ends where a told one begins, and begins no earlier than the one before it ends.
     """
     starts: dict[int, int] = {}
     position, earliest, estimate = 0, 0, -_PER_WINDOW
@@ -41,7 +41,7 @@ def window_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int
             starts[quarter] = told[position]
             continue
         if quarter >= estimate + _PER_WINDOW or estimate < earliest:
-            estimate = max(quarter - quarter % _PER_HOUR, earliest)
+            estimate = max(quarter - quarter % _PER_HOUR, earliest, estimate + _PER_WINDOW)
         starts[quarter] = estimate * QUARTER
     return starts
 

@@ -27,6 +27,8 @@ def compared(session: str | None, reconciliation: Reconciliation) -> tuple[str, 
 def _difference(found: Reconciled) -> str:
     if found.difference is None:
         return "no price"
+    if found.difference == 0:
+        return "none"
     sign = "-" if found.difference < 0 else "+"
     share = "" if found.share is None else f" ({percent(abs(found.share))})"
     return f"{sign}{money(nano(abs(found.difference)), is_partial=False)}{share}"

@@ -24,7 +24,7 @@ _SAME_COUNT_MS = 5_000
 _COLUMNS = """session, machine, file, source, began, time, nanodollars, models,
     five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
 _INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 14)})"  # noqa: S608  our own names
-_UPDATE = """UPDATE client_said SET time = ?, nanodollars = ifnull(?, nanodollars),
+_UPDATE = """UPDATE client_said SET time = ?, nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
     five_hour_percent = ifnull(?, five_hour_percent), five_hour_resets = ifnull(?, five_hour_resets),
     seven_day_percent = ifnull(?, seven_day_percent), seven_day_resets = ifnull(?, seven_day_resets),
     context_tokens = ifnull(?, context_tokens), context_size = ifnull(?, context_size) WHERE rowid = ?"""
@@ -74,7 +74,8 @@ def _is_news(connection: sqlite3.Connection, said: StatusLine, machine: str) -> 
     number, before = _row_of(connection, said)
     if number is None:
         return not _is_forgotten(connection, said, machine)
-    return any(new is not None and new != old for new, old in zip(said.told, before, strict=True))
+    is_more = (said.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
+    return is_more or any(new not in (None, old) for new, old in zip(said.told[1:], before[1:], strict=True))
 
 
 def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | None, Sequence[Any]]:
