@@ -83,6 +83,13 @@ def test_a_line_of_your_own() -> None:
     assert drawn(LINE, f"--format={template}").out == "Opus 5.5|$1.24|-|-|{unheard}|42%\n"
 
 
+def test_what_was_told_is_no_template() -> None:
+    assert (
+        drawn({**LINE, "model": {"display_name": "{session} {0} %s"}}, "--format", "{model}").out
+        == "{session} {0} %s\n"
+    )
+
+
 def test_a_wrong_option_is_told_in_one_sentence() -> None:
     ran = drawn(LINE, "--colour")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
@@ -195,6 +202,13 @@ def _with_source() -> dict[str, str]:
     import reread
 
     return environment(PYTHONPATH=os.fspath(Path(reread.__file__).parents[1]))
+
+
+def test_the_demonstration_draws_one_too() -> None:
+    done = subprocess.run(
+        [*PROGRAM, "demo", "statusline"], input=b"{}", capture_output=True, env=environment(), timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout[:7], done.stderr) == (0, b"today $", b"")
 
 
 def test_the_help_shows_the_setting(run: Run) -> None:

@@ -22,7 +22,8 @@ from reread.store.usage import own_money
 
 REASONS = (
     "the client says more where titles, recaps, compaction, permission checks and interrupted answers were billed: "
-    "they leave no usage in transcripts; less where it began to count again and its total before was not written down"
+    "they leave no usage in transcripts, or a model has no price here; less where it began to count again and its "
+    "total before was not written down"
 )
 
 

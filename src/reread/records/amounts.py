@@ -11,8 +11,9 @@ MOST_DOLLARS = 1_000_000_000
 
 def number(value: object, most: float) -> float | None:
     """A number from 0 to `most`; None for anything else. NaN compares with nothing, so it is none."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= most else None  # type: ignore[operator, return-value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value <= most else None
 
 
 def nanodollars(value: object) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.queries.status import Spent
@@ -18,6 +20,7 @@ PARTS = {
     "seven_day": "7d {seven_day}",
 }
 """What a line shows of each field, in this order, where it is known."""
+_FIELD = rf"{{({'|'.join(PARTS)})}}"
 
 
 def status_line(line: StatusLine | None, spent: Spent, now: int, template: str | None) -> str:
@@ -25,9 +28,7 @@ def status_line(line: StatusLine | None, spent: Spent, now: int, template: str |
     known = _fields(line, spent, now)
     if template is None:
         template = " · ".join(part for name, part in PARTS.items() if name in known) or "reread"
-    for name in PARTS:
-        template = template.replace(f"{{{name}}}", known.get(name, UNKNOWN))
-    return template
+    return re.sub(_FIELD, lambda found: known.get(found[1], UNKNOWN), template)
 
 
 def _fields(line: StatusLine | None, spent: Spent, now: int) -> dict[str, str]:
