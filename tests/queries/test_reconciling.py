@@ -129,9 +129,33 @@ def test_of_several_sources_the_one_that_missed_least_is_taken(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("totals", "together"),
-    [([5], 5), ([5, 7], 7), ([5, 2], 7), ([5, 2, 3, 1], 9), ([5, 5], 5), ([0, 4, 0, 4], 8)],
+    ("counts", "together"),
+    [
+        ([(1, 5)], 5),
+        ([(1, 5), (5, 7)], 7),
+        ([(1, 5), (6, 9)], 9),
+        ([(1, 5), (0, 2)], 7),
+        ([(1, 5), (0, 9)], 14),
+        ([(1, 5), (0, 2), (2, 3), (1, 1)], 9),
+    ],
 )
-def test_a_total_that_goes_on_replaces_and_one_that_falls_is_added(totals: Sequence[int], together: int) -> None:
-    rows = [(ID, "statusline", None, number, total) for number, total in enumerate(totals)]
+def test_a_count_that_goes_on_replaces_and_one_that_began_at_zero_is_added(
+    counts: Sequence[tuple[int, int]], together: int
+) -> None:
+    rows = [(ID, "statusline", None, number, *count) for number, count in enumerate(counts)]
     assert figure_of("statusline", rows).nanodollars == together
+
+
+def test_clients_that_run_side_by_side_are_counted_once_each() -> None:
+    """One at $5, then $6, the other at $0.20 in between: the same beginning is the same count."""
+    told = [(0, 50), (9_000_000, 2), (400, 60)]
+    rows = [(ID, "statusline", began, time, 1, total) for time, (began, total) in enumerate(told)]
+    assert figure_of("statusline", rows).nanodollars == 62
+
+
+def test_a_run_that_was_not_carried_on_is_added_though_it_cost_more(tmp_path: Path) -> None:
+    write(tmp_path, a_request(), a_line("cost-state", totalCostUSD=0.04), a_line("cost-state", totalCostUSD=0.01))
+    assert reconciled(tmp_path)[ID].client == 50_000_000
+    more = [a_line("cost-state", totalCostUSD=dollars) for dollars in (0.04, 0.01, 0.06)]
+    write(tmp_path, a_request(), *more)
+    assert reconciled(tmp_path)[ID].client == 100_000_000

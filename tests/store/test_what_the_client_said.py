@@ -65,9 +65,16 @@ def test_the_last_total_of_a_transcript_is_kept_with_its_file(tmp_path: Path) ->
         assert json.loads(models) == {"opus": {"nanodollars": 70_000_000, "input": 42, "output": 7}}
 
 
-def test_a_total_that_falls_is_that_of_another_count(tmp_path: Path) -> None:
-    with an_archive(tmp_path, a_cost_state(0.5), a_cost_state(0.7), a_cost_state(0.2)) as archive:
+def test_another_beginning_is_another_count(tmp_path: Path) -> None:
+    later = a_cost_state(0.2, began=BEGAN + HOUR)
+    with an_archive(tmp_path, a_cost_state(0.5), a_cost_state(0.7), later, a_cost_state(0.6)) as archive:
         assert [row[-1] for row in rows(archive)] == [700_000_000, 200_000_000]
+
+
+def test_without_a_beginning_a_total_that_falls_is_that_of_another_count(tmp_path: Path) -> None:
+    states = [a_line("cost-state", totalCostUSD=dollars) for dollars in (0.5, 0.7, 0.2, 0.9)]
+    with an_archive(tmp_path, *states) as archive:
+        assert [row[-1] for row in rows(archive)] == [700_000_000, 900_000_000]
 
 
 @pytest.mark.parametrize("amount", [None, "half", -1, 1e300, True, [], {"a": 1}])

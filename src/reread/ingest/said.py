@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from reread.records import CostState, Record, Result, parse_time
 from reread.records.amounts import nanodollars, number
@@ -24,21 +25,25 @@ _TOKENS = {
 
 
 def said_rows(conversation: Conversation) -> list[SaidRow]:
-    """The last thing said in every count: a total that falls, or another beginning, starts a new one."""
+    """The last thing said in every count."""
     rows: list[SaidRow] = []
     for row in _said(conversation.records):
-        last = next((known for known in reversed(rows) if known.source == row.source), None)
-        if last is not None and last.began == row.began and last.nanodollars <= row.nanodollars:
-            rows.remove(last)
-        rows.append(row)
+        before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
+        if before is None:
+            rows.append(row)
+        elif row.nanodollars >= rows[before].nanodollars:
+            rows[before] = replace(row, first=rows[before].first)
     return rows
 
 
-def _said(records: Iterable[Record]) -> Iterator[SaidRow]:
-    """Neither line has a time of its own: a cost-state tells how long was counted, else the line above must do."""
-    above: datetime | None = None
-    for record in records:
-        above = record.time or above
+def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
+    """One beginning, one count; where none is told, a total that falls is that of another."""
+    is_like = known.source == row.source and known.began == row.began
+    return is_like and (row.began is not None or known.nanodollars <= row.nanodollars)
+
+
+def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
+    for position, record in enumerate(records):
         if not isinstance(record, CostState | Result):
             continue
         total = nanodollars(record.total_cost_usd)
@@ -51,10 +56,17 @@ def _said(records: Iterable[Record]) -> Iterator[SaidRow]:
         yield SaidRow(
             source=record.type or "",
             began=began,
-            time=milliseconds(above) if began is None or lasted is None else began + int(lasted),
+            time=_time_above(records, position) if began is None or lasted is None else began + int(lasted),
+            first=total,
             nanodollars=total,
             models=_models(record.data.get("modelUsage")),
         )
+
+
+def _time_above(records: Sequence[Record], position: int) -> int | None:
+    """Neither line has a time of its own: that of the last one before it that has."""
+    above = (records[i].time for i in range(position, -1, -1))
+    return milliseconds(next((time for time in above if time is not None), None))
 
 
 def _models(said: object) -> dict[str, dict[str, int]] | None:

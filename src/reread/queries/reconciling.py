@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -77,14 +77,36 @@ def reconciliation(connection: sqlite3.Connection) -> dict[str, Reconciled]:
     return found
 
 
+class Count(NamedTuple):
+    """From one beginning on: the totals that were said first and last."""
+
+    began: int | None
+    first: int
+    last: int
+
+
 def figure_of(source: str, rows: Iterable[tuple[Any, ...]]) -> Figure:
-    """The totals of a source put together, in the order they were said: one that falls is that of a new count."""
-    before = total = 0
+    """The totals of a source put together, in the order the client began to count.
+
+    A count that began no lower than the one before ended goes on from there; any other began at zero, and is added.
+    """
+    counts: list[Count] = []
     said_at = None
-    for *_, time, nanodollars in rows:
-        before += total if nanodollars < total else 0
-        total, said_at = nanodollars, time
-    return Figure(source, before + total, said_at)
+    for _, _, began, said_at, first, last in rows:  # noqa: B007  the last one counts
+        at = next((i for i, known in enumerate(counts) if _is_one_count(known.began, began)), None)
+        if at is None:
+            counts.append(Count(began, first, last))
+        else:
+            counts[at] = Count(began, min(first, counts[at].first), max(last, counts[at].last))
+    ended = total = 0
+    for count in counts:
+        ended += total if count.first < total else 0
+        total = count.last
+    return Figure(source, ended + total, said_at)
+
+
+def _is_one_count(one: int | None, other: int | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= said.SAME_COUNT_MS
 
 
 def best(figures: list[Figure]) -> Figure:

@@ -105,6 +105,8 @@ class SaidRow(Struct, frozen=True, kw_only=True):
     source: str
     began: int | None
     time: int | None
+    first: int
+    """The total that was said first in this count, in nano-dollars."""
     nanodollars: int
     models: dict[str, dict[str, int]] | None
 

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from .rows import SaidRow
 
 STATUS_LINE = "statusline"
-_SAME_COUNT_MS = 5_000
+SAME_COUNT_MS = 5_000
 """A status line tells how long the client has counted: its beginning is known but for the time it takes to get here."""
-_COLUMNS = """session, machine, file, source, began, time, nanodollars, models,
+_COLUMNS = """session, machine, file, source, began, time, first, nanodollars, models,
     five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
-_INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 14)})"  # noqa: S608  our own names
-_UPDATE = """UPDATE client_said SET time = ?, nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
+_INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
+_UPDATE = """UPDATE client_said SET time = ?,
+    first = ifnull(first, ?), nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
     five_hour_percent = ifnull(?, five_hour_percent), five_hour_resets = ifnull(?, five_hour_resets),
     seven_day_percent = ifnull(?, seven_day_percent), seven_day_resets = ifnull(?, seven_day_resets),
     context_tokens = ifnull(?, context_tokens), context_size = ifnull(?, context_size) WHERE rowid = ?"""
@@ -37,7 +38,7 @@ def replace_said(
     connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
     for row in rows:
         models = None if row.models is None else _encoded(row.models)
-        said = (row.source, row.began, row.time, row.nanodollars, models)
+        said = (row.source, row.began, row.time, row.first, row.nanodollars, models)
         connection.execute(_INSERT, (session, machine, file, *said, *[None] * 6))
 
 
@@ -58,10 +59,10 @@ def keep(connection: sqlite3.Connection, said: StatusLine, machine: str, now: in
     try:
         number, _ = _row_of(connection, said)  # again: another may have been faster
         if number is None:
-            row = (said.session, machine, None, STATUS_LINE, said.began, now, said.told[0], None, *said.told[1:])
-            connection.execute(_INSERT, row)
+            known = (said.session, machine, None, STATUS_LINE, said.began, now)
+            connection.execute(_INSERT, (*known, said.nanodollars, said.nanodollars, None, *said.told[1:]))
         else:
-            connection.execute(_UPDATE, (now, *said.told, number))
+            connection.execute(_UPDATE, (now, said.nanodollars, *said.told, number))
         connection.execute("COMMIT")
     except sqlite3.Error:
         if connection.in_transaction:
@@ -94,7 +95,7 @@ def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | Non
 
 def _is_same_count(said: StatusLine, began: int | None, total: int | None) -> bool:
     if said.began is not None and began is not None:
-        return abs(said.began - began) <= _SAME_COUNT_MS
+        return abs(said.began - began) <= SAME_COUNT_MS
     return said.nanodollars is None or total is None or said.nanodollars >= total
 
 
@@ -122,9 +123,9 @@ def windows(connection: sqlite3.Connection) -> list[int]:
 
 
 def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Session, source, began, time and nano-dollars of every count, those of a session and source in order."""
+    """Session, source, began, time, first and last total of every count, those of a session and source in order."""
     return connection.execute(
-        """SELECT session, source, began, time, nanodollars FROM client_said WHERE nanodollars IS NOT NULL
+        """SELECT session, source, began, time, first, nanodollars FROM client_said WHERE nanodollars IS NOT NULL
            ORDER BY session, source, time IS NOT NULL, time, rowid"""
     ).fetchall()
 

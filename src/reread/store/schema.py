@@ -176,7 +176,8 @@ CREATE TABLE client_said (
     source TEXT NOT NULL,                 -- cost-state, result or statusline
     began INTEGER,                        -- when the client began to count, where it tells
     time INTEGER,                         -- when it said so
-    nanodollars INTEGER,                  -- everything since it began
+    first INTEGER,                        -- nano-dollars it said first: less than the count before, it began at zero
+    nanodollars INTEGER,                  -- what it said last: everything since it began
     models TEXT,                          -- a JSON object by model: nanodollars and tokens
     five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it begins anew
     seven_day_percent REAL, seven_day_resets INTEGER,
