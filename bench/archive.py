@@ -8,10 +8,12 @@ A cold sync, a second sync, usage numbers, searches, start-up, sizes and memory;
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,8 +61,8 @@ class Bench:
         self.needle = next(needle.word for needle in truth.needles if needle.field == "text")
         self.env = {**os.environ, "REREAD_HOME": str(self.home), "CLAUDE_CONFIG_DIR": str(tree), "NO_COLOR": "1"}
 
-    def reread(self, *arguments: str) -> Timing:
-        return run_timed([sys.executable, "-m", "reread", *arguments], self.env)
+    def reread(self, *arguments: str, given: bytes = b"") -> Timing:
+        return run_timed([sys.executable, "-m", "reread", *arguments], self.env, given)
 
     def sync(self, *, with_agentsview: bool) -> None:
         cold = self.reread("sync")
@@ -114,6 +116,13 @@ class Bench:
         for arguments, target in measured:
             ours = min(self.reread(*arguments).wall for _ in range(5))
             print(f"{'reread ' + ' '.join(arguments):32} {ours / bare:6.1f}x a bare python (target {target})")
+        for name, step in (("nothing new", 0), ("a new cost to keep", 1)):
+            ours = float("inf")
+            for number in range(15):  # beside each other: 30 ms are soon lost in what else a machine does
+                bare = min(bare, run_timed([sys.executable, "-c", "pass"], self.env).wall)
+                line = _status_line(cents=100 + number * step)
+                ours = min(ours, self.reread("statusline", given=line).wall)
+            print(f"{'reread statusline, ' + name:38} {ours / bare:6.1f}x a bare python (target 5)")
 
     def sizes(self) -> None:
         index = sum(path.stat().st_size for path in self.home.glob("reread.db*"))
@@ -138,6 +147,19 @@ def _indexed_text(tree: Path) -> int:
 
 def _quickest(run: Callable[[], Timing], rounds: int = 3) -> Timing:
     return min((run() for _ in range(rounds)), key=lambda timing: timing.wall)
+
+
+def _status_line(cents: int) -> bytes:
+    """What Claude Code gives its status line, as far as it is read."""
+    return json.dumps(
+        {
+            "session_id": "bench",
+            "model": {"id": "claude-opus-5-5", "display_name": "Opus 5.5"},
+            "cost": {"total_cost_usd": cents / 100, "total_duration_ms": 60_000},
+            "context_window": {"context_window_size": 200_000, "used_percentage": 42},
+            "rate_limits": {"five_hour": {"used_percentage": 23, "resets_at": time.time() // 3600 * 3600 + 7200}},
+        }
+    ).encode()
 
 
 def _row(name: str, timing: Timing, note: str) -> None:

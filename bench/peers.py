@@ -174,19 +174,17 @@ os.write(int(sys.argv[1]), repr(figures)[1:-1].encode())
 """
 
 
-def run_timed(argv: Sequence[str], env: Mapping[str, str]) -> Timing:
-    """Runs a program to its end; argv[0] is a full path, and a failure shows in the exit code only."""
+def run_timed(argv: Sequence[str], env: Mapping[str, str], given: bytes = b"") -> Timing:
+    """Runs a program to its end, with this input; argv[0] is a full path, a failure shows in the exit code only."""
     if WINDOWS:
         begin = time.perf_counter()
-        done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(argv, env=env, input=given, capture_output=True, check=False)
         return Timing(time.perf_counter() - begin, None, None, done.returncode, done.stdout, done.stderr)
     reading, writing = os.pipe()
     launcher = (sys.executable, "-I", "-S", "-c", _LAUNCHER, str(writing), *argv)
     with os.fdopen(reading, "rb") as figures:
         try:
-            done = subprocess.run(
-                launcher, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True, pass_fds=(writing,)
-            )
+            done = subprocess.run(launcher, env=env, input=given, capture_output=True, check=True, pass_fds=(writing,))
         finally:
             os.close(writing)
         wall, cpu, rss, code = map(float, figures.read().split(b","))

@@ -6,13 +6,13 @@ the search language, which together take longer than the list.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from reread.errors import AmbiguousSession, UnknownSession
+from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
+    from reread.queries.reconciling import Reconciled
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -43,6 +44,7 @@ __all__ = [
     "Forgotten",
     "Listed",
     "Progress",
+    "Reconciled",
     "Restored",
     "SearchAnswer",
     "Status",
@@ -70,7 +72,7 @@ class Archive:
     ) -> None:
         self.home = home
         self.sources = tuple(sources)
-        self.machine = machine or _this_machine()
+        self.machine = machine or this_machine()
         self.price_file = price_file
         """The user's own prices, over the packaged ones."""
 
@@ -288,6 +290,17 @@ class Archive:
         with snapshot(self.connection):
             return report(self.connection, ask, self.prices)
 
+    def reconciliation(self) -> dict[str, Reconciled]:
+        """By session: what the client itself counted, beside what all responses in the session's files add up to.
+
+        Only sessions that the client said something about are here.
+        """
+        from reread.queries.reconciling import reconciliation
+
+        self._reprice()
+        with snapshot(self.connection):
+            return reconciliation(self.connection)
+
     def usage_ahead(
         self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
     ) -> UsageReport | None:
@@ -373,11 +386,11 @@ class Archive:
         from reread.store import custody
         from reread.store.safe import lock
 
-        forgotten = custody.forgotten_if_readable(self.home)
+        known = custody.unsafe_if_readable(self.home)
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             set_aside(self.home)
-            custody.keep_forgotten(self.connection, forgotten)
+            custody.keep_unsafe(self.connection, known)
             self._reprice()
             return rebuild(self.connection, self.safe, self.price_file)
 
@@ -393,15 +406,6 @@ class Archive:
             return forgotten
 
 
-def _this_machine() -> str:
-    """The name rows of this machine carry."""
-    if hasattr(os, "uname"):
-        return os.uname().nodename or "unknown"
-    import platform  # slower, and only needed where there is no uname
-
-    return platform.node() or "unknown"
-
-
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:
     """The archive below `home`, over `sources`; without them the ones the environment names."""
     from reread.config import make_config
@@ -415,6 +419,7 @@ _RESULTS = {
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",
+    "Reconciled": "reread.queries.reconciling",
     "Restored": "reread.store.custody",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
+from reread import home as homes
 from reread.errors import BadInput
 
 FALLBACK_WIDTH = 80
@@ -102,16 +103,7 @@ def _expand(name: str, home: Path) -> Path:
 
 def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
     """`REREAD_HOME`, else the platform's folder for a user's data."""
-    named = environ.get("REREAD_HOME", "").strip()
-    if named:
-        return expanded(named)
-    if system == "darwin":
-        return user / "Library" / "Application Support" / "reread"
-    if system == "win32":
-        return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local") / "reread"
-    # A relative XDG path is to be ignored, says the specification.
-    data = Path(environ.get("XDG_DATA_HOME", ""))
-    return (data if data.is_absolute() else user / ".local" / "share") / "reread"
+    return Path(homes.archive_home(environ, system, str(user)))
 
 
 def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Path | None:

@@ -24,8 +24,8 @@ from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
 from reread.sources import Kind, SourceFile
 from reread.store import reading
+from reread.store.keys import file_key
 from reread.store.ledger import Told, choose, quarter, told_elsewhere
-from reread.store.rows import file_key
 
 from .requests import milliseconds, request_rows
 from .workers import ALONE_BELOW, prepare_worker

@@ -22,6 +22,7 @@ from reread.store.rows import (
     FileBatch,
     PieceRow,
     RequestRow,
+    SaidRow,
     SessionBatch,
     SessionRow,
 )
@@ -30,6 +31,7 @@ from reread.store.tokens import indexable
 
 from .jobs import EDGE, FileJob, SessionJob, digest
 from .requests import milliseconds, request_rows
+from .said import said_rows
 from .workers import give_back_memory
 
 PIECE = 512 * 1024
@@ -69,6 +71,7 @@ class _Rows(NamedTuple):
     calls: Sequence[CallRow] = ()
     circumstances: Sequence[Circumstance] = ()
     requests: Sequence[RequestRow] = ()
+    said: Sequence[SaidRow] = ()
 
 
 def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple[SessionRow, list[_Rows]]:
@@ -104,6 +107,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         **request_rows(conversation, job.key),
+        said=said_rows(conversation),
     )
 
 
@@ -146,6 +150,7 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         calls=list(rows.calls),
         circumstances=list(rows.circumstances),
         requests=list(rows.requests),
+        said=list(rows.said),
     )
 
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from reread.errors import SourceError
 from reread.sources import SessionFiles, SourceFile
-from reread.store.rows import FileRow, file_key
+from reread.store.keys import file_key
+from reread.store.rows import FileRow
 from reread.store.safe import Place
 
 EDGE = 1024

@@ -13,7 +13,7 @@ from reread.loading import Strays
 from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
 from reread.store.keeping import SafeFiles
-from reread.store.rows import file_key
+from reread.store.keys import file_key
 from reread.store.safe import Found, PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
 

@@ -16,7 +16,8 @@ from reread.loading import Strays
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
-from reread.store.rows import FileRow, file_key
+from reread.store.keys import file_key
+from reread.store.rows import FileRow
 from reread.store.safe import Place
 
 from .jobs import FileJob, GoneFile, SessionJob, file_job

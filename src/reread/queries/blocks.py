@@ -1,23 +1,17 @@
-"""Five-hour blocks, the windows usage limits are counted in. Where they begin is an estimate.
-
-A block begins at the full hour (UTC) of its first request and lasts five hours; the next request after it opens
-another. So every quarter of an hour lies in one block.
-"""
+"""Five-hour blocks, the windows usage limits are counted in. Where they begin is an estimate unless it was told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .windows import window_end, window_starts
+
 if TYPE_CHECKING:
     from .usage import UsageRow
-
-LENGTH = timedelta(hours=5)
-_QUARTERS_PER_HOUR = 4
-_QUARTERS = 5 * _QUARTERS_PER_HOUR
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -26,6 +20,8 @@ class Block(Struct, frozen=True, kw_only=True):
     start: datetime
     end: datetime
     is_open: bool
+    is_estimate: bool
+    """False where a status line told of the window."""
     dollars_per_hour: float | None
     tokens_per_minute: float | None
     """Both from the first request to the last; None where that is no time at all."""
@@ -34,26 +30,27 @@ class Block(Struct, frozen=True, kw_only=True):
     """At the end of the block, if it goes on like this; only for the open one."""
 
 
-def block_starts(quarters: Iterable[int]) -> dict[int, str | None]:
-    """The start of the block each quarter lies in; they come in the order of time."""
-    starts: dict[int, str | None] = {}
-    start: int | None = None
-    for quarter in quarters:
-        if quarter < 0:
-            starts[quarter] = None
-            continue
-        if start is None or quarter >= start + _QUARTERS:
-            start = quarter - quarter % _QUARTERS_PER_HOUR
-        starts[quarter] = datetime.fromtimestamp(start * 900, UTC).isoformat().replace("+00:00", "Z")
-    return starts
+def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, str | None]:
+    """The start of the block each quarter lies in; they come in the order of time.
+
+    `told` are the windows that are known, by their beginning in seconds, as `windows.told_apart` gives them.
+    """
+    numbers = list(quarters)
+    starts = window_starts((number for number in numbers if number >= 0), told)
+    return {number: _text(starts[number]) if number >= 0 else None for number in numbers}
 
 
-def block(row: UsageRow, now: datetime) -> Block | None:
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> Block | None:
     """The block of a row; None for requests without a time."""
     if row.key is None or row.first is None or row.last is None:
         return None
     start = datetime.fromisoformat(row.key)
-    end = start + LENGTH
+    seconds = int(start.timestamp())
+    end = datetime.fromtimestamp(window_end(seconds, told), UTC)
     minutes = (row.last - row.first).total_seconds() / 60
     left = (end - now).total_seconds() / 60
     is_open = now < end
@@ -63,6 +60,7 @@ def block(row: UsageRow, now: datetime) -> Block | None:
         start=start,
         end=end,
         is_open=is_open,
+        is_estimate=seconds not in told,
         dollars_per_hour=money / 1e9 / minutes * 60 if money is not None and minutes else None,
         tokens_per_minute=used / minutes if minutes else None,
         projected_nanodollars=money + round(money / minutes * left) if money is not None and goes_on else None,

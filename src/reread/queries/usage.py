@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from reread.errors import BadInput
 from reread.pricing.tokens import Tokens, total
+from reread.store import said, usage_cells
 from reread.store import usage as ledger
-from reread.store import usage_cells
 
 from .days import PERIODS, Calendar
 from .filters import Filter
+from .windows import told_apart
 
 if TYPE_CHECKING:
     from reread.ingest.counting import Behind
@@ -73,6 +74,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     totals: Tokens
     models: tuple[ModelUse, ...]
     accounting: Accounting
+    told_windows: tuple[int, ...] = ()
+    """Of a report by block: the beginnings, in seconds, of windows that a status line told of."""
 
 
 class Sums(NamedTuple):
@@ -146,8 +149,9 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
         raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
-    cells = with_shown_models(merged(_cells(connection, ask)), prices)
-    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    told = _told_windows(connection, ask)
+    cells = with_shown_models(merged(_cells(connection, ask, told)), prices)
+    made = replace(summed(ask.by, cells, prices, ledger.lines_read(connection)), told_windows=told)
     return _with_titles(connection, made) if ask.by == "session" else made
 
 
@@ -161,8 +165,13 @@ def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Seque
     from reread.ingest.counting import count
 
     counted = count(files, connection, prices)
-    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask)), prices)
-    return summed(ask.by, cells, prices, (counted.rows, 0))
+    told = _told_windows(connection, ask)
+    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask, told)), prices)
+    return replace(summed(ask.by, cells, prices, (counted.rows, 0)), told_windows=told)
+
+
+def _told_windows(connection: sqlite3.Connection, ask: Ask) -> tuple[int, ...]:
+    return tuple(told_apart(said.windows(connection))) if ask.by == "block" else ()
 
 
 def shown_model(raw: str | None, prices: Prices) -> str | None:
@@ -261,20 +270,20 @@ def _moment(time: int | None) -> datetime | None:
     return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
 
 
-def _cells(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
+def _cells(connection: sqlite3.Connection, ask: Ask, told: Sequence[int]) -> Iterator[Cell]:
     if ask.by in (*PERIODS, "block", "model"):
-        return _periodic(quarters(connection, ask), ask)
+        return _periodic(quarters(connection, ask), ask, told)
     return _placed(connection, ask)
 
 
-def _periodic(found: Iterable[Quarter], ask: Ask) -> Iterator[Cell]:
+def _periodic(found: Iterable[Quarter], ask: Ask, told: Sequence[int]) -> Iterator[Cell]:
     if ask.by == "model":
         yield from (Cell(each.model, each.model, each.sums) for each in found)
     elif ask.by == "block":
         from .blocks import block_starts
 
         found = list(found)
-        starts = block_starts(each.number for each in found)
+        starts = block_starts((each.number for each in found), told)
         yield from (Cell(starts[each.number], each.model, each.sums) for each in found)
     else:
         calendar, name = Calendar(ask.zone), PERIODS[ask.by]

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 from reread.pricing.tokens import Tokens
 from reread.queries.blocks import Block, block
+from reread.queries.reconciling import REASONS
 from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow
 
 from .numbers import count, money, nano, percent, tokens
+from .reconciled import COMPARED, Reconciliation, compared, reconciled_document
 from .text import harmless, table, wrap
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
@@ -25,18 +27,19 @@ _SHORT_ID = 8
 _BAR = 8
 
 
-def usage_document(report: UsageReport, zone: str, now: datetime) -> Document:
+def usage_document(report: UsageReport, zone: str, now: datetime, reconciliation: Reconciliation = None) -> Document:
     return {
         "schema": "reread.usage/1",
         "by": report.by,
         "timezone": zone,
-        "rows": [_row_document(report.by, row, now) for row in report.rows],
+        "rows": [_row_document(report, row, now) | reconciled_document(row.key, reconciliation) for row in report.rows],
         "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
         "accounting": accounting_document(report.accounting),
     }
 
 
-def _row_document(by: str, row: UsageRow, now: datetime) -> Document:
+def _row_document(report: UsageReport, row: UsageRow, now: datetime) -> Document:
+    by = report.by
     key = row.key if row.key is not None or by not in TIMES else UNKNOWN
     document: Document = {by: key, **tokens_document(row.tokens), "suspect_output_requests": row.suspect}
     if by == "session":
@@ -44,7 +47,7 @@ def _row_document(by: str, row: UsageRow, now: datetime) -> Document:
         document |= {"subagents": tokens_document(row.agents or Tokens())}
         document |= {"abandoned": tokens_document(row.abandoned or Tokens())}
     if by == "block":
-        document |= _block_document(block(row, now))
+        document |= _block_document(block(row, now, report.told_windows))
     document |= {"first": utc(row.first), "last": utc(row.last), "models": _models_document(row.models)}
     return document
 
@@ -59,7 +62,7 @@ def _block_document(found: Block | None) -> Document:
     return {
         "end": utc(found.end),
         "is_open": found.is_open,
-        "is_estimate": True,
+        "is_estimate": found.is_estimate,
         "cost_usd_per_hour": None if found.dollars_per_hour is None else f"{found.dollars_per_hour:.9f}",
         "tokens_per_minute": None if found.tokens_per_minute is None else round(found.tokens_per_minute),
         "projected_cost_usd": dollars(nano(found.projected_nanodollars)),
@@ -82,49 +85,56 @@ def accounting_document(accounting: Accounting) -> Document:
     }
 
 
-def usage_csv(report: UsageReport, *, breakdown: bool) -> str:
+def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconciliation = None) -> str:
     """One line per row, or per row and model; no totals, so that columns can be added up."""
     lines: list[str] = []
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\n")
     names = list(tokens_document(Tokens()))
-    writer.writerow([report.by, *(["model"] if breakdown else []), *names])
+    writer.writerow([report.by, *(["model"] if breakdown else []), *names, *reconciled_document(None, reconciliation)])
     for row in report.rows:
         key = row.key if row.key is not None else (UNKNOWN if report.by in TIMES else "")
         parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
         for model, used in parts:
-            values = tokens_document(used).values()
+            values = (*tokens_document(used).values(), *reconciled_document(row.key, reconciliation).values())
             named = [] if model is None else [harmless(model)]
             writer.writerow([harmless(key), *named, *("" if value is None else value for value in values)])
     return "".join(lines)
 
 
-def usage_lines(report: UsageReport, view: View, now: datetime, *, breakdown: bool) -> Iterator[str]:
+def usage_lines(
+    report: UsageReport, view: View, now: datetime, *, breakdown: bool, reconciliation: Reconciliation = None
+) -> Iterator[str]:
     if not report.rows:
         yield "nothing was used"
     else:
-        yield from _table(report, view, breakdown=breakdown)
+        yield from _table(report, view, breakdown=breakdown, reconciliation=reconciliation)
         if report.by == "block":
             yield from _open_block(report, view, now)
-    yield ""
-    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report.accounting), view.width))
+    notes = [accounting_line(report.accounting), *([REASONS] if reconciliation else [])]
+    for note in notes:
+        yield ""
+        yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
 
 
 _HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")
 
 
-def _table(report: UsageReport, view: View, *, breakdown: bool) -> Iterator[str]:
-    dearest = max((row.tokens.nanodollars or 0 for row in report.rows), default=0)
-    rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
+def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: Reconciliation) -> Iterator[str]:
+    is_compared = reconciliation is not None
+    dearest = 0 if is_compared else max((row.tokens.nanodollars or 0 for row in report.rows), default=0)
+    rows: list[tuple[str, ...]] = [(report.by, *_HEADER, *(COMPARED if is_compared else ()))]
     looks: list[tuple[str, ...]] = [("bold",)]
     for row in report.rows:
-        rows.append((row_label(report.by, row, view.timezone), *_figures(row.tokens, row.suspect, dearest)))
+        figures = (*_figures(row.tokens, row.suspect, dearest), *compared(row.key, reconciliation))
+        rows.append((row_label(report.by, row, view.timezone), *figures))
         looks.append(())
         if breakdown:
             rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, 0, 0)) for each in row.models]
             looks += [("dim",)] * len(row.models)
     rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
     looks.append(("bold",))
-    right = frozenset(range(1, len(_HEADER)))
+    rows = [(*row, *[""] * (len(rows[0]) - len(row))) for row in rows]
+    right = frozenset(range(1, len(rows[0]) - (not is_compared)))
     lines = table(_narrowed(rows, view.width), view.width, flexible=0, right=right)
     yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
 
@@ -175,10 +185,10 @@ def shown(model: str | None) -> str:
 
 
 def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:
-    found = block(report.rows[-1], now)
+    found = block(report.rows[-1], now, report.told_windows)
     if found is None or not found.is_open:
         return
-    parts = [f"the open block ends {when(found.end, view.timezone)} (an estimate)"]
+    parts = [f"the open block ends {when(found.end, view.timezone)}{' (an estimate)' if found.is_estimate else ''}"]
     if found.dollars_per_hour is not None:
         parts.append(f"${found.dollars_per_hour:,.2f} an hour")
     if found.tokens_per_minute is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ from .ledger import Ledger
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
+from .said import forget_said, keep_status_lines, status_lines
 from .sessions import StoredSession
 from .unindexing import unindex
 
@@ -254,7 +256,7 @@ def _settle(
                 continue
             hidden += unindex(connection, files, row[0])
             ledger.drop(row[0])
-            for table in ("tool_call", "piece"):
+            for table in ("tool_call", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             sessions.add(row[1])
@@ -263,7 +265,9 @@ def _settle(
         now = int(time.time() * 1000)
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
-        connection.executemany("DELETE FROM session WHERE id = ?", [(each,) for each in sessions])
+        for each in sessions:
+            forget_said(connection, each)
+            connection.execute("DELETE FROM session WHERE id = ?", (each,))
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
             [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
@@ -303,15 +307,35 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
 
 
-def forgotten_if_readable(home: Path) -> list[tuple[str, int]]:
-    """What a person had forgotten must stay so in a new index; a database beyond reading cannot tell."""
+class Unsafe(NamedTuple):
+    """What only the database knows, so that a new index must take it over from the old one."""
+
+    forgotten: list[tuple[str, int]]
+    """What a person had forgotten must stay so."""
+    said: list[tuple[object, ...]]
+    """Status lines stand in no file."""
+
+
+def unsafe_if_readable(home: Path) -> Unsafe:
+    """A database beyond reading cannot tell, nor one that is older than what is asked."""
+    return Unsafe(
+        _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
+        _if_readable(home, status_lines),
+    )
+
+
+def _if_readable(home: Path, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
     try:
         connection = connect(home, read_only=True)
-        return list(connection.execute("SELECT key, at FROM forgotten"))
+        try:
+            return ask(connection)
+        finally:
+            connection.close()
     except (RereadError, sqlite3.Error):
         return []
 
 
-def keep_forgotten(connection: sqlite3.Connection, forgotten: list[tuple[str, int]]) -> None:
+def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
     with transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", forgotten)
+        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
+        keep_status_lines(connection, known.said)

@@ -101,6 +101,18 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     recorded: int | None
 
 
+class SaidRow(Struct, frozen=True, kw_only=True):
+    """What the client said about its own cost, in a line of a file."""
+
+    source: str
+    began: int | None
+    time: int | None
+    first: int
+    """The total that was said first in this count, in nano-dollars."""
+    nanodollars: int
+    models: dict[str, dict[str, int]] | None
+
+
 class FileBatch(Struct, frozen=True, kw_only=True):
     """What one file gained since it was last read."""
 
@@ -128,6 +140,7 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     calls: list[CallRow]
     circumstances: list[Circumstance]
     requests: list[RequestRow]
+    said: list[SaidRow]
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):
@@ -136,10 +149,3 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     session: SessionRow | None
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
-
-
-def file_key(machine: str, path: str) -> str:
-    """The same on every machine that ever holds the row."""
-    from hashlib import sha256  # OpenSSL takes 3 ms to load
-
-    return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

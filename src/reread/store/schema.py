@@ -1,8 +1,9 @@
 """The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
 
-Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file, a
-file names its machine and source, and identities that leave this database (`file.key`, `session.uuid`, request and
-tool call ids, `block` by file key and offset) come from content. Integer ids are handles of this database alone.
+Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
+a status line said, to its session and machine), a file names its machine and source, and identities that leave this
+database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and offset) come from content.
+Integer ids are handles of this database alone.
 
 Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
 """
@@ -175,6 +176,27 @@ CREATE TABLE seen (
 );
 """
 
+_CLIENT_SAID = """
+-- What Claude Code itself said: its running total of a session, hidden calls included, and the limits it was given.
+-- The last thing said per count: a client counts on when a session is resumed or forked, or begins again at zero.
+CREATE TABLE client_said (
+    session TEXT NOT NULL,                -- its uuid
+    machine TEXT NOT NULL,
+    file INTEGER REFERENCES file,         -- the transcript or captured stream it stands in; NULL for a status line
+    source TEXT NOT NULL,                 -- cost-state, result or statusline
+    began INTEGER,                        -- when the client began to count, where it tells
+    time INTEGER,                         -- when it said so
+    first INTEGER,                        -- nano-dollars it said first: less than the count before, it began at zero
+    nanodollars INTEGER,                  -- what it said last: everything since it began
+    models TEXT,                          -- a JSON object by model: nanodollars and tokens
+    five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it begins anew
+    seven_day_percent REAL, seven_day_resets INTEGER,
+    context_tokens INTEGER, context_size INTEGER
+);
+CREATE INDEX client_said_by_session ON client_said(session);
+CREATE INDEX client_said_by_file ON client_said(file);
+"""
+
 _FORGOTTEN = """
 -- Files a person had forgotten: a sync passes them by, even while their source exists.
 CREATE TABLE forgotten (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
@@ -232,7 +254,8 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "seen": _script(_SEEN),
     "forgotten": _script(_FORGOTTEN),
     "search": _script(_SEARCH),
+    "client_said": _script(_CLIENT_SAID),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _SEEN, _FORGOTTEN, _SEARCH)).strip()
+SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _SEEN, _FORGOTTEN, _SEARCH)).strip()

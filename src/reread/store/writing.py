@@ -22,6 +22,7 @@ from .ledger import Ledger
 from .paths import stored_path
 from .rows import FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe
+from .said import replace_said
 from .schema import FIELDS
 from .unchanged import UNREAD, remember
 from .unindexing import unindex
@@ -61,10 +62,12 @@ class StoreWriter:
             blocks: list[tuple[int, FileBatch]] = []
             for batch in batches:
                 session = self._session(batch.session) if batch.session is not None else None
+                name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
                     row = self._file(file, session)
                     self._pieces(row, file, places[id(file)])
                     self._facts(row, session, file)
+                    replace_said(self._connection, row, name, self._machine, file.said)
                     blocks.append((row, file))
             self._ledger.settle()
             self._index(blocks, is_older=is_older)

@@ -34,8 +34,10 @@ def run(arguments: list[str]) -> int:
         place = _lay_out(Path(folder))
         scratch = ["--source", str(place), "--home", str(Path(folder, "home"))]
         if arguments:
-            if arguments[0] in ("archive", "prices"):  # they look at what is there, and make no archive
+            if arguments[0] in ("archive", "prices", "statusline"):  # they look at what is there, and make no archive
                 _fill(place, Path(folder, "home"))
+            if arguments[0] == "statusline":
+                scratch = scratch[2:]  # it reads no sources
             return main.run([*arguments, *scratch])
         main.run(scratch)
         sys.stdout.write("\n$ reread demo show @last\n\n")

@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "search": "finds words in prompts, replies, thinking and tool calls",
     "usage": "tokens and cost by day, session, model, project and more",
     "explain": "how a cost comes about: every line, the price, each product and the sum",
+    "statusline": "a line for Claude Code's status bar: cost, burn rate, context, limits",
     "tools": "how often each tool ran and failed",
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",

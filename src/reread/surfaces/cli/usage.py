@@ -13,7 +13,7 @@ from . import options
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from reread.archive import Archive, UsageReport
+    from reread.archive import Archive, Reconciled, UsageReport
     from reread.config import Config
     from reread.queries.filters import Filter
 
@@ -21,6 +21,7 @@ EXAMPLES = """\
   reread usage                              by day
   reread usage month --breakdown            with a line for every model
   reread usage session --since 7d --limit 10
+  reread usage session --reconcile          beside what Claude Code itself counted
   reread usage project --model opus
   reread usage block                        five-hour windows, the open one with its burn rate
   reread usage day --timezone UTC --json
@@ -39,6 +40,9 @@ A response that calls several tools is shared evenly between them in a report by
         help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill",
     )
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
+    made.add_argument(
+        "--reconcile", action="store_true", help="by session: what Claude Code said it cost, and the difference"
+    )
     made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument("--csv", action="store_true", help="comma-separated values, for spreadsheets")
     made.add_argument(
@@ -62,6 +66,8 @@ def run(arguments: list[str]) -> int:
     by = ALIASES.get(given.by, given.by)
     if by not in GROUPINGS:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
+    if given.reconcile and by != "session":
+        raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     wanted = options.make_filter(given, config)
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
@@ -72,7 +78,8 @@ def run(arguments: list[str]) -> int:
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
-            _show(given, config, archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded"))
+            report = archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded")
+            _show(given, config, report, archive.reconciliation() if given.reconcile else None)
     return 0
 
 
@@ -84,7 +91,7 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     report = archive.usage_ahead(by, wanted, config.timezone)
     if report is None:
         return False
-    _show(given, config, report)
+    _show(given, config, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
     sys.stderr.write(f"reread: counted straight from the sources; {follows} takes them into the archive\n")
@@ -101,7 +108,9 @@ def _limited(report: UsageReport, limit: int | None) -> UsageReport:
     return replace(report, rows=report.rows[-limit:] if is_time else report.rows[:limit])
 
 
-def _show(given: argparse.Namespace, config: Config, report: UsageReport) -> None:
+def _show(
+    given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
+) -> None:
     report = _limited(report, given.limit)
     from reread.render.usage import usage_csv, usage_document, usage_lines
 
@@ -113,13 +122,13 @@ def _show(given: argparse.Namespace, config: Config, report: UsageReport) -> Non
         save_chart(usage_chart(report, config.timezone), given.plot, config)
         return
     if given.csv:
-        sys.stdout.write(usage_csv(report, breakdown=given.breakdown))
+        sys.stdout.write(usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation))
         return
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, _zone_name(config.timezone, given.timezone), config.now),
-        lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown),
+        lambda: usage_document(report, _zone_name(config.timezone, given.timezone), config.now, reconciliation),
+        lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation),
     )
 
 
