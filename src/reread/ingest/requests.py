@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
+from reread.analyses.caching import Measured, chains, key_text, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
@@ -21,6 +22,7 @@ class RequestRows(TypedDict):
 def request_rows(conversation: Conversation) -> RequestRows:
     """Every response of a file, and a row for each advisor it asked."""
     left_behind = _left_behind(conversation)
+    measured = {each.request.key: each for chain in chains(conversation, conversation.prices) for each in chain.requests}
     numbers: dict[Circumstance, int] = {}
     rows = []
     for request in conversation.requests:
@@ -29,7 +31,8 @@ def request_rows(conversation: Conversation) -> RequestRows:
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            rows.append(_row(request, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
+            about = measured[request.key]
+            rows.append(_row(about, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 
@@ -81,13 +84,14 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 
 def _row(
-    request: Request, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
+    about: Measured, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
 ) -> RequestRow:
-    usage = request.usage
-    details, served = usage.output_tokens_details, usage.server_tool_use
+    request = about.request
+    details, served = request.usage.output_tokens_details, request.usage.server_tool_use
     is_advisor = number > 0
+    rebuild = None if is_advisor else about.rebuild
     return RequestRow(
-        key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if is_advisor else ""),
+        key=key_text(request.key) + (f"#advisor:{number}" if is_advisor else ""),
         request_id=request.winner.request_id,
         circumstance=place,
         time=milliseconds(request.time),
@@ -105,6 +109,12 @@ def _row(
         rows=0 if is_advisor else len(request.rows),
         nanodollars=prices.cost(used, model, request.time),
         recorded=None if is_advisor else _recorded(request),
+        saved=prices.savings(used, model, request.time) if is_advisor else about.saved,
+        rebuilt=rebuild.tokens if rebuild is not None else None,
+        premium=rebuild.nanodollars if rebuild is not None else None,
+        cause=rebuild.cause if rebuild is not None else None,
+        is_told=rebuild.is_told if rebuild is not None else None,
+        thinking_estimate=None if is_advisor else thinking_estimate(request),
     )
 
 

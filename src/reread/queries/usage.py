@@ -153,7 +153,7 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
         raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
     cells = with_shown_models(_cells(connection, ask), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))
-    return _with_titles(connection, made) if ask.by == "session" else made
+    return with_titles(connection, made) if ask.by == "session" else made
 
 
 def can_be_ahead(ask: Ask) -> bool:
@@ -287,7 +287,7 @@ def quarters(connection: sqlite3.Connection, ask: Ask) -> Iterator[Quarter]:
         yield from _inside(usage_cells.cells(connection), ask.wanted)
         return
     known = ledger.circumstances(connection)
-    for number, how, _, _, _, *sums in _asked(connection, ask, "quarter", known):
+    for number, how, _, _, _, *sums in asked(connection, ask, "quarter", known):
         yield Quarter(number, known[how].model, Sums(*sums))
 
 
@@ -310,9 +310,15 @@ def _needs_ledger(ask: Ask) -> bool:
     return ask.is_recorded or any(others) or any(time.timestamp() % 900 for time in edges)
 
 
-def _asked(
-    connection: sqlite3.Connection, ask: Ask, dimension: ledger.Dimension, known: dict[int, Circumstance]
+def asked(
+    connection: sqlite3.Connection,
+    ask: Ask,
+    dimension: ledger.Dimension,
+    known: dict[int, Circumstance],
+    *,
+    has_caching: bool = False,
 ) -> Iterable[tuple[Any, ...]]:
+    """The rows of the ledger that pass the filter, as `ledger.grouped` gives them."""
     wanted = ask.wanted
     where = how = homes = None
     if wanted.project or wanted.git_branch:
@@ -326,7 +332,15 @@ def _asked(
         homes = ledger.files_of_sessions(connection, (each.stored.id for each in kept))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
     return ledger.grouped(
-        connection, dimension, where=where, how=how, homes=homes, since=since, until=until, is_recorded=ask.is_recorded
+        connection,
+        dimension,
+        where=where,
+        how=how,
+        homes=homes,
+        since=since,
+        until=until,
+        is_recorded=ask.is_recorded,
+        has_caching=has_caching,
     )
 
 
@@ -353,7 +367,7 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     """Cells by session, or by what the circumstances of a response tell."""
     known = ledger.circumstances(connection)
     homes = ledger.homes(connection) if ask.by == "session" else {}
-    for home, how, where, is_sidechain, is_abandoned, *values in _asked(
+    for home, how, where, is_sidechain, is_abandoned, *values in asked(
         connection, ask, "home" if ask.by == "session" else "all", known
     ):
         sums, model = Sums(*values), known[how].model
@@ -378,7 +392,7 @@ def _share(value: int | None, number: int, i: int) -> int | None:
     return None if value is None else value // number + (i < value % number)
 
 
-def _with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
+def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
     about = {uuid: (title, project) for uuid, title, project, _ in ledger.homes(connection).values()}
     rows = [
         replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row
