@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
     from reread.queries.listing import Listed
+    from reread.queries.caching import CacheReport
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Archive",
+    "CacheReport",
     "Forgotten",
     "Listed",
     "Progress",
@@ -295,6 +297,24 @@ class Archive:
             return None
         return ahead(self.connection, ask, self.prices, survey.jobs)
 
+    def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
+        """What the cache saved and what its rebuilds cost by day, week, month, model, project or session.
+
+        Every API response counts once over all files.
+        """
+        from reread.queries.caching import report
+        from reread.queries.usage import Ask
+
+        self._reprice()
+        with snapshot(self.connection):
+            return report(self.connection, Ask(by=by, wanted=wanted or Filter(), zone=timezone), self.prices)
+
+    def copied_into(self, wanted: str) -> frozenset[str]:
+        """Keys of the responses in a session's files that were made in another session."""
+        from reread.store import usage
+
+        return usage.keys_from_elsewhere(self.connection, self.find(wanted).id)
+
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""
         from reread.queries.unpriced import unpriced_models
@@ -387,6 +407,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 
 _RESULTS = {
+    "CacheReport": "reread.queries.caching",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",

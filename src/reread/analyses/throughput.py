@@ -40,10 +40,7 @@ class Throughput(Struct, frozen=True, kw_only=True):
 def throughput(conversation: Conversation) -> Throughput:
     """Over all branches of a conversation: what was rewound took its time too."""
     timed = [
-        judged
-        for branch in conversation.branches
-        for turn in branch.turns
-        for judged in timed_turns(turn.records)
+        judged for branch in conversation.branches for turn in branch.turns for judged in timed_turns(turn.records)
     ]
     kept = [turn for turn in timed if turn is not None]
     return Throughput(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
-from reread.analyses.caching import Measured, chains, key_text, thinking_estimate
+from reread.analyses.caching import Chain, Measured, chains, key_text, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
@@ -19,10 +19,16 @@ class RequestRows(TypedDict):
     requests: list[RequestRow]
 
 
-def request_rows(conversation: Conversation) -> RequestRows:
-    """Every response of a file, and a row for each advisor it asked."""
+def request_rows(
+    conversation: Conversation, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+) -> RequestRows:
+    """Every response of a file, and a row for each advisor it asked; priced and measured by the file alone unless told
+    otherwise.
+    """
+    prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
-    measured = {each.request.key: each for chain in chains(conversation, conversation.prices) for each in chain.requests}
+    found = chains(conversation, prices) if measured is None else measured
+    by_key = {each.request.key: each for chain in found for each in chain.requests}
     numbers: dict[Circumstance, int] = {}
     rows = []
     for request in conversation.requests:
@@ -31,8 +37,7 @@ def request_rows(conversation: Conversation) -> RequestRows:
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            about = measured[request.key]
-            rows.append(_row(about, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
+            rows.append(_row(by_key[request.key], number, used, model, place, prices, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 

@@ -322,9 +322,9 @@ def asked(
     wanted = ask.wanted
     where = how = homes = None
     if wanted.project or wanted.git_branch:
-        where = [number for number, each in known.items() if _is_place(each, wanted)]
+        where = [number for number, each in known.items() if is_place(each, wanted)]
     if wanted.model or wanted.tool:
-        how = [number for number, each in known.items() if _is_manner(each, wanted)]
+        how = [number for number, each in known.items() if is_manner(each, wanted)]
     if wanted.file or wanted.sources:
         from .listing import listed
 
@@ -344,12 +344,12 @@ def asked(
     )
 
 
-def _is_place(each: Circumstance, wanted: Filter) -> bool:
+def is_place(each: Circumstance, wanted: Filter) -> bool:
     in_project = wanted.project is None or wanted.project.lower() in (each.project or "").lower()
     return in_project and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
 
 
-def _is_manner(each: Circumstance, wanted: Filter) -> bool:
+def is_manner(each: Circumstance, wanted: Filter) -> bool:
     tool = (wanted.tool or "").lower()
     on_model = wanted.model is None or wanted.model.lower() in (each.model or "").lower()
     return on_model and (not tool or any(fnmatch(name.lower(), tool) for name in each.tools))

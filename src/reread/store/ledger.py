@@ -102,7 +102,9 @@ class Ledger:
             self._connection.execute("DELETE FROM copied WHERE key = ?", (key,))
         else:
             _, chosen = choose(copies, self._prices)
-            self._connection.execute("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen)
+            )
 
 
 def quarter(time: int | None) -> int:

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "prompts": "what you typed, newest first",
     "search": "finds words in prompts, replies, thinking and tool calls",
     "usage": "tokens and cost by day, session, model, project and more",
+    "cache": "what the prompt cache saved, what its rebuilds cost and why",
     "tools": "how often each tool ran and failed",
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",

@@ -120,6 +120,8 @@ class Opened(NamedTuple):
 
     session: Session
     kept: Listed | None
+    archive: Archive | None = None
+    """The one it came from."""
 
 
 @contextmanager
@@ -138,7 +140,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
         found = archive.find(given.session)
         listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
         kept = next((each for each in listed if each.stored.id == found.id), None)
-        yield Opened(archive.session(given.session), kept)
+        yield Opened(archive.session(given.session), kept, archive)
 
 
 @contextmanager
