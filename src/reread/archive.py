@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
-    from reread.queries.listing import Listed
     from reread.queries.caching import CacheReport
+    from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -286,16 +286,17 @@ class Archive:
         None when a sync is quick, or the question needs one.
         """
         from reread.queries.usage import Ask, ahead, can_be_ahead
+        from reread.store.unchanged import is_as_it_was
 
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
-        if not can_be_ahead(ask):
+        if not can_be_ahead(ask) or is_as_it_was(self.connection, self.machine, self.sources):
             return None
-        from reread.ingest.survey import Survey
+        from reread.ingest.counting import behind
 
-        survey = Survey(self.connection, self.machine, self.sources, prices=self.price_file)
-        if sum(job.size for job in survey.jobs) < QUICK_SYNC:
+        files = behind(self.connection, self.machine, self.sources)
+        if sum(file.size for file in files) < QUICK_SYNC:
             return None
-        return ahead(self.connection, ask, self.prices, survey.jobs)
+        return ahead(self.connection, ask, self.prices, files)
 
     def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session.

@@ -16,20 +16,52 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reread import sources
 from reread.errors import SourceError
 from reread.loading import read
 from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
-from reread.sources import Kind
+from reread.sources import Kind, SourceFile
+from reread.store import reading
 from reread.store.ledger import Told, choose, quarter, told_elsewhere
+from reread.store.rows import file_key
 
-from .jobs import FileJob, SessionJob
 from .requests import milliseconds, request_rows
 from .workers import ALONE_BELOW, prepare_worker
 
 _SHARE = 12_000_000
 """Source bytes a worker gets at a time: enough to make the pipe cheap, little enough to share the work evenly."""
+
+
+class Behind(NamedTuple):
+    """A transcript the archive does not know as it is now."""
+
+    key: str
+    path: Path
+    size: int
+
+
+def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
+    """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
+    known = {row.key: (row.size, row.mtime_ns) for row in reading.known_files(connection, machine).values()}
+    forgotten = reading.forgotten(connection)
+    found: dict[str, Behind] = {}
+    problems: list[SourceError] = []
+    for place in places:
+        for file in _found(place, problems):
+            key = file_key(machine, str(file.path))
+            is_known = known.get(key) == (file.size, file.mtime_ns) or key in forgotten
+            if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
+                found[key] = Behind(key, file.path, file.size)
+    return list(found.values())
+
+
+def _found(place: Path, problems: list[SourceError]) -> Iterator[SourceFile]:
+    try:
+        yield from sources.find(place, problems=problems)
+    except SourceError as problem:
+        problems.append(problem)
 
 
 class Counted(NamedTuple):
@@ -39,10 +71,9 @@ class Counted(NamedTuple):
     """Lines that told of usage."""
 
 
-def count(jobs: Sequence[SessionJob], connection: sqlite3.Connection, prices: Prices) -> Counted:
-    """The usage of the archive as it will be once these jobs are done."""
-    files = [job for each in jobs for job in each.changed if job.file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT)]
-    told = told_elsewhere(connection, {job.key for job in files})
+def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> Counted:
+    """The usage of the archive as it will be once these files are in it."""
+    told = told_elsewhere(connection, {file.key for file in files})
     first: dict[str, Told] = {}
     copies: dict[str, list[Told]] = {}
     rows = 0
@@ -91,20 +122,20 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-def _read(files: Sequence[FileJob], price_file: Path | None) -> Iterator[list[Told]]:
-    if sum(job.file.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Told]]:
+    if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
         yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 
-def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
-    share: list[FileJob] = []
+def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
+    share: list[Behind] = []
     size = 0
     for job in files:
         share.append(job)
-        size += job.file.size
+        size += job.size
         if size >= _SHARE:
             yield share
             share, size = [], 0
@@ -112,20 +143,20 @@ def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
         yield share
 
 
-def _told_encoded(files: list[FileJob], price_file: Path | None) -> bytes:
+def _told_encoded(files: list[Behind], price_file: Path | None) -> bytes:
     return msgspec.msgpack.encode(_told(files, price_file))
 
 
 _decode = msgspec.msgpack.Decoder(list[Told]).decode
 
 
-def _told(files: Iterable[FileJob], price_file: Path | None) -> list[Told]:
+def _told(files: Iterable[Behind], price_file: Path | None) -> list[Told]:
     """What cannot be read is left to the sync, which will say so."""
     prices = load_prices(price_file)
     found: list[Told] = []
     for job in files:
         try:
-            content = job.file.path.read_bytes()
+            content = job.path.read_bytes()
             responses = told_responses(content)
             found += _by_full_reading(job, prices) if responses is None else _plain(responses, prices)
         except (OSError, SourceError):
@@ -138,10 +169,10 @@ def _plain(responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
         time = parse_time(each.time)
         at = milliseconds(time)
         used = Rated.of(each.usage, each.web_searches)
-        unsure = doubt(each.stop_reason, each.version, used.output)
+        unsure = Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, used.output)
         side, money = each.is_sidechain, prices.cost(used, each.model, time)
         yield _made(each.id, side, at, unsure, each.rows, each.model, used, money)
-        for number, (advice, model) in enumerate(advisors(each.usage), 1):
+        for number, (advice, model) in enumerate(advisors(each.usage), 1) if each.usage.iterations else ():
             key, money = f"{each.id}#advisor:{number}", prices.cost(advice, model, time)
             yield _made(key, side, at, Doubt.NONE, 0, model, advice, money)
 
@@ -153,8 +184,8 @@ def _made(
     return Told(key, 0, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
 
 
-def _by_full_reading(job: FileJob, prices: Prices) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.file.path)), id="", prices=prices))
+def _by_full_reading(job: Behind, prices: Prices) -> Iterator[Told]:
+    found = request_rows(Conversation(tuple(read(job.path)), id="", prices=prices))
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(

@@ -21,7 +21,7 @@ from .days import PERIODS, Calendar
 from .filters import Filter
 
 if TYPE_CHECKING:
-    from reread.ingest.jobs import SessionJob
+    from reread.ingest.counting import Behind
     from reread.pricing import Prices
     from reread.store.rows import Circumstance
 
@@ -161,11 +161,11 @@ def can_be_ahead(ask: Ask) -> bool:
     return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
 
 
-def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, jobs: Sequence[SessionJob]) -> UsageReport:
-    """The report as it will be once these jobs are done."""
+def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Sequence[Behind]) -> UsageReport:
+    """The report as it will be once these files are in the archive."""
     from reread.ingest.counting import count
 
-    counted = count(jobs, connection, prices)
+    counted = count(files, connection, prices)
     cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask), prices)
     return summed(ask.by, cells, prices, (counted.rows, 0))
 

@@ -25,6 +25,8 @@ def _from_text(value: str) -> datetime | None:
     """Remembered, because the lines of one response and the calls in it repeat their times."""
     try:
         moment = datetime.fromisoformat(value.strip())
+        if moment.tzinfo is UTC:  # the client's own form, which needs nothing more
+            return moment
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

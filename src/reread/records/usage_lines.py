@@ -59,45 +59,47 @@ def told_responses(content: bytes) -> list[ToldResponse] | None:
     while position >= 0:
         end = find(b"\n", position)
         end = len(content) if end < 0 else end
-        for row in _rows(content[rfind(b"\n", 0, position) + 1 : end]):
-            if not _take(found, row):
+        line = content[rfind(b"\n", 0, position) + 1 : end]
+        try:
+            row = _decode(line)
+        except FAILURES:
+            if not all(_take(found, row) for row in _salvaged(line)):
+                return None
+        else:
+            if row.type == "assistant" and not _take(found, row):
                 return None
         position = find(_MARK, end)
     return list(found.values())
 
 
-def _rows(line: bytes) -> list[_Line | Assistant]:
-    """The usage rows of a line: at most one nearly always. The ladder reads what is broken."""
-    try:
-        told = _decode(line)
-    except FAILURES:
-        return [record for record in decode_all(line) if isinstance(record, Assistant) and _is_counted(record)]
-    return [told] if told.type == "assistant" and _is_counted(told) else []
-
-
-def _is_counted(row: _Line | Assistant) -> bool:
-    return row.message is not None and row.message.usage is not None and row.message.model != SYNTHETIC_MODEL
+def _salvaged(line: bytes) -> list[Assistant]:
+    """What the ladder makes of a line that is broken, or holds several records."""
+    return [record for record in decode_all(line) if isinstance(record, Assistant)]
 
 
 def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
     """Adds a row to its response: most output wins, on a tie the last. False when the row leaves a doubt."""
-    message, time = row.message, row.timestamp
-    if message is None or message.usage is None or message.id is None or not message.id.startswith("msg_"):
+    message = row.message
+    if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
+        return True
+    name, time, is_sidechain = message.id, row.timestamp, row.is_sidechain is True
+    if name is None or type(time) is not str or len(time) != _USUAL_TIME or time[-1] != "Z":
         return False
-    if not isinstance(time, str) or len(time) != _USUAL_TIME or time[-1] != "Z":
-        return False
-    is_sidechain = bool(row.is_sidechain)
-    known = found.get(message.id)
+    known = found.get(name)
     if known is None:
-        known = found[message.id] = ToldResponse(message.id, time, is_sidechain)
-    elif known.is_sidechain != is_sidechain:
+        if not name.startswith("msg_"):
+            return False
+        known = found[name] = ToldResponse(name, time, is_sidechain)
+    elif known.is_sidechain is not is_sidechain:
         return False
-    if (message.usage.output_tokens or 0) >= (known.usage.output_tokens or 0):
-        known.model, known.usage, known.version = message.model, message.usage, row.version
-    served = message.usage.server_tool_use
+    elif time < known.time:
+        known.time = time
+    if (usage.output_tokens or 0) >= (known.usage.output_tokens or 0):
+        known.model, known.usage, known.version = message.model, usage, row.version
+    served = usage.server_tool_use
     if served is not None and served.web_search_requests:
         known.web_searches = max(known.web_searches, served.web_search_requests)
-    known.time = min(known.time, time)
-    known.stop_reason = message.stop_reason or known.stop_reason
+    if message.stop_reason is not None:
+        known.stop_reason = message.stop_reason
     known.rows += 1
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from reread.pricing.tokens import Tokens
 from reread.queries.caching import CacheReport, CacheRow, Caching, Cause, Context, FoundRebuild, SessionCaching
@@ -10,7 +11,7 @@ from reread.queries.caching import CacheReport, CacheRow, Caching, Cause, Contex
 from .charts import sparkline
 from .numbers import count, money, nano, tokens
 from .text import harmless, shorten, table, wrap
-from .usage import TIMES, UNKNOWN, accounting_document, accounting_line, shown
+from .usage import TIMES, UNKNOWN, accounting_document, accounting_line, narrowed, shown
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
 
@@ -126,25 +127,13 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
 _HEADER = ("requests", "prompt", "hit", "saved", "rebuilds", "rebuilt", "premium", "thinking")
 _DISPENSABLE = (1, 8, 6, 2)
 """Columns that go when there is no room, the least missed first: requests, thinking, rebuilt, prompt."""
-_LEAST_KEY = {"session": 32, "project": 24}
 
 
 def _table(report: CacheReport, view: View) -> Iterator[str]:
-    rows = [(report.by, *_HEADER)]
+    rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
     rows += [(_label(report.by, row), *_figures(row.tokens, row.caching)) for row in report.rows]
     rows.append(("total", *_figures(report.totals, report.caching)))
-    yield from _aligned(_narrowed(rows, view.width), view, has_total=True)
-
-
-def _narrowed(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
-    least = _LEAST_KEY.get(rows[0][0], 16)
-    kept = list(range(len(rows[0])))
-    for column in _DISPENSABLE:
-        widest = [max(len(row[i]) for row in rows) for i in kept]
-        if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
-            break
-        kept.remove(column)
-    return [tuple(row[i] for i in kept) for row in rows]
+    yield from _aligned(narrowed(rows, view.width, _DISPENSABLE), view, has_total=True)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, has_total: bool = False) -> Iterator[str]:
@@ -251,4 +240,4 @@ def _fitted(values: Sequence[int], room: int) -> list[int]:
     if len(values) <= room:
         return list(values)
     edges = [i * len(values) // room for i in range(room + 1)]
-    return [max(values[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    return [max(values[start:end]) for start, end in pairwise(edges)]

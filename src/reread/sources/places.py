@@ -39,23 +39,27 @@ class Place(NamedTuple):
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SUBAGENTS = r"/(?P<session>[^/]+)/subagents(?:/workflows/(?P<workflow>[^/]+))?"
 
-# The first row that fits the end of a path wins.
-_PLACES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf".*{pattern}", re.DOTALL))
-    for kind, pattern in (
-        (Kind.TOOL_RESULT, r"/(?P<session>[^/]+)/tool-results/.+"),
-        (Kind.META, rf"{_SUBAGENTS}/agent-(?P<agent>[^/]+)\.meta\.json"),
-        (Kind.META, r"/agent-(?P<agent>[^/]+)\.meta\.json"),
-        (Kind.JOURNAL, r"/(?P<session>[^/]+)/subagents/workflows/(?P<workflow>[^/]+)/journal\.jsonl"),
-        (Kind.SUBAGENT, rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
-        (Kind.SUBAGENT, r"/agent-(?P<agent>[^/]+)\.jsonl"),
+# The first row that fits the end of a path wins. What a path must have in it spares most rows the pattern.
+_PLACES: tuple[tuple[Kind, str, re.Pattern[str]], ...] = tuple(
+    (kind, sign, re.compile(rf".*{pattern}", re.DOTALL))
+    for kind, sign, pattern in (
+        (Kind.TOOL_RESULT, "/tool-results/", r"/(?P<session>[^/]+)/tool-results/.+"),
+        (Kind.META, ".meta.json", rf"{_SUBAGENTS}/agent-(?P<agent>[^/]+)\.meta\.json"),
+        (Kind.META, ".meta.json", r"/agent-(?P<agent>[^/]+)\.meta\.json"),
+        (
+            Kind.JOURNAL,
+            "/journal.jsonl",
+            r"/(?P<session>[^/]+)/subagents/workflows/(?P<workflow>[^/]+)/journal\.jsonl",
+        ),
+        (Kind.SUBAGENT, "/subagents/", rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
+        (Kind.SUBAGENT, "/agent-", r"/agent-(?P<agent>[^/]+)\.jsonl"),
         # Repositories have folders called workflows too; only below a session's own are they ours.
-        (Kind.WORKFLOW, rf"/(?P<session>{_UUID})/workflows/(?P<workflow>[^/]+)\.json"),
-        (Kind.WORKFLOW, rf"/(?P<session>{_UUID})/workflows/scripts/[^/]+"),
-        (Kind.TITLE, r"/(?P<session>[^/]+)/custom-title\.json"),
-        (Kind.INDEX, r"/sessions-index\.json"),
-        (Kind.HISTORY, r"/history\.jsonl"),
-        (Kind.TRANSCRIPT, r"/(?P<session>[^/]+)\.jsonl"),
+        (Kind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/(?P<workflow>[^/]+)\.json"),
+        (Kind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/scripts/[^/]+"),
+        (Kind.TITLE, "/custom-title.json", r"/(?P<session>[^/]+)/custom-title\.json"),
+        (Kind.INDEX, "/sessions-index.json", r"/sessions-index\.json"),
+        (Kind.HISTORY, "/history.jsonl", r"/history\.jsonl"),
+        (Kind.TRANSCRIPT, ".jsonl", r"/(?P<session>[^/]+)\.jsonl"),
     )
 )
 
@@ -63,8 +67,8 @@ _PLACES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
 def place(path: Path) -> Place | None:
     """What a file is by its name and folders; None when they do not tell."""
     text = "/" + str(path).replace(os.sep, "/")
-    for kind, pattern in _PLACES:
-        if match := pattern.fullmatch(text):
+    for kind, sign, pattern in _PLACES:
+        if sign in text and (match := pattern.fullmatch(text)):
             return Place(kind, **match.groupdict())
     return None
 

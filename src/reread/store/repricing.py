@@ -13,7 +13,6 @@ from .database import transaction
 from .ledger import TOLD, Told, choose, moment, rated
 from .usage_cells import mark_stale, refresh
 
-
 _TOLD_AND_CACHING = f"""SELECT {", ".join(Told._fields)}, saved, rebuilt, premium
     FROM request JOIN circumstance ON circumstance.id = request.circumstance"""  # noqa: S608  our own names
 

@@ -31,9 +31,14 @@ def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]
     with bare_archive(config) as archive:
         if not given.no_sync:
             freshen(archive)
-        if not config.sources and not archive.sessions():
-            raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+        refuse_nothing(archive, config)
         yield archive
+
+
+def refuse_nothing(archive: Archive, config: Config) -> None:
+    """Where there are neither sources nor sessions, an empty answer would not help."""
+    if not config.sources and not archive.sessions():
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
 @contextmanager

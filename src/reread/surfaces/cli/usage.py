@@ -11,7 +11,7 @@ from reread.errors import BadInput
 from . import options
 
 if TYPE_CHECKING:
-    from reread.archive import UsageReport
+    from reread.archive import Archive, UsageReport
     from reread.config import Config
     from reread.queries.filters import Filter
 
@@ -53,33 +53,41 @@ A response that calls several tools is shared evenly between them in a report by
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
+    from msgspec.structs import replace
+
     from reread.queries.usage import ALIASES, GROUPINGS
+
+    from .opening import bare_archive, freshen, refuse_nothing
 
     by = ALIASES.get(given.by, given.by)
     if by not in GROUPINGS:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
     wanted = options.make_filter(given, config)
-    report = _limited(_report(given, config, by, wanted), given.limit)
-    _show(given, config, report)
+    with bare_archive(config) as archive:
+        refuse_nothing(archive, config)
+        if archive.known_sources() <= {str(source) for source in archive.sources}:
+            wanted = replace(wanted, sources=())  # they are all there is
+        is_ahead = _show_ahead(given, config, archive, by, wanted)
+        if not given.no_sync and (not is_ahead or sys.stdout.isatty()):
+            freshen(archive)
+        if not is_ahead:
+            _show(given, config, archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded"))
     return 0
 
 
-def _report(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> UsageReport:
-    from msgspec.structs import replace
-
-    from .opening import bare_archive, freshen
-
-    is_recorded = given.cost == "recorded"
-    with bare_archive(config) as archive:
-        if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = replace(wanted, sources=())  # they are all there is
-        if not given.no_sync:
-            ahead = None if is_recorded else archive.usage_ahead(by, wanted, config.timezone)
-            if ahead is not None:
-                sys.stderr.write("reread: counted from the sources; `reread sync` takes them into the archive\n")
-                return ahead
-            freshen(archive)
-        return archive.usage(by, wanted, config.timezone, is_recorded=is_recorded)
+def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by: str, wanted: Filter) -> bool:
+    """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
+    then the sync; a script goes on at once."""
+    if given.no_sync or given.cost == "recorded":
+        return False
+    report = archive.usage_ahead(by, wanted, config.timezone)
+    if report is None:
+        return False
+    _show(given, config, report)
+    sys.stdout.flush()
+    follows = "this now" if sys.stdout.isatty() else "`reread sync`"
+    sys.stderr.write(f"reread: counted straight from the sources; {follows} takes them into the archive\n")
+    return True
 
 
 def _limited(report: UsageReport, limit: int | None) -> UsageReport:
@@ -93,6 +101,7 @@ def _limited(report: UsageReport, limit: int | None) -> UsageReport:
 
 
 def _show(given: argparse.Namespace, config: Config, report: UsageReport) -> None:
+    report = _limited(report, given.limit)
     from reread.render.usage import usage_csv, usage_document, usage_lines
 
     if given.plot is not None:
