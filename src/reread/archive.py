@@ -312,9 +312,9 @@ class Archive:
 
     def copied_into(self, wanted: str) -> frozenset[str]:
         """Keys of the responses in a session's files that were made in another session."""
-        from reread.store import usage
+        from reread.store import caching
 
-        return usage.keys_from_elsewhere(self.connection, self.find(wanted).id)
+        return caching.made_elsewhere(self.connection, self.find(wanted).id)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""

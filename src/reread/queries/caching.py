@@ -11,21 +11,21 @@ from msgspec import Struct
 
 from reread.errors import BadInput
 from reread.pricing.tokens import Tokens
+from reread.store import caching
 from reread.store import usage as ledger
 
 from .days import PERIODS, Calendar
-from .usage import Accounting, Ask, Cell, Sums, UsageReport, asked, summed, with_shown_models, with_titles
+from .usage import Accounting, Ask, Cell, Sums, UsageReport, choose, summed, with_shown_models, with_titles
 
 if TYPE_CHECKING:
     from reread.analyses.throughput import Throughput
     from reread.pricing import Prices
-    from reread.store.rows import Circumstance
 
 GROUPINGS = (*PERIODS, "model", "project", "session")
 
 
 class Caching(NamedTuple):
-    """What the cache did for some requests: the columns of `ledger.CACHE_SUMS`. Money is in nano-dollars."""
+    """What the cache did for some requests: the columns of `CACHE_SUMS`. Money is in nano-dollars."""
 
     saved: int | None = None
     """Against sending everything as input; may be negative. None where nothing has a price."""
@@ -172,17 +172,21 @@ def _causes(cells: Iterable[CacheCell]) -> list[Cause]:
 
 
 def _cells(connection: sqlite3.Connection, ask: Ask) -> Iterator[CacheCell]:
-    known = ledger.circumstances(connection)
+    wanted = ask.wanted
+    known = (
+        ledger.circumstances(connection) if any((wanted.project, wanted.git_branch, wanted.model, wanted.tool)) else {}
+    )
     homes = ledger.homes(connection) if ask.by == "session" else {}
-    dimension: ledger.Dimension = "quarter" if ask.by in PERIODS else "home" if ask.by == "session" else "all"
+    rows = caching.grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, wanted, known))
     keys = Keys(ask)
-    for place, how, where, _, _, cause, is_told, *values in asked(connection, ask, dimension, known, has_caching=True):
-        session = homes[place][0] if ask.by == "session" and place in homes else None
-        key = keys.of(place, session, known[how], known[where])
-        sums, caching = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
-        yield CacheCell(Cell(key, known[how].model, sums), cause, bool(is_told), caching)
+    for place, model, cause, is_told, *values in rows:
+        session = homes[place][0] if place in homes else None
+        key = keys.of(place, session=session, model=model, project=place)
+        sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
+        yield CacheCell(Cell(key, model, sums), cause, bool(is_told), done)
 
 
+_DIMENSIONS: dict[str, caching.Dimension] = {"model": "all", "project": "project", "session": "home"}
 _SUMS = len(Sums._fields)
 
 
@@ -193,8 +197,9 @@ class Keys:
         self._by = ask.by
         self._calendar = Calendar(ask.zone)
 
-    def of(self, quarter: int, session: str | None, how: Circumstance, where: Circumstance) -> str | None:
-        if self._by in PERIODS:
-            day = self._calendar.day(quarter)
-            return None if day is None else PERIODS[self._by](day)
-        return {"model": how.model, "project": where.project, "session": session}[self._by]
+    def of(self, quarter: int, **names: str | None) -> str | None:
+        """The name of the period a quarter of an hour lies in, or the one of these names that is asked for."""
+        if self._by not in PERIODS:
+            return names[self._by]
+        day = self._calendar.day(quarter)
+        return None if day is None else PERIODS[self._by](day)

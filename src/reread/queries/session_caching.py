@@ -124,7 +124,7 @@ def cells_of(told: Sequence[Told], session: str, ask: Ask) -> Iterator[CacheCell
     keys = Keys(ask)
     for each in told:
         row = each.row
-        key = keys.of(quarter(row.time), session, each.how, each.where)
+        key = keys.of(quarter(row.time), session=session, model=each.how.model, project=each.where.project)
         yield CacheCell(Cell(key, each.how.model, _sums(row)), row.cause, bool(row.is_told), _caching(row))
 
 

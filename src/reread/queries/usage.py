@@ -287,7 +287,7 @@ def quarters(connection: sqlite3.Connection, ask: Ask) -> Iterator[Quarter]:
         yield from _inside(usage_cells.cells(connection), ask.wanted)
         return
     known = ledger.circumstances(connection)
-    for number, how, _, _, _, *sums in asked(connection, ask, "quarter", known):
+    for number, how, _, _, _, *sums in _asked(connection, ask, "quarter", known):
         yield Quarter(number, known[how].model, Sums(*sums))
 
 
@@ -310,16 +310,15 @@ def _needs_ledger(ask: Ask) -> bool:
     return ask.is_recorded or any(others) or any(time.timestamp() % 900 for time in edges)
 
 
-def asked(
-    connection: sqlite3.Connection,
-    ask: Ask,
-    dimension: ledger.Dimension,
-    known: dict[int, Circumstance],
-    *,
-    has_caching: bool = False,
+def _asked(
+    connection: sqlite3.Connection, ask: Ask, dimension: ledger.Dimension, known: dict[int, Circumstance]
 ) -> Iterable[tuple[Any, ...]]:
-    """The rows of the ledger that pass the filter, as `ledger.grouped` gives them."""
-    wanted = ask.wanted
+    choice = choose(connection, ask.wanted, known)
+    return ledger.grouped(connection, dimension, choice, is_recorded=ask.is_recorded)
+
+
+def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circumstance]) -> ledger.Choice:
+    """The responses that pass a filter."""
     where = how = homes = None
     if wanted.project or wanted.git_branch:
         where = [number for number, each in known.items() if is_place(each, wanted)]
@@ -331,17 +330,7 @@ def asked(
         kept = listed(connection, Filter(file=wanted.file, sources=wanted.sources), cleanup_days=0)
         homes = ledger.files_of_sessions(connection, (each.stored.id for each in kept))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
-    return ledger.grouped(
-        connection,
-        dimension,
-        where=where,
-        how=how,
-        homes=homes,
-        since=since,
-        until=until,
-        is_recorded=ask.is_recorded,
-        has_caching=has_caching,
-    )
+    return ledger.Choice(where=where, how=how, homes=homes, since=since, until=until)
 
 
 def is_place(each: Circumstance, wanted: Filter) -> bool:
@@ -367,7 +356,7 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     """Cells by session, or by what the circumstances of a response tell."""
     known = ledger.circumstances(connection)
     homes = ledger.homes(connection) if ask.by == "session" else {}
-    for home, how, where, is_sidechain, is_abandoned, *values in asked(
+    for home, how, where, is_sidechain, is_abandoned, *values in _asked(
         connection, ask, "home" if ask.by == "session" else "all", known
     ):
         sums, model = Sums(*values), known[how].model

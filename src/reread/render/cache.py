@@ -136,9 +136,9 @@ def _table(report: CacheReport, view: View) -> Iterator[str]:
     yield from _aligned(narrowed(rows, view.width, _DISPENSABLE), view, has_total=True)
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, has_total: bool = False) -> Iterator[str]:
-    """The first column to the left, the others to the right; header and total stand out."""
-    right = frozenset(range(1, len(rows[0])))
+def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, words: int = 1, has_total: bool = False) -> Iterator[str]:
+    """So many columns of words to the left, the others to the right; header and total stand out."""
+    right = frozenset(range(words, len(rows[0])))
     for i, line in enumerate(table(rows, view.width, flexible=0, right=right)):
         is_bold = i == 0 or (has_total and i == len(rows) - 1)
         yield view.style.paint(line, "bold") if is_bold else line
@@ -185,7 +185,7 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
     yield ""
     rows = [("why the cache was rebuilt", "as", "rebuilds", "tokens", "premium")]
     rows += [(_words(each.name), _source(is_told=each.is_told), *_rebuilt(each.caching)) for each in report.causes]
-    yield from _aligned(rows, view)
+    yield from _aligned(rows, view, words=2)
 
 
 def _words(cause: str) -> str:
@@ -195,7 +195,7 @@ def _words(cause: str) -> str:
 def _session(session: SessionCaching, view: View) -> Iterator[str]:
     if session.rebuilds:
         yield ""
-        yield from _aligned(list(_rebuild_rows(session.rebuilds, view)), view)
+        yield from _aligned(list(_rebuild_rows(session.rebuilds, view)), view, words=3)
     yield ""
     for context in session.contexts[: 1 + _MOST_AGENTS]:
         yield from _context(context, view)
