@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 
 from msgspec import Struct
 
@@ -16,10 +15,6 @@ class TimedTurn(Struct, frozen=True, kw_only=True):
 
     output_tokens: int
     milliseconds: float
-
-    @property
-    def tokens_per_second(self) -> float:
-        return float(self.output_tokens / (Fraction(self.milliseconds) / 1000))
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
