@@ -156,6 +156,17 @@ class TestForks:
             ("unknown", False): (1, 40_000, 380_000_000)
         }
 
+    def test_what_a_fork_loses_later_has_another_reason(self, tmp_path: Path) -> None:
+        write(tmp_path, FIRST, HIT)
+        write(tmp_path, FIRST, HIT, a_request("own", "10:01:30", read=99_000), REBUILD, session=BOB)
+        assert causes_of(report(tmp_path)) == {("unknown", False): (1, 40_000, 380_000_000)}
+
+    def test_an_agent_that_begins_with_the_words_of_its_session_is_no_fork(self, tmp_path: Path) -> None:
+        path = write(tmp_path, FIRST, HIT, a_subagent(a_prompt("aside"), HIT, REBUILD, id="aside_question1"))
+        unknown = {("unknown", False): (1, 40_000, 380_000_000)}
+        assert causes_of(report(tmp_path)) == unknown
+        assert causes_of(session_report(load(path), Ask(), packaged_prices())) == unknown
+
     def test_the_session_that_was_forked_did_not_lose_its_cache_by_that(self, tmp_path: Path) -> None:
         write(tmp_path, FIRST, HIT, REBUILD)
         write(tmp_path, FIRST, HIT, session=BOB)
@@ -185,13 +196,16 @@ def test_an_advisors_call_saves_too_but_rebuilds_nothing(tmp_path: Path) -> None
         "cache_read_input_tokens": 1_000,
     }
     usage = a_usage(0, 20, cache_read=99_000, iterations=[advice])
-    write(tmp_path, HIT, a_reply("asked", usage=usage, timestamp="2026-03-01T10:02:00.000Z"))
+    path = write(tmp_path, HIT, a_reply("asked", usage=usage, timestamp="2026-03-01T10:02:00.000Z"))
     made = report(tmp_path, "model")
     assert {row.key: row.caching.saved for row in made.rows} == {
         "claude-opus-4-8": 360_000_000 + 99_000 * 4_500,
         "claude-opus-5": 1_000 * 4_500,
     }
     assert made.caching.rebuilds == 0
+    of_one = session_report(load(path), Ask(), packaged_prices()).session
+    assert of_one is not None
+    assert [[prompt for _, prompt in context.prompts] for context in of_one.contexts] == [[100_000, 99_000]]
 
 
 def test_thinking_that_is_told_and_estimated_is_kept_apart(tmp_path: Path) -> None:

@@ -143,13 +143,17 @@ SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, t
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
     is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
     saved, rebuilt, premium,
-    -- The first response after a stretch that another session had before is the first of a resume or a fork.
+    -- The first response after what was copied from another session is the first of a resume or a fork.
     CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN ifnull((
         SELECT 'resumed_or_forked' FROM (
             SELECT before.key FROM request AS before
             WHERE before.file = request.file AND before.time < request.time
             ORDER BY before.time DESC LIMIT 1
-        ) AS last JOIN copied ON copied.key = last.key WHERE copied.home <> request.file
+        ) AS last
+            JOIN copied ON copied.key = last.key
+            JOIN file AS theirs ON theirs.id = copied.home
+            JOIN file AS ours ON ours.id = request.file
+        WHERE theirs.session IS NOT ours.session
     ), cause) END AS cause,
     is_told, thinking_estimate
 FROM request WHERE is_shared = 0
