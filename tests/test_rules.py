@@ -16,6 +16,7 @@ import pytest
 import make_samples
 import reread
 from reread.surfaces.cli.main import COMMANDS, main
+from reread.testing import a_prompt, a_session
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "reread"
@@ -100,6 +101,28 @@ def test_the_general_help_loads_nothing_heavy() -> None:
     script = "from reread.surfaces.cli.main import main\nmain(['--help'])"
     heavy = HEAVY & (loaded_by(script) - loaded_by(""))
     assert not heavy, f"import {', '.join(sorted(heavy))} inside the command that needs it: start-up is a feature"
+
+
+def loaded_by_warm(command: str, folder: Path) -> set[str]:
+    """What a command imports on an archive that is up to date."""
+    a_session(a_prompt("a lantern")).write(folder / "projects")
+    options = ["--source", str(folder / "projects"), "--home", str(folder / "home")]
+    main(["sync", *options])
+    script = f"from reread.surfaces.cli.main import main\nmain({[*command.split(), *options]})"
+    return loaded_by(script) - loaded_by("")
+
+
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [
+        ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
+        ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records"}),
+        ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),
+    ],
+)
+def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str], tmp_path: Path) -> None:
+    heavy &= loaded_by_warm(command, tmp_path)
+    assert not heavy, f"`reread {command}` with nothing new should not import {', '.join(sorted(heavy))}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)

@@ -11,13 +11,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.lazy import fetcher
-from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from datetime import datetime, tzinfo
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.pricing import Prices
     from reread.queries.caching import CacheReport
+    from reread.queries.explaining import Explained
+    from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
-    from reread.store.reading import StoredSession
     from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
 
 __all__ = [
     "Archive",
     "CacheReport",
+    "Explained",
     "Forgotten",
     "Listed",
     "Progress",
@@ -134,17 +136,23 @@ class Archive:
 
         return SafeFiles(self.connection, self.safe)
 
+    def is_current(self) -> bool:
+        """Whether a sync would find nothing to do; costs one stat per file and folder."""
+        from reread.store.unchanged import is_as_it_was, is_forgetting
+
+        unchanged = is_as_it_was(self.connection, self.machine, self.sources)
+        return unchanged and not is_forgetting(self.home / "safe")
+
     def sync(self, report: Report | None = None, *, full: bool = False, patience: float = LOCK_SECONDS) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe.
         """
         from reread.ingest.results import SyncResult
-        from reread.store.unchanged import is_as_it_was
 
         self._reprice()
         if full:
             self.rebuild()
-        elif is_as_it_was(self.connection, self.machine, self.sources) and self.safe.unfinished() is None:
+        elif self.is_current():
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
@@ -172,6 +180,7 @@ class Archive:
         self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS, *, project: str | None = None
     ) -> list[Listed]:
         """Sessions that pass a filter, the one that ended last first; `project` is short for the commonest one."""
+        from reread.queries.filters import Filter
         from reread.queries.listing import listed
 
         return listed(self.connection, wanted or Filter(project=project), cleanup_days)
@@ -203,16 +212,17 @@ class Archive:
 
     def find(self, wanted: str) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
-        from reread.store import reading
+        from reread.store.sessions import names_by_id, sessions
 
-        stored = reading.sessions(self.connection)
+        known = names_by_id(self.connection)
         if wanted.startswith("@"):
             position = "1" if wanted == "@last" else wanted[1:]
-            if position.isdecimal() and 1 <= int(position) <= len(stored):
-                return stored[int(position) - 1]
+            if position.isdecimal() and 1 <= int(position) <= len(known):
+                return sessions(self.connection, limit=int(position))[-1]
             raise UnknownSession(wanted, [self.home])
-        found = [each for each in stored if each.row.uuid == wanted]
-        found = found or [each for each in stored if wanted and each.row.uuid.startswith(wanted)]
+        ids = [number for number, name in known.items() if name == wanted]
+        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
+        found = sessions(self.connection, ids=ids)
         names = list(dict.fromkeys(each.row.uuid for each in found))
         if len(names) > 1:
             raise AmbiguousSession(wanted, names)
@@ -250,6 +260,7 @@ class Archive:
         """
         from datetime import UTC, datetime
 
+        from reread.queries.filters import Filter
         from reread.queries.language import DEFAULT_FIELDS
         from reread.queries.search import Searcher
         from reread.store.bytes_kept import KeptBytes
@@ -271,6 +282,7 @@ class Archive:
 
         Every API response counts once over all files. Days are those of the machine unless a zone is given.
         """
+        from reread.queries.filters import Filter
         from reread.queries.usage import Ask, report
 
         self._reprice()
@@ -285,11 +297,11 @@ class Archive:
 
         None when a sync is quick, or the question needs one.
         """
+        from reread.queries.filters import Filter
         from reread.queries.usage import Ask, ahead, can_be_ahead
-        from reread.store.unchanged import is_as_it_was
 
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
-        if not can_be_ahead(ask) or is_as_it_was(self.connection, self.machine, self.sources):
+        if not can_be_ahead(ask):
             return None
         from reread.ingest.counting import behind
 
@@ -299,11 +311,9 @@ class Archive:
         return ahead(self.connection, ask, self.prices, files)
 
     def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
-        """What the cache saved and what its rebuilds cost by day, week, month, model, project or session.
-
-        Every API response counts once over all files.
-        """
+        """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
         from reread.queries.caching import report
+        from reread.queries.filters import Filter
         from reread.queries.usage import Ask
 
         self._reprice()
@@ -315,6 +325,17 @@ class Archive:
         from reread.store import caching
 
         return caching.made_elsewhere(self.connection, self.find(wanted).id)
+
+    def explain(self, wanted: str | Path) -> Explained:
+        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+
+        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        """
+        from reread.queries.explaining import Explainer
+
+        self._reprice()
+        with snapshot(self.connection):
+            return Explainer(self.connection, self.files, self.prices, self.find).explain(wanted)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""
@@ -409,13 +430,14 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 _RESULTS = {
     "CacheReport": "reread.queries.caching",
+    "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",
     "Restored": "reread.store.custody",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",
-    "StoredSession": "reread.store.reading",
+    "StoredSession": "reread.store.sessions",
     "SyncResult": "reread.ingest.results",
     "UnpricedModel": "reread.queries.unpriced",
     "UsageReport": "reread.queries.usage",

@@ -1,39 +1,49 @@
-"""Environment and options -> one frozen `Config`, made once by a surface and passed down."""
+"""Environment and options -> one `Config`, made once by a surface and passed down."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from msgspec import Struct
-
 from reread.errors import BadInput
-from reread.sources import roots
 
 FALLBACK_WIDTH = 80
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class Config:
     """What a command needs to know about the world around it."""
 
-    sources: tuple[Path, ...]
-    """Where transcripts are looked for."""
-    is_source_named: bool
-    """Whether they were given as options; otherwise they are the usual places."""
-    home: Path
-    """Where the archive lies."""
-    is_home_named: bool
-    prices: Path | None
-    """The user's price file; None where there is none."""
-    timezone: tzinfo | None
-    """None is the machine's own."""
-    now: datetime
-    width: int
-    colour: bool
+    def __init__(
+        self,
+        *,
+        sources: tuple[Path, ...],
+        is_source_named: bool,
+        home: Path,
+        is_home_named: bool,
+        prices: Path | None,
+        timezone: tzinfo | None,
+        now: datetime,
+        width: int,
+        colour: bool,
+    ) -> None:
+        self.sources = sources
+        """Where transcripts are looked for."""
+        self.is_source_named = is_source_named
+        """Whether they were given as options; otherwise they are the usual places."""
+        self.home = home
+        """Where the archive lies."""
+        self.is_home_named = is_home_named
+        self.prices = prices
+        """The user's price file; None where there is none."""
+        self.timezone = timezone
+        """None is the machine's own."""
+        self.now = now
+        self.width = width
+        self.colour = colour
 
 
 def make_config(
@@ -56,9 +66,38 @@ def make_config(
         prices=price_file(prices, environ, place),
         timezone=_zone(timezone),
         now=datetime.now(UTC),
-        width=shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns,
+        width=terminal_width(environ),
         colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
     )
+
+
+def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """The config directories to read: those the environment names, else the usual ones that exist."""
+    named = environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    if named:
+        return list(dict.fromkeys(_expand(name, home) for name in _separated(named)))
+    config = environ.get("XDG_CONFIG_HOME") or home / ".config"
+    return [folder for folder in (home / ".claude", Path(config, "claude")) if _is_folder(folder)]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a home that may not be entered, as under su
+        return False
+
+
+def _separated(names: str) -> list[str]:
+    if Path(names).is_dir():
+        return [names]  # a folder whose name holds a separator
+    parts = re.split(f"[,{re.escape(os.pathsep)}]", names)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _expand(name: str, home: Path) -> Path:
+    if name == "~" or name.startswith(("~/", "~" + os.sep)):
+        return home / name[2:]
+    return Path(name)
 
 
 def archive_home(environ: Mapping[str, str], system: str, user: Path) -> Path:
@@ -85,6 +124,17 @@ def price_file(named: str | None, environ: Mapping[str, str], home: Path) -> Pat
         return usual if usual.exists() else None
     except OSError:  # below a folder that may not be entered
         return None
+
+
+def terminal_width(environ: Mapping[str, str] = os.environ) -> int:
+    """What `shutil` would say; importing that, with all its archivers, takes longer than most of our modules."""
+    columns = environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size().columns or FALLBACK_WIDTH
+    except OSError:  # no terminal
+        return FALLBACK_WIDTH
 
 
 def _user_folder() -> Path:

@@ -11,8 +11,10 @@ Unreadable *lines* are never an exception: they are values, see `reread.records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `reread --help` needs none of it
+    from collections.abc import Sequence
+    from pathlib import Path
 
 __all__ = ["AmbiguousSession", "BadInput", "RereadError", "SourceError", "UnknownSession"]
 

@@ -58,10 +58,14 @@ def _files_of(place: Path) -> list[SourceFile]:
     named = next(iter(sources.find(place)))
     if named.kind is not Kind.TRANSCRIPT:
         return [named]
-    folder = place.with_suffix("")
-    inside = [file for file in sources.find(folder) if file.kind is not Kind.TRANSCRIPT] if folder.is_dir() else []
-    beside = [next(iter(sources.find(path))) for path in sorted(place.parent.glob("agent-*.jsonl"))]
-    return [named, *inside, *beside]
+    found = [file for part in parts_of(place) for file in sources.find(part)]
+    return [named, *(file for file in found if file.kind is not Kind.TRANSCRIPT)]
+
+
+def parts_of(trunk: Path) -> list[Path]:
+    """The folder of a trunk's own files, and agent files of 2.0 clients beside it, where there are any."""
+    folder = trunk.with_suffix("")
+    return [*([folder] if folder.is_dir() else []), *sorted(trunk.parent.glob("agent-*.jsonl"))]
 
 
 def _is_meant(place: Path, session: SessionFiles) -> bool:

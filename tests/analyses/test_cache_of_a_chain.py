@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reread.analyses.caching import Chain, Measured, chains, key_text, thinking_estimate
+from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Rated, packaged_prices
 from reread.testing import (
     Agent,
@@ -309,10 +309,6 @@ class TestThinking:
     def test_nor_can_those_of_an_output_that_is_a_stub(self) -> None:
         stub = {"usage": a_usage(1, 2), "stop_reason": None, "version": "2.1.50"}
         assert estimate("words", thinking="x" * 100, **stub) is None
-
-
-def test_a_scoped_key_is_one_text() -> None:
-    assert key_text(("session", "gateway", "req_1")) == "session gateway req_1"
 
 
 def test_a_file_of_an_agent_is_one_chain() -> None:

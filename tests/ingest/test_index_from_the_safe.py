@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reread.archive import Archive
 from reread.queries.language import ALL_FIELDS
-from reread.store.reading import StoredSession
+from reread.store.sessions import StoredSession
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import a_tree, append, assert_true
 

@@ -274,6 +274,13 @@ class TestOneSession:
         assert (made.totals.requests, made.caching.rebuilds, made.caching.saved) == (2, 0, 110_000_000)
         elsewhere = session_report(load(path), Ask(wanted=Filter(project="moon")), packaged_prices())
         assert (elsewhere.rows, elsewhere.totals.requests) == ((), 0)
+        untouched = session_report(load(path), Ask(wanted=Filter(file="*.moon")), packaged_prices())
+        assert (untouched.rows, untouched.totals.requests) == ((), 0)
+
+    def test_a_request_belongs_to_the_folder_it_was_made_in(self, tmp_path: Path) -> None:
+        path = write(tmp_path, FIRST, a_request("moved", "10:01:00", read=90_000, cwd="/moon"))
+        made = session_report(load(path), Ask(by="project", wanted=Filter(project="moon")), packaged_prices())
+        assert [row.key for row in made.rows] == ["/moon"]
 
     def test_it_says_the_same_as_the_archive(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, HIT, told(REBUILD, "system_changed"), a_subagent(a_prompt("aside"), REBUILD))

@@ -145,3 +145,15 @@ def test_a_copy_in_another_folder_is_a_session_of_its_own(archive: Archive, tmp_
     assert listed(archive) == [NEW, MIDDLE, OLD, OLD]
     assert archive.find(OLD).row.uuid == OLD
     assert archive.usage().totals.requests == 4
+
+
+def test_of_two_copies_the_one_still_there_comes_first_whatever_the_limit(tmp_path: Path) -> None:
+    copies = [a_session(a_prompt("go"), id=OLD).write(tmp_path / "projects" / name) for name in ("a", "b", "c")]
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        for gone in (copies[0], copies[2]):
+            gone.unlink()
+        archive.sync()
+        for limit in (None, 1, 2):
+            assert archive.sessions(Filter(limit=limit))[0].stored.present
+        assert archive.find("@last").files == [str(copies[1])]

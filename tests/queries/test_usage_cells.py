@@ -198,3 +198,10 @@ def test_a_grown_response_is_counted_by_its_latest_numbers(tmp_path: Path) -> No
         write(tmp_path, a_request(usage=a_usage(50, 2)), a_request(usage=a_usage(50, 400)))
         archive.sync()
         assert [(cell.requests, cell.output_tokens) for cell in cells_of(archive)] == [(1, 400)]
+
+
+def test_rows_without_any_id_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    for name in (ANN, BOB):
+        write(tmp_path, a_request(None, uuid=None), session=name)
+    [cell] = cells(tmp_path)
+    assert cell.requests == 2

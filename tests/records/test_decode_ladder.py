@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reread.records import (
@@ -17,7 +19,10 @@ from reread.records import (
     User,
     decode,
     decode_all,
+    decoding,
 )
+
+ERAS = Path(__file__).parents[1] / "eras"
 
 LENIENT = {
     "a lone surrogate": (rb'{"type":"user","uuid":"u","message":{"content":"a\ud83d b"}}', "a\ufffd b"),
@@ -42,6 +47,24 @@ def test_a_line_strict_parsers_refuse_is_read(raw: bytes, text: str) -> None:
     assert (record.uuid, record.text, record.raw) == ("u", text, raw)
     assert record.data["uuid"] == "u"
     assert record.time is None
+
+
+def lines_of_all_eras() -> list[bytes]:
+    files = sorted(ERAS.glob("*/source/**/*.jsonl"))
+    return [line for file in files for line in file.read_bytes().split(b"\n")]
+
+
+def test_the_first_lines_are_read_like_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [*lines_of_all_eras(), *(raw for raw, _ in LENIENT.values()), *UNREADABLE, b'{"type":"new"}', b'{"type":7}']
+    monkeypatch.setattr(decoding, "_EARLY", len(lines))
+    monkeypatch.setattr(decoding, "_early_lines", 0)
+    monkeypatch.setattr(decoding, "_decode_any", decoding._decode_early)
+    early = [decode(line) for line in lines]
+    assert decoding._decode_any is decoding._decode_early
+    decode(lines[0])
+    assert decoding._decode_any is not decoding._decode_early
+    assert early == [decode(line) for line in lines]
+    assert {type(record) for record in early} >= {User, Assistant, Attachment, Unknown}
 
 
 UNREADABLE = {

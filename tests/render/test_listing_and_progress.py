@@ -14,8 +14,7 @@ from reread.render.numbers import size
 from reread.render.progress import bar_line, plain_line
 from reread.render.text import cells
 from reread.render.values import encoded
-from reread.store.reading import StoredSession
-from reread.store.rows import SessionRow
+from reread.store.sessions import SessionRow, StoredSession
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

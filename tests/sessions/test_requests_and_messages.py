@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from reread.sessions import Session
@@ -164,3 +165,10 @@ def test_a_copied_line_in_the_same_file_changes_nothing() -> None:
 def test_the_usage_of_a_turn_is_that_of_its_responses() -> None:
     session = build(a_prompt("a"), a_reply("x", usage=a_usage(1, 5)), a_prompt("b"), a_reply("y", usage=a_usage(1, 7)))
     assert [session.usage_of(turn).output_tokens for turn in session.turns] == [5, 7]
+
+
+def test_the_tokens_of_a_message_are_estimated_from_what_it_says() -> None:
+    reply = a_reply(a_thought("x" * 10), "y" * 9, a_tool_call("Bash", {"command": "ls"}), a_tool_call("Read", {}))
+    [message] = build(a_prompt("go"), reply).assistant_messages
+    assert len(json.dumps({"command": "ls"})) == 17
+    assert message.estimated_tokens == (10 + 9 + 17) // 4

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reread.config import roots
 from reread.errors import SourceError
 from reread.sources import (
     Kind,
@@ -18,7 +19,6 @@ from reread.sources import (
     group,
     matches_project_folder,
     project_folder_name,
-    roots,
     strays_beside,
 )
 

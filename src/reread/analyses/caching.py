@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
-from reread.sessions import Conversation, Doubt, Key, Request, Session
+from reread.sessions import Conversation, Doubt, Request, Session
 
 COMPACTION = "compaction"
 MODEL_CHANGED = "model_changed"
@@ -73,7 +73,7 @@ class Chain(Struct, frozen=True, kw_only=True):
 
 
 def chains(conversation: Conversation, prices: Prices, copied: Collection[str] = ()) -> list[Chain]:
-    """The chains of a file; `copied` are the keys of requests that were made in another session, as text."""
+    """The chains of a file; `copied` names the requests that were made in another session."""
     inline = _inline_agents(conversation)
     by_agent: dict[str | None, list[Request]] = {}
     for request in conversation.requests:
@@ -213,12 +213,10 @@ class _Walk:
     def _is_forked(self, request: Request, before: Request) -> bool:
         mine, other = request.winner, before.winner
         is_other_session = mine.session_id != other.session_id or (not mine.forked_from and bool(other.forked_from))
-        return is_other_session or (key_text(before.key) in self._copied and key_text(request.key) not in self._copied)
+        return is_other_session or (self._is_copied(before) and not self._is_copied(request))
 
-
-def key_text(key: Key) -> str:
-    """The identity of a response as the archive keeps it."""
-    return " ".join(map(str, key))
+    def _is_copied(self, request: Request) -> bool:
+        return request.name_in("") in self._copied
 
 
 def _written(used: Rated) -> int:

@@ -185,7 +185,7 @@ def _made(
 
 
 def _by_full_reading(job: Behind, prices: Prices) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.path)), id="", prices=prices))
+    found = request_rows(Conversation(tuple(read(job.path)), id="", prices=prices), job.key)
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
-from reread.analyses.caching import Chain, Measured, chains, key_text, thinking_estimate
+from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
@@ -20,10 +20,11 @@ class RequestRows(TypedDict):
 
 
 def request_rows(
-    conversation: Conversation, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+    conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
 ) -> RequestRows:
-    """Every response of a file, and a row for each advisor it asked; priced and measured by the file alone unless told
-    otherwise.
+    """Every response of the file with this key, and a row for each advisor it asked.
+
+    Priced and measured by what the conversation knows, unless told otherwise.
     """
     prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
@@ -37,7 +38,13 @@ def request_rows(
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            rows.append(_row(by_key[request.key], number, used, model, place, prices, is_abandoned=is_abandoned))
+            key = request.name_in(file) + (f"#advisor:{number}" if number else "")
+            cost = prices.cost(used, model, request.time)
+            about = by_key[request.key]
+            if number:
+                saved = prices.savings(used, model, request.time)
+                about = Measured(request=request, used=used, saved=saved, rebuild=None)
+            rows.append(_row(about, key, place, cost, is_advisor=number > 0, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 
@@ -89,14 +96,12 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 
 def _row(
-    about: Measured, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
+    about: Measured, key: str, place: int, cost: int | None, *, is_advisor: bool, is_abandoned: bool
 ) -> RequestRow:
-    request = about.request
+    request, used, rebuild = about.request, about.used, about.rebuild
     details, served = request.usage.output_tokens_details, request.usage.server_tool_use
-    is_advisor = number > 0
-    rebuild = None if is_advisor else about.rebuild
     return RequestRow(
-        key=key_text(request.key) + (f"#advisor:{number}" if is_advisor else ""),
+        key=key,
         request_id=request.winner.request_id,
         circumstance=place,
         time=milliseconds(request.time),
@@ -112,9 +117,9 @@ def _row(
         is_abandoned=is_abandoned,
         doubt=0 if is_advisor else request.doubt,
         rows=0 if is_advisor else len(request.rows),
-        nanodollars=prices.cost(used, model, request.time),
+        nanodollars=cost,
         recorded=None if is_advisor else _recorded(request),
-        saved=prices.savings(used, model, request.time) if is_advisor else about.saved,
+        saved=about.saved,
         rebuilt=rebuild.tokens if rebuild is not None else None,
         premium=rebuild.nanodollars if rebuild is not None else None,
         cause=rebuild.cause if rebuild is not None else None,

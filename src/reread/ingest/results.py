@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-from msgspec import Struct
-
 from reread.errors import SourceError
 
 
-class Progress(Struct, frozen=True):
+class Progress:
     """How far a sync has come."""
 
-    bytes_done: int
-    bytes_total: int
-    sessions_done: int
-    sessions_total: int
+    def __init__(self, bytes_done: int, bytes_total: int, sessions_done: int, sessions_total: int) -> None:
+        self.bytes_done = bytes_done
+        self.bytes_total = bytes_total
+        self.sessions_done = sessions_done
+        self.sessions_total = sessions_total
 
 
-class SyncResult(Struct, kw_only=True):
-    sessions: int = 0
-    """Sessions that were new or had grown."""
-    files: int = 0
-    bytes: int = 0
-    unchanged: int = 0
-    vanished: int = 0
-    seconds: float = 0.0
-    problems: list[SourceError] = msgspec.field(default_factory=list)
+class SyncResult:
+    """What a sync did; it counts while it runs."""
+
+    def __init__(self, *, unchanged: int = 0, vanished: int = 0, problems: list[SourceError] | None = None) -> None:
+        self.sessions = 0
+        """Sessions that were new or had grown."""
+        self.files = 0
+        self.bytes = 0
+        self.unchanged = unchanged
+        self.vanished = vanished
+        self.seconds = 0.0
+        self.problems = problems if problems is not None else []
 
 
 Report = Callable[[Progress], None]

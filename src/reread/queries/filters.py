@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput
 
@@ -19,7 +17,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-class Filter(Struct, frozen=True, kw_only=True):
+class Filter(NamedTuple):
     """What to keep. Everything unset lets everything pass."""
 
     project: str | None = None

@@ -6,17 +6,14 @@ import sqlite3
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from reread.store import reading
-from reread.store.reading import StoredSession
+from reread.store.sessions import StoredSession, calls_of, sessions
 
 from .filters import Filter
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class Listed(NamedTuple):
     """A session in a list."""
 
     stored: StoredSession
@@ -28,14 +25,14 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     found = [
         Listed(stored=stored, expires=_expires(stored, cleanup_days))
-        for stored in reading.sessions(connection, limit=wanted.limit if _has_only_limit(wanted) else None)
+        for stored in sessions(connection, limit=wanted.limit if _has_only_limit(wanted) else None)
         if _passes(connection, stored, wanted)
     ]
     return found[: wanted.limit]
 
 
 def _has_only_limit(wanted: Filter) -> bool:
-    return replace(wanted, limit=None) == Filter()
+    return wanted._replace(limit=None) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
@@ -66,7 +63,7 @@ def _is_below(file: str, sources: tuple[str, ...]) -> bool:
 
 
 def _has_call(connection: sqlite3.Connection, session: int, wanted: Filter) -> bool:
-    calls = reading.calls_of(connection, session)
+    calls = calls_of(connection, session)
     is_tool = wanted.tool is None or any(fnmatch(name.lower(), wanted.tool.lower()) for name, _ in calls)
     paths = [path for _, path in calls if path]
     glob = wanted.file

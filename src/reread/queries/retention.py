@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -29,8 +30,11 @@ def _period(path: Path) -> float | None:
         content = path.read_bytes()
     except OSError:  # most sources have none
         return None
-    from reread.records import Settings, decode_side_file  # costs 12 ms
-
-    settings = decode_side_file(content, Settings)
-    days = settings.cleanup_period_days if settings is not None else None
-    return float(days) if days is not None and 0 <= days < 1e6 else None
+    try:
+        settings = json.loads(content)  # the types of all side files would cost more than a list of sessions
+    except (ValueError, RecursionError):
+        return None
+    days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
+    if not isinstance(days, int | float) or isinstance(days, bool) or not 0 <= days < 1e6:
+        return None
+    return float(days)

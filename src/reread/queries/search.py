@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reread.analyses.texts import Field, texts_of
 from reread.records import decode
 from reread.store import reading
 from reread.store.bytes_kept import KeptBytes
-from reread.store.reading import Match, StoredSession
+from reread.store.reading import Match
+from reread.store.sessions import StoredSession, sessions
 
 from .filters import Filter
 from .language import Candidate, Hits, Query, Term, hits, parse, regex, suggest
@@ -109,7 +109,7 @@ class Searcher:
 
     def _chosen(self, wanted: Filter) -> list[int] | None:
         """The sessions a filter leaves; None for all of them."""
-        unlimited = replace(wanted, limit=None)
+        unlimited = wanted._replace(limit=None)
         if unlimited == Filter():
             return None
         return [each.stored.id for each in listed(self._connection, unlimited, 0)]
@@ -140,10 +140,10 @@ class Searcher:
 
     def _hits(self, found: list[tuple[float, _Read]]) -> list[Hit]:
         ids = sorted({read.match.session for _, read in found})
-        sessions = {each.id: each for each in reading.sessions(self._connection, ids=ids)}
+        stored = {each.id: each for each in sessions(self._connection, ids=ids)}
         return [
             Hit(
-                session=sessions[read.match.session],
+                session=stored[read.match.session],
                 uuid=read.uuid,
                 field=FIELDS[read.match.field],
                 time=_time(read.match),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from reread.analyses.caching import chains, key_text
+from reread.analyses.caching import chains
 from reread.analyses.throughput import throughput
 from reread.ingest.requests import request_rows
 from reread.pricing import Prices, Rated
@@ -47,7 +47,7 @@ def session_report(session: Session, ask: Ask, prices: Prices, copied: Collectio
     `copied` names the responses that were made in another session, where that is known.
     """
     check_grouping(ask.by)
-    is_kept = ask.wanted.keeps_session(session)
+    is_kept = Filter(file=ask.wanted.file).keeps_session(session)
     told = [each for each in responses(session, prices, copied) if is_kept and _is_wanted(each, ask.wanted)]
     cells = list(cells_of(told, session.id, ask))
     plain = with_shown_models((each.cell for each in cells), prices)
@@ -76,8 +76,9 @@ def _told(session: Session, prices: Prices, copied: Collection[str]) -> Iterator
     own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
     for name, conversation in [(None, session), *own_files]:
         measured = chains(conversation, prices, copied)
-        agents = {key_text(each.request.key): chain.agent for chain in measured for each in chain.requests}
-        made = request_rows(conversation, prices, measured)
+        file = name or session.id
+        agents = {each.request.name_in(file): chain.agent for chain in measured for each in chain.requests}
+        made = request_rows(conversation, file, prices, measured)
         for row in made["requests"]:
             circumstance = made["circumstances"][row.circumstance]
             yield Told(agents.get(row.key) or name, row, circumstance, circumstance)

@@ -108,23 +108,18 @@ class Sums(NamedTuple):
         )
 
 
-_COUNTED = tuple(i for i, name in enumerate(Sums._fields) if name not in ("nanodollars", "first", "last"))
 _MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))
+_NOTHING = Sums._make(None if i in (_MONEY, _FIRST, _LAST) else 0 for i in range(len(Sums._fields)))
 
 
 def added(rows: Iterable[Sums]) -> Sums:
     """The sum of sums; money is None when none of them has a price."""
-    found: list[Any] = [0] * len(Sums._fields)
-    found[_MONEY] = found[_FIRST] = found[_LAST] = None
-    for row in rows:
-        for i in _COUNTED:
-            found[i] += row[i]
-        if row.nanodollars is not None:
-            found[_MONEY] = (found[_MONEY] or 0) + row.nanodollars
-        if row.first is not None:
-            found[_FIRST] = row.first if found[_FIRST] is None else min(found[_FIRST], row.first)
-            found[_LAST] = row.last if found[_LAST] is None else max(found[_LAST], row.last)
-    return Sums(*found)
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return _NOTHING
+    money, first, last = ([value for value in columns[i] if value is not None] for i in (_MONEY, _FIRST, _LAST))
+    counts = [*map(sum, columns[:_MONEY]), sum(money) if money else None, *map(sum, columns[_MONEY + 1 : _FIRST])]
+    return Sums._make([*counts, min(first, default=None), max(last, default=None)])
 
 
 class Cell(NamedTuple):
@@ -151,7 +146,7 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
         raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
-    cells = with_shown_models(_cells(connection, ask), prices)
+    cells = with_shown_models(merged(_cells(connection, ask)), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))
     return with_titles(connection, made) if ask.by == "session" else made
 
@@ -166,7 +161,7 @@ def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Seque
     from reread.ingest.counting import count
 
     counted = count(files, connection, prices)
-    cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask), prices)
+    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask)), prices)
     return summed(ask.by, cells, prices, (counted.rows, 0))
 
 
@@ -179,6 +174,21 @@ def shown_model(raw: str | None, prices: Prices) -> str | None:
         return raw
     plain = raw.lower().partition("[")[0]
     return plain if _DATE.sub("", plain) == known.name else known.name
+
+
+def merged(cells: Iterable[Cell]) -> list[Cell]:
+    """One cell for all that agree in everything but their sums."""
+    found: dict[tuple[str | None, str | None, bool, bool], list[Sums]] = {}
+    for key, model, sums, is_agent, is_abandoned in cells:
+        place = (key, model, is_agent, is_abandoned)
+        if place in found:
+            found[place].append(sums)
+        else:
+            found[place] = [sums]
+    return [
+        Cell(key, model, added(sums), is_agent, is_abandoned)
+        for (key, model, is_agent, is_abandoned), sums in found.items()
+    ]
 
 
 def with_shown_models(cells: Iterable[Cell], prices: Prices) -> list[Cell]:

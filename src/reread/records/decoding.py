@@ -99,15 +99,30 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def _decode_first(raw: bytes) -> Record:
-    """Puts the decoder of all types in its place when the first line comes."""
-    global _decode_any
-    _decode_any = msgspec.json.Decoder(AnyRecord).decode
-    record: Record = _decode_any(raw)
+class _Tag(msgspec.Struct):
+    type: str
+
+
+_tag_of = msgspec.json.Decoder(_Tag).decode
+_EARLY = 200
+"""Lines that are read before the decoder of all types is worth its making: a search may read a single one."""
+_early_lines = 0
+
+
+def _decode_early(raw: bytes) -> Record:
+    """By the decoder of the line's own type, until many lines have come; then all go to the decoder of all types."""
+    global _decode_any, _early_lines
+    _early_lines += 1
+    if _early_lines > _EARLY:
+        _decode_any = _decoder(AnyRecord).decode
+    kind = RECORD_TYPES.get(_tag_of(raw).type)
+    if kind is None:
+        raise msgspec.ValidationError("an unknown type")
+    record: Record = _decoder(kind).decode(raw)
     return record
 
 
-_decode_any: Callable[[bytes], Record] = _decode_first
+_decode_any: Callable[[bytes], Record] = _decode_early
 
 
 def decode(raw: bytes) -> Record:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 def count(number: int, noun: str) -> str:
@@ -30,6 +32,8 @@ def size(number: int) -> str:
 
 def nano(nanodollars: int | None) -> Decimal | None:
     """Whole nano-dollars, as the archive keeps them, in dollars."""
+    from decimal import Decimal  # not for a sync that only says "nothing new"
+
     return None if nanodollars is None else Decimal(nanodollars) / 10**9
 
 
@@ -39,6 +43,12 @@ def money(dollars: Decimal | None, *, is_partial: bool) -> str:
         return "no price" if is_partial else ""
     digits = 2 if dollars >= 1 else 4
     return f"{'≥' if is_partial else ''}${dollars:,.{digits}f}"
+
+
+def exact_money(nanodollars: int) -> str:
+    """`$0.0061`, `$0.10`: every digit there is, two at least."""
+    whole, rest = divmod(nanodollars, 10**9)
+    return f"${whole:,}.{f'{rest:09d}'.rstrip('0'):0<2}"
 
 
 def duration(seconds: float) -> str:

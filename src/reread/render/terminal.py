@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from reread.sessions import (
     Branch,
     Notice,
@@ -198,7 +196,7 @@ def agent_lines(session: Session, agent: Subagent, view: View) -> Iterator[str]:
     paint = view.style.paint
     facts = [agent.type or "agent", count(len(agent.tool_calls), "tool call"), money(agent.cost, is_partial=False)]
     yield paint(f"    ┌ {shorten(' · '.join(fact for fact in facts if fact), view.width - 6)}", "blue")
-    inner = msgspec.structs.replace(view, width=max(20, view.width - 6))
+    inner = view._replace(width=max(20, view.width - 6))
     for turn in agent.turns:
         for line in step_lines(session, turn.steps, inner):
             if harmless(line).strip():

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 if TYPE_CHECKING:
     from reread.pricing.tokens import Tokens
 
@@ -16,6 +14,8 @@ Document = dict[str, Any]
 
 def encoded(document: object) -> bytes:
     """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape."""
+    import msgspec  # takes longer than a list of sessions, which is mostly shown as text
+
     try:
         return msgspec.json.encode(document)
     except UnicodeEncodeError:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from .text import Style
 
 
-class View(Struct, frozen=True, kw_only=True):
+class View(NamedTuple):
     """How to show a session."""
 
     width: int
@@ -22,10 +21,10 @@ class View(Struct, frozen=True, kw_only=True):
     """The turn that was looked for."""
 
 
-def when(time: datetime | None, zone: tzinfo | None) -> str:
+def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M") -> str:
     if time is None:
         return ""
     try:
-        return time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+        return time.astimezone(zone).strftime(form)
     except OverflowError:  # the first or last day there is, in a zone that would go beyond it
-        return time.strftime("%Y-%m-%d %H:%M")
+        return time.strftime(form)

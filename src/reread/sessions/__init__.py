@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .requests import (
         Copy,
         Doubt,
-        Key,
         Request,
         add_up,
         advisors,
@@ -54,7 +53,6 @@ _HOME = {
     "Coverage": ".values",
     "Doubt": ".requests",
     "FindOutput": ".session",
-    "Key": ".requests",
     "Kind": ".kinds",
     "MAIN": ".branches",
     "MINIMUM_THOUGHT": ".values",
@@ -97,7 +95,6 @@ __all__ = [
     "Coverage",
     "Doubt",
     "FindOutput",
-    "Key",
     "Kind",
     "Message",
     "Notice",

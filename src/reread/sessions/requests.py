@@ -21,6 +21,9 @@ Key = tuple[str | int, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
 
 
+_LINE = "line"
+
+
 class Doubt(IntEnum):
     """Whether the counts of a response can be final."""
 
@@ -47,6 +50,11 @@ class Request(Struct, frozen=True, kw_only=True):
     """When its first row was written; the time of the line before it where it has none."""
     rows: tuple[Assistant, ...]
     web_searches: int = 0
+
+    def name_in(self, file: str) -> str:
+        """The key as one text, which is how the archive keeps it; a row without any id is told by its file and line."""
+        scope = (file,) if self.key[0] == _LINE else ()
+        return " ".join(map(str, (*scope, *self.key)))
 
     @property
     def model(self) -> str | None:
@@ -115,7 +123,7 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
 def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     message_id = record.message.id if record.message is not None else None
     if message_id is None:
-        return ("uuid", record.uuid) if record.uuid else ("line", record.line, record.offset)
+        return ("uuid", record.uuid) if record.uuid else (_LINE, record.line, record.offset)
     if message_id.startswith("msg_"):
         return (message_id,)
     key = _scoped(record, message_id, chained.get(record.parent_uuid or "", previous))

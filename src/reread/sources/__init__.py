@@ -5,7 +5,7 @@ from .find import SourceFile, find
 from .follow import Reset, follow, follow_looks
 from .groups import SessionFiles, group, strays_beside
 from .lines import Line, read, read_array, read_lines, split, split_lines
-from .places import Kind, matches_project_folder, place, project_folder_name, roots
+from .places import Kind, matches_project_folder, place, project_folder_name
 
 __all__ = [
     "Kind",
@@ -24,7 +24,6 @@ __all__ = [
     "read",
     "read_array",
     "read_lines",
-    "roots",
     "split",
     "split_lines",
     "strays_beside",

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Kind", "Place", "matches_project_folder", "place", "project_folder_name", "roots"]
+__all__ = ["Kind", "Place", "matches_project_folder", "place", "project_folder_name"]
 
 
 class Kind(StrEnum):
@@ -71,35 +70,6 @@ def place(path: Path) -> Place | None:
         if sign in text and (match := pattern.fullmatch(text)):
             return Place(kind, **match.groupdict())
     return None
-
-
-def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The config directories to read: those the environment names, else the usual ones that exist."""
-    named = environ.get("CLAUDE_CONFIG_DIR", "").strip()
-    if named:
-        return list(dict.fromkeys(_expand(name, home) for name in _separated(named)))
-    config = environ.get("XDG_CONFIG_HOME") or home / ".config"
-    return [folder for folder in (home / ".claude", Path(config, "claude")) if _is_folder(folder)]
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # a home that may not be entered, as under su
-        return False
-
-
-def _separated(names: str) -> list[str]:
-    if Path(names).is_dir():
-        return [names]  # a folder whose name holds a separator
-    parts = re.split(f"[,{re.escape(os.pathsep)}]", names)
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _expand(name: str, home: Path) -> Path:
-    if name == "~" or name.startswith(("~/", "~" + os.sep)):
-        return home / name[2:]
-    return Path(name)
 
 
 _LONGEST_NAME = 200

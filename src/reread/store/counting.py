@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from .reading import as_path
+from .paths import as_path
 from .schema import FIELDS
 
 _PROMPT = FIELDS.index("prompt")

@@ -18,9 +18,10 @@ from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
 from .keeping import SafeFiles
 from .ledger import Ledger
-from .reading import StoredSession
+from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
+from .sessions import StoredSession
 from .unindexing import unindex
 
 
@@ -136,7 +137,7 @@ def _missing_bytes(connection: sqlite3.Connection, proved: dict[tuple[int, int],
         """SELECT file, piece.generation, start, length, sha256, pack, offset, path
            FROM piece JOIN file ON file.id = piece.file ORDER BY file, piece.generation, start"""
     ):
-        name = printable(reading.as_path(path))
+        name = printable(as_path(path))
         if proved.get((pack, offset)) != digest.hex():
             yield f"{name}: the piece at {offset} of pack {pack} is missing"
         if ends.get((file, generation), 0) != start:
@@ -144,7 +145,7 @@ def _missing_bytes(connection: sqlite3.Connection, proved: dict[tuple[int, int],
         ends[file, generation] = start + length
     for file, generation, taken, path in connection.execute("SELECT id, generation, taken, path FROM file"):
         if ends.get((file, generation), 0) != taken:
-            yield f"{printable(reading.as_path(path))}: the bytes before {taken} are not in the safe"
+            yield f"{printable(as_path(path))}: the bytes before {taken} are not in the safe"
 
 
 class Generation(Struct, frozen=True, kw_only=True):
@@ -165,7 +166,7 @@ def generations(connection: sqlite3.Connection, session: StoredSession) -> list[
         (session.id,),
     )
     return [
-        Generation(path=Path(reading.as_path(path)), generation=number, bytes=size, is_last=bool(is_last))
+        Generation(path=Path(as_path(path)), generation=number, bytes=size, is_last=bool(is_last))
         for path, number, size, is_last in rows
     ]
 
@@ -261,7 +262,7 @@ def _settle(
         connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
-        connection.execute("DELETE FROM folder")  # names too; the next sync walks again
+        connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         connection.executemany("DELETE FROM session WHERE id = ?", [(each,) for each in sessions])
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",

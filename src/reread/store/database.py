@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -72,6 +71,8 @@ def _make_private(path: Path) -> None:
 
 def _reason(error: sqlite3.Error, home: Path) -> str:
     """On a full disk SQLite cannot even map its shared memory, and calls that an I/O error."""
+    import shutil  # with all its archivers: not before something went wrong
+
     try:
         is_full = shutil.disk_usage(home).free < _LEAST_ROOM
     except OSError:

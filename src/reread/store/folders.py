@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from .errors import SafeError
 from .pieces import Damage, Place, decode
+from .unchanged import JOURNAL
 
 __all__ = ["PackFolder", "Rewrite", "make_private", "sync_folder", "unnamed"]
 
@@ -37,7 +38,7 @@ class PackFolder:
 
     @property
     def journal(self) -> Path:
-        return self.path / "rewrite.json"
+        return self.path / JOURNAL
 
     def pack(self, number: int) -> Path:
         return self.path / f"{number:06}.pack"

@@ -46,7 +46,10 @@ class SafeFiles(KeptBytes, Disk):
         self._rows.update({row.path: row for row in reading.known_files(self._connection, machine).values()})
 
     def records(self, file: SourceFile) -> Iterator[Record]:
-        for line in split(self.content(file)):
+        return self.records_of_row(self._rows[file.path])
+
+    def records_of_row(self, row: FileRow) -> Iterator[Record]:
+        for line in split(self.bytes_of(row)):
             yield from records_of(line)
 
     def content(self, file: SourceFile) -> bytes:

@@ -5,7 +5,6 @@ Damage is a value here and never an exception: whoever reads a pack wants everyt
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zlib
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from .pieces import HEADER_LIMIT, MAGIC, PRELUDE, Damage, Found, Head, PieceHeader, Place, decode, unpack
+from .pieces import HEADER_LIMIT, MAGIC, PRELUDE, Damage, Found, Head, PieceHeader, Place, decode, digest, unpack
 
 __all__ = ["Pack", "PackWriter", "walk"]
 
@@ -56,7 +55,7 @@ class Pack:
         if len(frame) != head.frame_length or zlib.crc32(frame) != head.frame_sum:
             return self._damage(head, place.end, "its bytes are damaged")
         raw = unpack(frame, header.length)
-        if raw is None or (hashed and hashlib.sha256(raw).hexdigest() != header.sha256):
+        if raw is None or (hashed and digest(raw) != header.sha256):
             return self._damage(head, place.end, "its bytes are not those that were hashed")
         return header, raw
 

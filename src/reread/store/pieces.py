@@ -8,7 +8,6 @@ copied as it is, and stays readable where bytes before it were lost.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import struct
@@ -35,6 +34,7 @@ __all__ = [
     "Place",
     "compress",
     "decode",
+    "digest",
     "encode",
     "encode_piece",
     "seal",
@@ -135,8 +135,15 @@ def decode(raw: bytes, kind: type[S]) -> S | None:
 
 def seal(header: PieceHeader, raw: bytes) -> tuple[PieceHeader, bytes]:
     """The header with length and hash, and the frame: all the work of a piece that needs no file."""
-    sealed = msgspec.structs.replace(header, length=len(raw), sha256=hashlib.sha256(raw).hexdigest())
+    sealed = msgspec.structs.replace(header, length=len(raw), sha256=digest(raw))
     return sealed, compress(raw)
+
+
+def digest(raw: bytes) -> str:
+    """SHA-256 in hex."""
+    from hashlib import sha256  # OpenSSL takes 3 ms to load, and a search has no use for it
+
+    return sha256(raw).hexdigest()
 
 
 def compress(raw: bytes) -> bytes:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from .rows import FileRow, SessionRow
+from .paths import as_path
+from .rows import FileRow
 from .safe import Place
+from .sessions import integers
 
 _FILE = ", ".join(FileRow.__struct_fields__)
-_SESSION = ", ".join(f"session.{name}" for name in SessionRow.__struct_fields__)
-
-
-class StoredSession(Struct, frozen=True, kw_only=True):
-    """A session as the archive lists it."""
-
-    id: int
-    row: SessionRow
-    files: list[str]
-    present: bool
-    """Whether the source of its own lines still exists."""
-    mtime_ns: int | None
-    """Of that source, as last seen: the client's clean-up goes by it."""
 
 
 class StoredPiece(Struct, frozen=True, kw_only=True):
@@ -78,11 +65,6 @@ def _file(row: Sequence[Any]) -> FileRow:
     return FileRow(**values)
 
 
-def as_path(stored: str | bytes) -> str:
-    """Names that are no UTF-8 are stored as bytes."""
-    return os.fsdecode(stored) if isinstance(stored, bytes) else stored
-
-
 def pieces_of(
     connection: sqlite3.Connection, file: int, generation: int, start: int = 0, end: int | None = None
 ) -> list[StoredPiece]:
@@ -98,55 +80,11 @@ def pieces_of(
     ]
 
 
-def sessions(
-    connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
-) -> list[StoredSession]:
-    """Sessions, the one that ended last first: all, some by id, or only the newest."""
-    chosen = "" if ids is None else f"WHERE id IN ({_integers(ids)})"
-    rows = connection.execute(
-        f"""SELECT session.id, {_SESSION},
-                   max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END),
-                   max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
-                   json_group_array(
-                       CASE typeof(file.path) WHEN 'blob' THEN char(0) || hex(file.path) ELSE file.path END
-                   )
-            FROM (SELECT * FROM session {chosen} ORDER BY ended DESC LIMIT ?) AS session
-                LEFT JOIN file ON file.session = session.id
-            GROUP BY session.id
-            ORDER BY session.ended DESC, max(CASE WHEN file.kind = 'transcript' THEN file.present ELSE 0 END) DESC,
-                session.id""",  # noqa: S608  integers and our own names
-        (limit if limit is not None else -1,),
-    )
-    return [_session(row) for row in rows]
-
-
-def _session(row: Sequence[Any]) -> StoredSession:
-    names = SessionRow.__struct_fields__
-    values = dict(zip(names, row[1 : 1 + len(names)], strict=True))
-    for name in ("versions", "models", "git_branches"):
-        values[name] = msgspec.json.decode(values[name] or "[]")
-    for name in ("uuid", "folder"):
-        values[name] = as_path(values[name])
-    present, mtime_ns, files = row[1 + len(names) :]
-    return StoredSession(
-        id=row[0],
-        row=SessionRow(**values),
-        files=sorted(_unhexed(path) for path in msgspec.json.decode(files) if path),
-        present=bool(present),
-        mtime_ns=mtime_ns,
-    )
-
-
-def _unhexed(path: str) -> str:
-    """JSON holds no bytes: names that are no UTF-8 come as hexadecimal behind a NUL, which no name begins with."""
-    return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\0") else path
-
-
 def matches(
     connection: sqlite3.Connection, expression: str, *, below: int | None, limit: int, sessions: Sequence[int] | None
 ) -> list[Match]:
     """The newest blocks that match, going back from the id `below`."""
-    chosen = "" if sessions is None else f"AND file.session IN ({_integers(sessions)})"
+    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
     rows = connection.execute(
         f"""SELECT {_MATCH}
             FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
@@ -159,10 +97,10 @@ def matches(
 
 def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
     """All blocks of some fields, in some sessions or in all, newest first."""
-    chosen = "" if sessions is None else f"AND file.session IN ({_integers(sessions)})"
+    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
     rows = connection.execute(
         f"""SELECT {_MATCH} FROM block CROSS JOIN file ON file.id = block.file
-            WHERE block.field IN ({_integers(fields)}) {chosen}
+            WHERE block.field IN ({integers(fields)}) {chosen}
             ORDER BY block.id DESC"""  # noqa: S608  integers only
     )
     for row in rows:
@@ -173,10 +111,6 @@ def _match(row: Sequence[Any]) -> Match:
     return Match(**dict(zip(Match.__struct_fields__, row, strict=True)))
 
 
-def _integers(values: Sequence[int]) -> str:
-    return ", ".join(str(int(value)) for value in values)
-
-
 def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:
     """How many blocks match, in some sessions or in all."""
     if sessions is None:
@@ -185,7 +119,7 @@ def count_matches(connection: sqlite3.Connection, expression: str, sessions: Seq
         found = connection.execute(
             f"""SELECT count(*)
                 FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
-                WHERE search MATCH ? AND file.session IN ({_integers(sessions)})""",  # noqa: S608  integers only
+                WHERE search MATCH ? AND file.session IN ({integers(sessions)})""",  # noqa: S608  integers only
             (expression,),
         ).fetchone()
     return int(found[0])
@@ -194,11 +128,6 @@ def count_matches(connection: sqlite3.Connection, expression: str, sessions: Seq
 def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tuple[str, int]]:
     """Terms of the index between two, with the number of blocks that hold them."""
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
-
-
-def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
-    """Name and file of every call of a session, its agents included."""
-    return list(connection.execute("SELECT name, path FROM tool_call WHERE session = ?", (session,)))
 
 
 def forgotten(connection: sqlite3.Connection) -> set[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
+
+from .sessions import SessionRow as SessionRow
 
 
 class FileRow(Struct, frozen=True, kw_only=True):
@@ -106,31 +107,6 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     thinking_estimate: int | None
 
 
-class SessionRow(Struct, frozen=True, kw_only=True):
-    uuid: str
-    folder: str
-    project: str | None
-    title: str
-    started: int | None
-    ended: int | None
-    versions: list[str]
-    models: list[str]
-    git_branches: list[str]
-    prompts: int
-    turns: int
-    requests: int
-    tool_calls: int
-    tool_errors: int
-    thoughts: int
-    output_tokens: int
-    nanodollars: int | None
-    unpriced_tokens: int
-    subagents: int
-    branches: int
-    compactions: int
-    bytes: int
-
-
 class FileBatch(Struct, frozen=True, kw_only=True):
     """What one file gained since it was last read."""
 
@@ -170,4 +146,6 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
 
 def file_key(machine: str, path: str) -> str:
     """The same on every machine that ever holds the row."""
+    from hashlib import sha256  # OpenSSL takes 3 ms to load
+
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

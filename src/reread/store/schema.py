@@ -187,14 +187,14 @@ CREATE TABLE usage_cell (
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-_FOLDERS = """
--- Folders as they were last walked: while none of them and no file has changed, a sync is a few thousand stats.
-CREATE TABLE folder (
-    machine TEXT NOT NULL,
-    path TEXT NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    PRIMARY KEY (machine, path)
-) WITHOUT ROWID;
+_SEEN = """
+-- Every file and folder as the last walk left it: while none has changed, a sync is a few thousand stats.
+-- Packed, because a row for each would take nearly as long to fetch as the stats.
+CREATE TABLE seen (
+    machine TEXT PRIMARY KEY,
+    paths BLOB NOT NULL,                  -- as the file system has them, a NUL between two
+    states BLOB NOT NULL                  -- all sizes (-1 for a folder), then all mtime_ns: little-endian, 64 bits each
+);
 """
 
 _FORGOTTEN = """
@@ -251,10 +251,10 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "files_and_pieces": _script(_FILES),
     "sessions_and_tool_calls": _script(_SESSIONS),
     "requests": _script(_REQUESTS),
-    "folders": _script(_FOLDERS),
+    "seen": _script(_SEEN),
     "forgotten": _script(_FORGOTTEN),
     "search": _script(_SEARCH),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _FOLDERS, _FORGOTTEN, _SEARCH)).strip()
+SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _SEEN, _FORGOTTEN, _SEARCH)).strip()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import add
 
 from msgspec import Struct
@@ -30,15 +30,21 @@ _UNSPACED = (
 )
 """Scripts written without spaces. Korean has them, but its particles stick to the word, so it is cut the same way."""
 
-_RUN = re.compile(f"[{_UNSPACED}]+")
-_RUNS = re.compile(f"([{_UNSPACED}]+)")
-_LAST_RUN = re.compile(f"[{_UNSPACED}]+\\Z")
-_UNEVEN = re.compile(
-    "[\u0e00-\u17ff\u3099\u309a\ua960-\ua97c\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\U0002f800-\U0002fa1f]"
-)
+_RUN = f"[{_UNSPACED}]+"
+_RUNS = f"([{_UNSPACED}]+)"
+_LAST_RUN = f"[{_UNSPACED}]+\\Z"
+_UNEVEN = "[\u0e00-\u17ff\u3099\u309a\ua960-\ua97c\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\U0002f800-\U0002fa1f]"
 """Letters that may be written in two ways, or carry marks."""
 _HALF_WIDTH = re.compile("[\uff66-\uff9f]")
-_PIECES = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+_PIECES = f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+"
+_ASCII_PIECES = re.compile(r"[^\W_]+")
+
+
+@cache
+def _late(pattern: str) -> re.Pattern[str]:
+    """Compiled when first needed: tables of scripts take 1 to 5 ms each, and a search in English needs none."""
+    return re.compile(pattern)
+
 
 # unicode61 (3.40) takes code points newer than its table, young emoji among them, for letters: "done🫠" is one token.
 _EMOJI = re.compile("[\U0001f000-\U0001faff]+")
@@ -103,7 +109,7 @@ def query_tokens(text: str) -> list[str]:
     last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
     """
     tokens = _cleaned(text)[0].split()
-    last = _LAST_RUN.search(text)
+    last = None if text.isascii() else _late(_LAST_RUN).search(text)
     if last is not None and len(_composed(last[0])) > 1:
         tokens.pop()
     return tokens
@@ -126,7 +132,7 @@ def tool_text(value: object) -> str:
 
 def is_unspaced(text: str) -> bool:
     """Whether a text is all of a script that needs no spaces."""
-    return _RUN.fullmatch(text) is not None
+    return not text.isascii() and _late(_RUN).fullmatch(text) is not None
 
 
 def has_token(text: str) -> bool:
@@ -171,9 +177,9 @@ def _kept_if_words(blob: re.Match[str]) -> str:
 
 
 def _cut_in_pairs(text: str) -> str:
-    pieces = _RUNS.split(text)
+    pieces = _late(_RUNS).split(text)
     runs = pieces[1::2]
-    pieces[1::2] = map(_pairs, map(_composed, runs) if _UNEVEN.search(text) else runs)
+    pieces[1::2] = map(_pairs, map(_composed, runs) if _late(_UNEVEN).search(text) else runs)
     return "".join(pieces)
 
 
@@ -233,8 +239,8 @@ class _Folding(dict[int, str]):
 _FOLDING = _Folding()
 _MARKS = "[\u0300-\u036f]*"
 _ONLY_MARKS = re.compile(_MARKS)
-_NEEDS_TABLE = re.compile("[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]")
-_REST_OF_WORD = re.compile(f"[^\\W_{_UNSPACED}]*")
+_NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
+_REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
 
 
 def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurrence]:
@@ -242,14 +248,15 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
 
     Parts of camelCase names count, as they are in the index. A prefix takes its whole word.
     """
-    pieces = tuple(_PIECES.findall(wanted.translate(_FOLDING)))
+    wanted = wanted.translate(_FOLDING)
+    pieces = tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
     if not pieces:
         return
     folded = _folded(text)
     for match in _pattern(pieces, text.isascii()).finditer(folded):
         start, end = match.span()
         if is_prefix and not is_unspaced(folded[end - 1]):
-            end = _end_of(_REST_OF_WORD.match(folded, end), end)
+            end = _end_of(_late(_REST_OF_WORD).match(folded, end), end)
         if _is_border(text, start) and _is_border(text, end):
             yield Occurrence(start, end, _is_edge(text, start) and _is_edge(text, end))
 
@@ -257,7 +264,7 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
 @lru_cache(maxsize=1)  # all terms of a query look at one text before the next
 def _folded(text: str) -> str:
     """As long as the text. Without accented letters `lower` does it, fifty times faster than the table."""
-    return text.translate(_FOLDING) if _NEEDS_TABLE.search(text) else text.lower()
+    return text.translate(_FOLDING) if not text.isascii() and _late(_NEEDS_TABLE).search(text) else text.lower()
 
 
 @lru_cache(maxsize=256)

@@ -7,38 +7,66 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 Seen = dict[str, tuple[int, int]]
 """Path -> size and time of every file and folder at the last walk; a folder's size is -1."""
 
-
 UNREAD = -1
 """The time of what could not be read at the last walk."""
 
+_FOLDER = -1
+
+JOURNAL = "rewrite.json"
+"""In the folder of the safe while a forget is under way."""
+
+
+def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str, int]) -> None:
+    """Packs what is known of a machine's files, and the folders of the walk with their times, into one row."""
+    rows = connection.execute(
+        "SELECT path, size, mtime_ns FROM file WHERE machine = ? AND present = 1", (machine,)
+    ).fetchall()
+    states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows}
+    states |= {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
+    sizes, times = zip(*states.values(), strict=True) if states else ((), ())
+    connection.execute(
+        "INSERT OR REPLACE INTO seen VALUES (?, ?, ?)",
+        (machine, b"\0".join(states), struct.pack(f"<{2 * len(states)}q", *sizes, *times)),
+    )
+
+
+def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes], Sequence[int], Sequence[int]]:
+    """Paths, sizes and times, each in the same order; nothing where no walk was finished."""
+    row = connection.execute("SELECT paths, states FROM seen WHERE machine = ?", (machine,)).fetchone()
+    if row is None or not row[1]:
+        return [], (), ()
+    paths = row[0].split(b"\0")
+    states = struct.unpack(f"<{2 * len(paths)}q", row[1])
+    return paths, states[: len(paths)], states[len(paths) :]
+
 
 def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
-    rows = connection.execute(
-        """SELECT path, -1, mtime_ns FROM folder WHERE machine = :machine
-           UNION ALL SELECT path, size, mtime_ns FROM file WHERE machine = :machine AND present = 1""",
-        {"machine": machine},
-    )
-    return {os.fsdecode(path): (size, mtime_ns) for path, size, mtime_ns in rows}
+    paths, sizes, times = _recalled(connection, machine)
+    return {os.fsdecode(path): (size, time) for path, size, time in zip(paths, sizes, times, strict=True)}
 
 
 def is_as_it_was(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> bool:
     """Whether nothing has changed since the last sync, for the price of a stat per file and folder."""
-    seen = last_seen(connection, machine)
-    if any(mtime_ns == UNREAD for _, mtime_ns in seen.values()):
-        return False
-    if not all(str(place.absolute()) in seen for place in places):
+    paths, sizes, times = _recalled(connection, machine)
+    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
         return False
     try:
-        for path, (size, mtime_ns) in seen.items():
+        for path, size, mtime_ns in zip(paths, sizes, times, strict=True):
             status = os.stat(path)  # noqa: PTH116  a Path costs more than the call
-            if status.st_mtime_ns != mtime_ns or (size >= 0 and status.st_size != size):
+            if status.st_mtime_ns != mtime_ns or (status.st_size != size and size != _FOLDER):
                 return False
     except OSError:
         return False
     return True
+
+
+def is_forgetting(safe: Path) -> bool:
+    """Whether a forget was begun in this folder and not finished."""
+    return os.path.lexists(safe / JOURNAL)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from .reading import as_path
+from .paths import as_path
 from .rows import Circumstance
 from .usage_cells import SUMS
 

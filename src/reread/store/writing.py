@@ -6,7 +6,6 @@ whole sessions, so whatever was committed is complete and the rest is simply rea
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,17 +18,18 @@ from reread.pricing import Prices
 from .database import transaction
 from .keeping import SafeFiles
 from .ledger import Ledger
+from .paths import stored_path
 from .rows import FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe
 from .schema import FIELDS
-from .unchanged import UNREAD
+from .unchanged import UNREAD, remember
 from .unindexing import unindex
 
 MIDDLE = 1 << 40
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
 tells its age well enough to look at the newest matches first."""
 
-_SESSION_COLUMNS = SessionRow.__struct_fields__
+_SESSION_COLUMNS = SessionRow._fields
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
 _INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
 
@@ -85,7 +85,7 @@ class StoreWriter:
         )
 
     def _session(self, row: SessionRow) -> int:
-        values = [_stored(name, value) for name, value in msgspec.structs.asdict(row).items()]
+        values = [_stored(name, value) for name, value in row._asdict().items()]
         names = ", ".join(_SESSION_COLUMNS)
         marks = ", ".join("?" * len(_SESSION_COLUMNS))
         changes = ", ".join(f"{name} = excluded.{name}" for name in _SESSION_COLUMNS)
@@ -183,11 +183,7 @@ class StoreWriter:
         """
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
-            self._connection.execute("DELETE FROM folder WHERE machine = ?", (self._machine,))
-            self._connection.executemany(
-                "INSERT INTO folder VALUES (?, ?, ?)",
-                [(self._machine, stored_path(str(path)), mtime_ns) for path, mtime_ns in found.items()],
-            )
+            remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """The source is gone; what was taken of it stays."""
@@ -204,15 +200,6 @@ def _stored(name: str, value: object) -> object:
     if name in _JSON_COLUMNS:
         return msgspec.json.encode(value).decode()
     return stored_path(value) if isinstance(value, str) else value
-
-
-def stored_path(path: str) -> str | bytes:
-    """Names that are no UTF-8 are stored as their bytes."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
 
 
 _FILE_COLUMNS = (

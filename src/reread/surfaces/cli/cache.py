@@ -58,13 +58,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from msgspec.structs import replace
-
     from .opening import open_archive
 
     with open_archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = replace(wanted, sources=())  # they are all there is
+            wanted = wanted._replace(sources=())  # they are all there is
         return archive.caching(by, wanted, config.timezone)
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput, RereadError, SourceError
 
 from . import options
 from .progress import SyncProgress
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive, Listed, SyncResult
     from reread.config import Config
@@ -53,6 +53,23 @@ def bare_archive(config: Config) -> Iterator[Archive]:
     with Archive(config.home, absolute, price_file=config.prices) as archive:
         archive.sources = tuple(_existing(archive, config))
         yield archive
+
+
+@contextmanager
+def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive]:
+    """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
+    from tempfile import TemporaryDirectory
+
+    from reread.archive import Archive
+
+    for source in sources:
+        if not source.exists():
+            raise SourceError(source, "no such file or folder")
+    with TemporaryDirectory(prefix="reread-") as folder:
+        places = [source.absolute() for source in sources]
+        with Archive(Path(folder), places, price_file=config.prices) as archive:
+            tell_problems(archive.sync())
+            yield archive
 
 
 def is_protected(path: Path, source: Path) -> bool:
@@ -120,13 +137,14 @@ def cleanup_days_of(config: Config) -> float:
     return cleanup_days(settings_files(config.sources))
 
 
-class Opened(NamedTuple):
+class Opened:
     """A session, and how the archive lists it if it came from there."""
 
-    session: Session
-    kept: Listed | None
-    archive: Archive | None = None
-    """The one it came from."""
+    def __init__(self, session: Session, kept: Listed | None, archive: Archive | None = None) -> None:
+        self.session = session
+        self.kept = kept
+        self.archive = archive
+        """The one it came from."""
 
 
 @contextmanager

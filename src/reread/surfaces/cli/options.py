@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
 
-from reread.config import expanded
+from reread.config import expanded, terminal_width
 from reread.errors import BadInput
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import tzinfo
+    from typing import Any, NoReturn
 
     from reread.config import Config
     from reread.loading import Shelf
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 
 MOST_PROBLEMS = 5
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """argparse makes one for every option it is given, and would import shutil to size it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_width() - 2)
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,7 +44,7 @@ def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> 
         prog=f"reread {name}".strip(),
         description=about,
         epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     common = parser.add_argument_group("where and how")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
 
+from reread.config import terminal_width
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from reread.archive import Progress
 
 QUICK = 0.3
@@ -40,8 +43,7 @@ class SyncProgress:
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         if self._is_terminal:
-            width = shutil.get_terminal_size().columns
-            self._stream.write(f"\r{again or bar_line(done, total, seconds, width)}\x1b[K")
+            self._stream.write(f"\r{again or bar_line(done, total, seconds, terminal_width())}\x1b[K")
             self._is_drawn = True
         else:
             self._stream.write(f"reread: taking in {again or plain_line(done, total, seconds)}\n")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from . import options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,15 +37,13 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from msgspec.structs import replace
-
     from reread.queries.language import DEFAULT_FIELDS, fields_of
     from reread.render.hits import search_document, search_lines
 
     from .opening import open_archive
 
     fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields)
-    wanted = replace(options.make_filter(given, config), limit=None)
+    wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config) as archive:
         answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from threading import Event
-from typing import TYPE_CHECKING
 
 from . import options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive, SyncResult
 
@@ -55,6 +54,8 @@ def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
 
 def _watch(archive: Archive, given: argparse.Namespace) -> None:
     """Tells every sync that took something in, and every problem once, until Ctrl-C."""
+    from threading import Event
+
     told: set[str] = set()
     for result in archive.watch(Event()):
         fresh = [problem for problem in result.problems if str(problem) not in told]

@@ -53,8 +53,6 @@ A response that calls several tools is shared evenly between them in a report by
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from msgspec.structs import replace
-
     from reread.queries.usage import ALIASES, GROUPINGS
 
     from .opening import bare_archive, freshen, refuse_nothing
@@ -66,9 +64,10 @@ def run(arguments: list[str]) -> int:
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
         if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = replace(wanted, sources=())  # they are all there is
-        is_ahead = _show_ahead(given, config, archive, by, wanted)
-        if not given.no_sync and (not is_ahead or sys.stdout.isatty()):
+            wanted = wanted._replace(sources=())  # they are all there is
+        is_current = given.no_sync or archive.is_current()
+        is_ahead = not is_current and _show_ahead(given, config, archive, by, wanted)
+        if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
             _show(given, config, archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded"))
@@ -78,7 +77,7 @@ def run(arguments: list[str]) -> int:
 def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by: str, wanted: Filter) -> bool:
     """Before a long first sync the answer is counted straight from the sources. Who waits at a terminal sees it, and
     then the sync; a script goes on at once."""
-    if given.no_sync or given.cost == "recorded":
+    if given.cost == "recorded":
         return False
     report = archive.usage_ahead(by, wanted, config.timezone)
     if report is None:

@@ -1,0 +1,115 @@
+"""Sessions as the archive lists them.
+
+A list is asked for often, so nothing is imported here that takes long, and annotations are not postponed: a named
+tuple compiles the text of each, 2 ms for these.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .paths import as_path
+
+
+class SessionRow(NamedTuple):
+    uuid: str
+    folder: str
+    project: str | None
+    title: str
+    started: int | None
+    ended: int | None
+    versions: list[str]
+    models: list[str]
+    git_branches: list[str]
+    prompts: int
+    turns: int
+    requests: int
+    tool_calls: int
+    tool_errors: int
+    thoughts: int
+    output_tokens: int
+    nanodollars: int | None
+    unpriced_tokens: int
+    subagents: int
+    branches: int
+    compactions: int
+    bytes: int
+
+
+class StoredSession(NamedTuple):
+    """A session as the archive lists it."""
+
+    id: int
+    row: SessionRow
+    files: list[str]
+    present: bool
+    """Whether the source of its own lines still exists."""
+    mtime_ns: int | None
+    """Of that source, as last seen: the client's clean-up goes by it."""
+
+
+_PRESENT = "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript' AND file.present)"
+_SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
+
+
+def sessions(
+    connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
+) -> list[StoredSession]:
+    """Sessions, the one that ended last first: all, some by id, or only the newest."""
+    chosen = "" if ids is None else f"WHERE id IN ({integers(ids)})"
+    rows = connection.execute(
+        f"""SELECT session.id, {_SESSION}, session.present,
+                   max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
+                   group_concat(
+                       CASE typeof(file.path) WHEN 'blob' THEN char(1) || hex(file.path) ELSE file.path END, char(0)
+                   )
+            FROM (SELECT *, {_PRESENT} AS present FROM session {chosen} ORDER BY ended DESC, present DESC, id LIMIT ?)
+                AS session LEFT JOIN file ON file.session = session.id
+            GROUP BY session.id
+            ORDER BY session.ended DESC, session.present DESC, session.id""",  # noqa: S608  integers and our own names
+        (limit if limit is not None else -1,),
+    )
+    return [_session(row) for row in rows]
+
+
+def _session(row: Sequence[Any]) -> StoredSession:
+    number, *columns, present, mtime_ns, files = row
+    values = dict(zip(SessionRow._fields, columns, strict=True))
+    for name in ("versions", "models", "git_branches"):
+        values[name] = list(_strings(values[name] or "[]"))
+    for name in ("uuid", "folder"):
+        values[name] = as_path(values[name])
+    return StoredSession(
+        id=number,
+        row=SessionRow(**values),
+        files=sorted(map(_unhexed, files.split("\0"))) if files else [],
+        present=bool(present),
+        mtime_ns=mtime_ns,
+    )
+
+
+@lru_cache(maxsize=1 << 10)  # thousands of sessions share a few versions, models and branches
+def _strings(array: str) -> list[str]:
+    found: list[str] = json.loads(array)
+    return found
+
+
+def _unhexed(path: str) -> str:
+    """Names that are no UTF-8 cannot be joined as text: they come as hexadecimal, behind what begins no full path."""
+    return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\1") else path
+
+
+def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
+    return {number: as_path(uuid) for number, uuid in connection.execute("SELECT id, uuid FROM session")}
+
+
+def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
+    """Name and file of every call of a session, its agents included."""
+    return list(connection.execute("SELECT name, path FROM tool_call WHERE session = ?", (session,)))
+
+
+def integers(values: Iterable[int]) -> str:
+    return ", ".join(str(int(value)) for value in values)
