@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from reread.accounts import Accounts
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
@@ -19,12 +20,12 @@ from reread.store.database import FILE_NAME, StoreError, connect, set_aside, sna
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
-    from datetime import datetime, tzinfo
+    from datetime import datetime
     from types import TracebackType
 
     from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
-    from reread.pricing import Prices
+    from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Archive",
+    "CacheReport",
     "Explained",
     "Forgotten",
     "Listed",
@@ -56,15 +58,13 @@ __all__ = [
     "open_archive",
 ]
 
-QUICK_SYNC = 50_000_000
-"""Source bytes that a sync takes in within about two seconds."""
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive:
+class Archive(Accounts):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -110,25 +110,6 @@ class Archive:
         from reread.store.safe import Safe
 
         return Safe(self.home / "safe")
-
-    @cached_property
-    def prices(self) -> Prices:
-        """Raises BadInput for a price file that is none."""
-        from reread.pricing import load_prices
-
-        return load_prices(self.price_file)
-
-    def _reprice(self) -> None:
-        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
-        from reread.pricing.stamp import stamp
-        from reread.store import notes
-
-        now = stamp(self.price_file)
-        if notes.read(self.connection, notes.PRICE_FILES) == now:
-            return
-        from reread.store.repricing import reprice
-
-        reprice(self.connection, self.prices, now)
 
     @cached_property
     def files(self) -> SafeFiles:
@@ -270,74 +251,6 @@ class Archive:
         with snapshot(self.connection):
             return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
 
-    def usage(
-        self,
-        by: str = "day",
-        wanted: Filter | None = None,
-        timezone: tzinfo | None = None,
-        *,
-        is_recorded: bool = False,
-    ) -> UsageReport:
-        """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
-
-        Every API response counts once over all files. Days are those of the machine unless a zone is given.
-        """
-        from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, report
-
-        self._reprice()
-        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
-        with snapshot(self.connection):
-            return report(self.connection, ask, self.prices)
-
-    def reconciliation(self) -> dict[str, Reconciled]:
-        """By session: what the client itself counted, beside what all responses in the session's files add up to.
-
-        Only sessions that the client said something about are here.
-        """
-        from reread.queries.reconciling import reconciliation
-
-        self._reprice()
-        with snapshot(self.connection):
-            return reconciliation(self.connection)
-
-    def usage_ahead(
-        self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
-    ) -> UsageReport | None:
-        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
-
-        None when a sync is quick, or the question needs one.
-        """
-        from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, ahead, can_be_ahead
-
-        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
-        if not can_be_ahead(ask):
-            return None
-        from reread.ingest.counting import behind
-
-        files = behind(self.connection, self.machine, self.sources)
-        if sum(file.size for file in files) < QUICK_SYNC:
-            return None
-        return ahead(self.connection, ask, self.prices, files)
-
-    def explain(self, wanted: str | Path) -> Explained:
-        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
-
-        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
-        """
-        from reread.queries.explaining import Explainer
-
-        self._reprice()
-        with snapshot(self.connection):
-            return Explainer(self.connection, self.files, self.prices, self.find).explain(wanted)
-
-    def unpriced_models(self) -> list[UnpricedModel]:
-        """Models with requests that have no price, each API response once; the one with most tokens first."""
-        from reread.queries.unpriced import unpriced_models
-
-        return unpriced_models(self.connection)
-
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         from reread.store import asking
@@ -415,6 +328,7 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
 
 _RESULTS = {
+    "CacheReport": "reread.queries.caching",
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",

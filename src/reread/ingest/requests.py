@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
-from reread.pricing import Rated
+from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
+from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
 from reread.store.rows import Circumstance, RequestRow
@@ -18,9 +19,17 @@ class RequestRows(TypedDict):
     requests: list[RequestRow]
 
 
-def request_rows(conversation: Conversation, file: str) -> RequestRows:
-    """Every response of the file with this key, and a row for each advisor it asked."""
+def request_rows(
+    conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+) -> RequestRows:
+    """Every response of the file with this key, and a row for each advisor it asked.
+
+    Priced and measured by what the conversation knows, unless told otherwise.
+    """
+    prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
+    found = chains(conversation, prices) if measured is None else measured
+    by_key = {each.request.key: each for chain in found for each in chain.requests}
     numbers: dict[Circumstance, int] = {}
     rows = []
     for request in conversation.requests:
@@ -30,8 +39,12 @@ def request_rows(conversation: Conversation, file: str) -> RequestRows:
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
             key = request.name_in(file) + (f"#advisor:{number}" if number else "")
-            cost = conversation.prices.cost(used, model, request.time)
-            rows.append(_row(request, key, used, place, cost, is_advisor=number > 0, is_abandoned=is_abandoned))
+            cost = prices.cost(used, model, request.time)
+            about = by_key[request.key]
+            if number:
+                saved = prices.savings(used, model, request.time)
+                about = Measured(request=request, used=used, saved=saved, rebuild=None)
+            rows.append(_row(about, key, place, cost, is_advisor=number > 0, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 
@@ -83,10 +96,10 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 
 def _row(
-    request: Request, key: str, used: Rated, place: int, cost: int | None, *, is_advisor: bool, is_abandoned: bool
+    about: Measured, key: str, place: int, cost: int | None, *, is_advisor: bool, is_abandoned: bool
 ) -> RequestRow:
-    usage = request.usage
-    details, served = usage.output_tokens_details, usage.server_tool_use
+    request, used, rebuild = about.request, about.used, about.rebuild
+    details, served = request.usage.output_tokens_details, request.usage.server_tool_use
     return RequestRow(
         key=key,
         request_id=request.winner.request_id,
@@ -106,6 +119,12 @@ def _row(
         rows=0 if is_advisor else len(request.rows),
         nanodollars=cost,
         recorded=None if is_advisor else _recorded(request),
+        saved=about.saved,
+        rebuilt=rebuild.tokens if rebuild is not None else None,
+        premium=rebuild.nanodollars if rebuild is not None else None,
+        cause=rebuild.cause if rebuild is not None else None,
+        is_told=rebuild.is_told if rebuild is not None else None,
+        thinking_estimate=None if is_advisor else thinking_estimate(request),
     )
 
 

@@ -98,6 +98,30 @@ class Rates:
                 total += (count * doubled + denominator) // (2 * denominator)
         return total
 
+    def saved(self, used: Rated) -> int | None:
+        """Nano-dollars between what the cached tokens would have cost as input and what they cost."""
+        cached = used.cache_read + used.cache_write_5m + used.cache_write_1h
+        if self._whole is not None:
+            input_, _, read, write_5m, write_1h = self._whole
+            paid = used.cache_read * read + used.cache_write_5m * write_5m + used.cache_write_1h * write_1h
+            return cached * input_ - paid
+        without = self.of("input", cached)
+        costs = [self.of(name, getattr(used, name)) for name in PER_TOKEN if name.startswith("cache_")]
+        priced = [cost for cost in costs if cost is not None]
+        return None if without is None or len(priced) < len(costs) else without - sum(priced)
+
+    def premium(self, used: Rated, rebuilt: int) -> int | None:
+        """Nano-dollars that so many tokens cost more because they were written and not read.
+
+        The API wants what lives for an hour before what lives for five minutes, so the beginning of a prompt, which
+        is what a rebuild writes again, is the one-hour part.
+        """
+        for_an_hour = min(rebuilt, used.cache_write_1h)
+        read = self.of("cache_read", rebuilt)
+        costs = self.of("cache_write_1h", for_an_hour), self.of("cache_write_5m", rebuilt - for_an_hour)
+        priced = [cost for cost in costs if cost is not None]
+        return None if read is None or len(priced) < len(costs) else sum(priced) - read
+
     def of(self, name: str, count: int) -> int | None:
         """Nano-dollars of so many tokens of one kind."""
         rate = self.per_token[name]

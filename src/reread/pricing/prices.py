@@ -136,14 +136,15 @@ class Prices:
         Negative where writing cost more than reading brought; None where something has no price.
         """
         row = self._find_terms(used, raw_model).row(time)
-        if row is None:
-            return None
-        rates = row.rates_for(used)
-        cached = {name: getattr(used, name) for name in PER_TOKEN if name.startswith("cache_")}
-        without = rates.of("input", sum(cached.values()))
-        paid = [rates.of(name, count) for name, count in cached.items()]
-        priced = [cost for cost in paid if cost is not None]
-        return None if without is None or len(priced) < len(paid) else without - sum(priced)
+        return None if row is None else row.rates_for(used).saved(used)
+
+    def premium(self, used: Rated, rebuilt: int, raw_model: str | None, time: datetime | None) -> int | None:
+        """Nano-dollars that writing so many tokens again cost above reading them, at the rates this request had.
+
+        None where something has no price.
+        """
+        row = self._find_terms(used, raw_model).row(time)
+        return None if row is None else row.rates_for(used).premium(used, rebuilt)
 
     def derive(self, used: Rated, raw_model: str | None, time: datetime | None) -> Derivation:
         """How `cost` comes to its answer, step by step."""

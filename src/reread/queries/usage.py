@@ -152,7 +152,7 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
     told = _told_windows(connection, ask)
     cells = with_shown_models(merged(_cells(connection, ask, told)), prices)
     made = replace(summed(ask.by, cells, prices, ledger.lines_read(connection)), told_windows=told)
-    return _with_titles(connection, made) if ask.by == "session" else made
+    return with_titles(connection, made) if ask.by == "session" else made
 
 
 def can_be_ahead(ask: Ask) -> bool:
@@ -332,29 +332,32 @@ def _needs_ledger(ask: Ask) -> bool:
 def _asked(
     connection: sqlite3.Connection, ask: Ask, dimension: ledger.Dimension, known: dict[int, Circumstance]
 ) -> Iterable[tuple[Any, ...]]:
-    wanted = ask.wanted
+    choice = choose(connection, ask.wanted, known)
+    return ledger.grouped(connection, dimension, choice, is_recorded=ask.is_recorded)
+
+
+def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circumstance]) -> ledger.Choice:
+    """The responses that pass a filter."""
     where = how = homes = None
     if wanted.project or wanted.git_branch:
-        where = [number for number, each in known.items() if _is_place(each, wanted)]
+        where = [number for number, each in known.items() if is_place(each, wanted)]
     if wanted.model or wanted.tool:
-        how = [number for number, each in known.items() if _is_manner(each, wanted)]
+        how = [number for number, each in known.items() if is_manner(each, wanted)]
     if wanted.file or wanted.sources:
         from .listing import listed
 
         kept = listed(connection, Filter(file=wanted.file, sources=wanted.sources), cleanup_days=0)
         homes = ledger.files_of_sessions(connection, (each.stored.id for each in kept))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
-    return ledger.grouped(
-        connection, dimension, where=where, how=how, homes=homes, since=since, until=until, is_recorded=ask.is_recorded
-    )
+    return ledger.Choice(where=where, how=how, homes=homes, since=since, until=until)
 
 
-def _is_place(each: Circumstance, wanted: Filter) -> bool:
+def is_place(each: Circumstance, wanted: Filter) -> bool:
     in_project = wanted.project is None or wanted.project.lower() in (each.project or "").lower()
     return in_project and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
 
 
-def _is_manner(each: Circumstance, wanted: Filter) -> bool:
+def is_manner(each: Circumstance, wanted: Filter) -> bool:
     tool = (wanted.tool or "").lower()
     on_model = wanted.model is None or wanted.model.lower() in (each.model or "").lower()
     return on_model and (not tool or any(fnmatch(name.lower(), tool) for name in each.tools))
@@ -397,7 +400,7 @@ def _share(value: int | None, number: int, i: int) -> int | None:
     return None if value is None else value // number + (i < value % number)
 
 
-def _with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
+def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
     about = {uuid: (title, project) for uuid, title, project, _ in ledger.homes(connection).values()}
     rows = [
         replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row

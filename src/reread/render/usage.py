@@ -135,7 +135,7 @@ def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: 
     looks.append(("bold",))
     rows = [(*row, *[""] * (len(rows[0]) - len(row))) for row in rows]
     right = frozenset(range(1, len(rows[0]) - (not is_compared)))
-    lines = table(_narrowed(rows, view.width), view.width, flexible=0, right=right)
+    lines = table(narrowed(rows, view.width, _DISPENSABLE), view.width, flexible=0, right=right)
     yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
 
 
@@ -144,10 +144,11 @@ _DISPENSABLE = (8, 6, 1, 4, 2)
 """Columns that go when there is no room, the least missed first: bar, hit, requests, cache write, input."""
 
 
-def _narrowed(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
+def narrowed(rows: list[tuple[str, ...]], width: int, dispensable: Iterable[int]) -> list[tuple[str, ...]]:
+    """Without the columns there is no room for."""
     least = _LEAST_KEY.get(rows[0][0], 16)
     kept = list(range(len(rows[0])))
-    for column in _DISPENSABLE:
+    for column in dispensable:
         widest = [max(len(row[i]) for row in rows) for i in kept]
         if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
             break

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .copies import Copies
     from .kinds import Kind, kind_of
-    from .requests import Copy, Doubt, Request, add_up, advisors, collapse, doubt, home_and_winner, requests_of
+    from .requests import (
+        Copy,
+        Doubt,
+        Request,
+        add_up,
+        advisors,
+        collapse,
+        doubt,
+        home_and_winner,
+        requests_of,
+        spoken_groups,
+    )
     from .session import FindOutput, Session
     from .turns import prompt_of
     from .values import (
@@ -70,6 +81,7 @@ _HOME = {
     "prompt_of": ".turns",
     "requests_of": ".requests",
     "split_tool_name": ".calls",
+    "spoken_groups": ".requests",
 }
 
 __all__ = [
@@ -109,6 +121,7 @@ __all__ = [
     "prompt_of",
     "requests_of",
     "split_tool_name",
+    "spoken_groups",
 ]
 
 __getattr__ = fetcher(__name__, _HOME)

@@ -42,7 +42,7 @@ def _stored(value: object) -> object:
     return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
 
 
-_INSERT = f"INSERT INTO request VALUES ({', '.join('?' * 20)})"  # noqa: S608
+_INSERT = f"INSERT INTO request VALUES ({', '.join('?' * 26)})"  # noqa: S608
 
 
 class Ledger:
@@ -102,7 +102,9 @@ class Ledger:
             self._connection.execute("DELETE FROM copied WHERE key = ?", (key,))
         else:
             _, chosen = choose(copies, self._prices)
-            self._connection.execute("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen))
+            self._connection.execute(
+                "INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen)
+            )
 
 
 def quarter(time: int | None) -> int:
@@ -164,6 +166,7 @@ class Chosen(NamedTuple):
     rows: int
     files: int
     nanodollars: int | None
+    saved: int | None
 
 
 TOLD = f"""SELECT {", ".join(Told._fields)}
@@ -175,6 +178,7 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
     places = home_and_winner([Copy(copy.output, copy.is_sidechain, copy.time) for copy in copies])
     home, winner = (copies[i] for i in places)
     searches = max(copy.web_searches for copy in copies)
+    used, time = rated(winner._replace(web_searches=searches)), moment(home.time)
     return winner, Chosen(
         home=home.file,
         winner=winner.file,
@@ -183,12 +187,13 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
         doubt=min(copy.doubt for copy in copies),
         rows=sum(copy.rows for copy in copies),
         files=len(copies),
-        nanodollars=cost_of(winner._replace(time=home.time, web_searches=searches), prices),
+        nanodollars=prices.cost(used, winner.model, time),
+        saved=prices.savings(used, winner.model, time),
     )
 
 
-def cost_of(told: Told, prices: Prices) -> int | None:
-    used = Rated(
+def rated(told: Told) -> Rated:
+    return Rated(
         input=told.input,
         output=told.output,
         cache_read=told.cache_read,
@@ -199,7 +204,6 @@ def cost_of(told: Told, prices: Prices) -> int | None:
         geo=told.geo,
         tier=told.tier,
     )
-    return prices.cost(used, told.model, moment(told.time))
 
 
 def moment(time: int | None) -> datetime | None:

@@ -10,8 +10,11 @@ from reread.pricing import Prices
 
 from . import notes
 from .database import transaction
-from .ledger import TOLD, Told, choose, cost_of
+from .ledger import TOLD, Told, choose, moment, rated
 from .usage_cells import mark_stale, refresh
+
+_TOLD_AND_CACHING = f"""SELECT {", ".join(Told._fields)}, saved, rebuilt, premium
+    FROM request JOIN circumstance ON circumstance.id = request.circumstance"""  # noqa: S608  our own names
 
 
 def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
@@ -28,16 +31,30 @@ def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
 
 
 def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
-    rows = [Told(*row) for row in connection.execute(TOLD)]
-    changed = [(cost, row.file, row.key) for row in rows if (cost := cost_of(row, prices)) != row.nanodollars]
-    connection.executemany("UPDATE request SET nanodollars = ? WHERE file = ? AND key = ?", changed)
+    rows = connection.execute(_TOLD_AND_CACHING).fetchall()
+    changed = []
+    for *values, saved, rebuilt, premium in rows:
+        told = Told(*values)
+        used, time = rated(told), moment(told.time)
+        money = (
+            prices.cost(used, told.model, time),
+            prices.savings(used, told.model, time),
+            None if rebuilt is None else prices.premium(used, rebuilt, told.model, time),
+        )
+        if money != (told.nanodollars, saved, premium):
+            changed.append((*money, told.file, told.key))
+    connection.executemany(
+        "UPDATE request SET nanodollars = ?, saved = ?, premium = ? WHERE file = ? AND key = ?", changed
+    )
 
 
 def _copies(connection: sqlite3.Connection, prices: Prices) -> None:
     rows = [Told(*row) for row in connection.execute(f"{TOLD} WHERE is_shared ORDER BY key, file")]
     for key, copies in groupby(rows, key=lambda row: row.key):
         _, chosen = choose(list(copies), prices)
-        connection.execute("UPDATE copied SET nanodollars = ? WHERE key = ?", (chosen.nanodollars, key))
+        connection.execute(
+            "UPDATE copied SET nanodollars = ?, saved = ? WHERE key = ?", (chosen.nanodollars, chosen.saved, key)
+        )
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:

@@ -99,6 +99,12 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     rows: int
     nanodollars: int | None
     recorded: int | None
+    saved: int | None
+    rebuilt: int | None
+    premium: int | None
+    cause: str | None
+    is_told: bool | None
+    thinking_estimate: int | None
 
 
 class SaidRow(Struct, frozen=True, kw_only=True):

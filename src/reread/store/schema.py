@@ -114,6 +114,12 @@ CREATE TABLE request (
     rows INTEGER NOT NULL,                -- lines that repeat it in this file; 0 for an advisor's call
     nanodollars INTEGER,
     recorded INTEGER,                     -- nano-dollars the client wrote into the line
+    saved INTEGER,                        -- nano-dollars the cache saved; negative where writing cost more
+    rebuilt INTEGER,                      -- tokens written into the cache again, where most of it was gone
+    premium INTEGER,                      -- nano-dollars those cost above reading them
+    cause TEXT,                           -- why the cache was gone
+    is_told INTEGER,                      -- 1 when the API told the cause, 0 when it was inferred
+    thinking_estimate INTEGER,            -- tokens by the stored text; NULL where the API tells, or the text is hidden
     is_shared INTEGER NOT NULL DEFAULT 0, -- other files tell of it too: `copied` says which row counts
     PRIMARY KEY (file, key)
 ) WITHOUT ROWID;
@@ -128,20 +134,36 @@ CREATE TABLE copied (
     time INTEGER,
     web_searches INTEGER NOT NULL, doubt INTEGER NOT NULL, rows INTEGER NOT NULL,
     files INTEGER NOT NULL,
-    nanodollars INTEGER
+    nanodollars INTEGER,
+    saved INTEGER
 ) WITHOUT ROWID;
 
 -- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home.
 CREATE VIEW response AS
 SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
-    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded
+    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
+    saved, rebuilt, premium,
+    -- The first response after what was copied from another session is the first of a resume or a fork.
+    CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN ifnull((
+        SELECT 'resumed_or_forked' FROM (
+            SELECT before.key FROM request AS before
+            WHERE before.file = request.file AND before.time < request.time
+            ORDER BY before.time DESC LIMIT 1
+        ) AS last
+            JOIN copied ON copied.key = last.key
+            JOIN file AS theirs ON theirs.id = copied.home
+            JOIN file AS ours ON ours.id = request.file
+        WHERE theirs.session IS NOT ours.session
+    ), cause) END AS cause,
+    is_told, thinking_estimate
 FROM request WHERE is_shared = 0
 UNION ALL
 SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance, copied.time,
     counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
     counted.thinking, copied.web_searches, counted.web_fetches,
-    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded
+    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
+    copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
 FROM copied
     JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
     JOIN request AS kept ON kept.file = copied.home AND kept.key = copied.key;

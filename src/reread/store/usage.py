@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from .paths import as_path
 from .rows import Circumstance
@@ -27,34 +28,43 @@ def _circumstance(values: dict[str, Any]) -> Circumstance:
     return Circumstance(**values)
 
 
+class Choice(Struct, frozen=True, kw_only=True):
+    """Which responses are asked for.
+
+    `where` and `how` name the circumstances that may be a response's place and its own, `homes` the files it may
+    belong to; times are milliseconds.
+    """
+
+    where: Collection[int] | None = None
+    how: Collection[int] | None = None
+    homes: Collection[int] | None = None
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def condition(self) -> str:
+        """As SQL over `response`; integers only."""
+        conditions = [
+            None if self.where is None else f"place IN ({_integers(self.where)})",
+            None if self.how is None else f"circumstance IN ({_integers(self.how)})",
+            None if self.homes is None else f"home IN ({_integers(self.homes)})",
+            None if self.since is None else f"time >= {self.since:d}",
+            None if self.until is None else f"time < {self.until:d}",
+        ]
+        return " AND ".join(condition for condition in conditions if condition) or "1"
+
+
 def grouped(
-    connection: sqlite3.Connection,
-    dimension: Dimension,
-    *,
-    where: Collection[int] | None = None,
-    how: Collection[int] | None = None,
-    homes: Collection[int] | None = None,
-    since: int | None = None,
-    until: int | None = None,
-    is_recorded: bool = False,
+    connection: sqlite3.Connection, dimension: Dimension, choice: Choice, *, is_recorded: bool = False
 ) -> Iterable[tuple[Any, ...]]:
     """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
 
-    `where` and `how` name the circumstances that may be a response's place and its own, `homes` the files it may
-    belong to. Money is what the client wrote into the line instead of what prices make of it when `is_recorded`.
+    Money is what the client wrote into the line instead of what prices make of it when `is_recorded`.
     """
-    conditions = [
-        None if where is None else f"place IN ({_integers(where)})",
-        None if how is None else f"circumstance IN ({_integers(how)})",
-        None if homes is None else f"home IN ({_integers(homes)})",
-        None if since is None else f"time >= {since:d}",
-        None if until is None else f"time < {until:d}",
-    ]
-    chosen = " AND ".join(condition for condition in conditions if condition) or "1"
     sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
     return connection.execute(
         f"""SELECT {_DIMENSIONS[dimension]}, circumstance, place, is_sidechain, is_abandoned, {sums}
-            FROM response WHERE {chosen} GROUP BY 1, 2, 3, 4, 5 ORDER BY min(time), 1"""  # noqa: S608  integers
+            FROM response WHERE {choice.condition} GROUP BY 1, 2, 3, 4, 5 ORDER BY min(time), 1"""  # noqa: S608
     )
 
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "prompts": "what you typed, newest first",
     "search": "finds words in prompts, replies, thinking and tool calls",
     "usage": "tokens and cost by day, session, model, project and more",
+    "cache": "what the prompt cache saved, what its rebuilds cost and why",
     "explain": "how a cost comes about: every line, the price, each product and the sum",
     "statusline": "a line for Claude Code's status bar: cost, burn rate, context, limits",
     "tools": "how often each tool ran and failed",

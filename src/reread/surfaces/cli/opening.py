@@ -140,9 +140,11 @@ def cleanup_days_of(config: Config) -> float:
 class Opened:
     """A session, and how the archive lists it if it came from there."""
 
-    def __init__(self, session: Session, kept: Listed | None) -> None:
+    def __init__(self, session: Session, kept: Listed | None, archive: Archive | None = None) -> None:
         self.session = session
         self.kept = kept
+        self.archive = archive
+        """The one it came from."""
 
 
 @contextmanager
@@ -161,7 +163,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
         found = archive.find(given.session)
         listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
         kept = next((each for each in listed if each.stored.id == found.id), None)
-        yield Opened(archive.session(given.session), kept)
+        yield Opened(archive.session(given.session), kept, archive)
 
 
 @contextmanager

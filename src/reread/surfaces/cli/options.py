@@ -12,6 +12,7 @@ from reread.errors import BadInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import tzinfo
     from typing import Any, NoReturn
 
     from reread.config import Config
@@ -164,6 +165,16 @@ def make_view(config: Config, **choices: Any) -> View:
     from reread.render.view import View
 
     return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
+
+
+def zone_name(zone: tzinfo | None, named: str | None) -> str:
+    """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
+    if named is not None:
+        return named
+    from datetime import datetime
+
+    local = datetime.now().astimezone(zone)
+    return local.tzname() or str(local.tzinfo)
 
 
 def print_lines(lines: Iterable[str]) -> None:

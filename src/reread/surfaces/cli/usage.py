@@ -11,8 +11,6 @@ from reread.errors import BadInput
 from . import options
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from reread.archive import Archive, Reconciled, UsageReport
     from reread.config import Config
     from reread.queries.filters import Filter
@@ -127,16 +125,6 @@ def _show(
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, _zone_name(config.timezone, given.timezone), config.now, reconciliation),
+        lambda: usage_document(report, options.zone_name(config.timezone, given.timezone), config.now, reconciliation),
         lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation),
     )
-
-
-def _zone_name(zone: tzinfo | None, named: str | None) -> str:
-    """The zone the days are those of, by the name it was asked for or the machine's own."""
-    if named is not None:
-        return named
-    from datetime import datetime
-
-    local = datetime.now().astimezone(zone)
-    return local.tzname() or str(local.tzinfo)

@@ -1,0 +1,150 @@
+"""What the archive says about tokens and money; `Archive` is one of these. Each method brings in what it needs."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from reread.store.database import snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from reread.pricing import Prices
+    from reread.queries.caching import CacheReport
+    from reread.queries.explaining import Explained
+    from reread.queries.filters import Filter
+    from reread.queries.reconciling import Reconciled
+    from reread.queries.unpriced import UnpricedModel
+    from reread.queries.usage import UsageReport
+    from reread.store.keeping import SafeFiles
+    from reread.store.sessions import StoredSession
+
+QUICK_SYNC = 50_000_000
+"""Source bytes that a sync takes in within about two seconds."""
+
+
+class Accounts(ABC):
+    """Questions to the ledger."""
+
+    machine: str
+    sources: Sequence[Path]
+    price_file: Path | None
+
+    @property
+    @abstractmethod
+    def connection(self) -> sqlite3.Connection: ...
+
+    @property
+    @abstractmethod
+    def files(self) -> SafeFiles: ...
+
+    @abstractmethod
+    def find(self, wanted: str) -> StoredSession: ...
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Raises BadInput for a price file that is none."""
+        from reread.pricing import load_prices
+
+        return load_prices(self.price_file)
+
+    def _reprice(self) -> None:
+        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        from reread.pricing.stamp import stamp
+        from reread.store import notes
+
+        now = stamp(self.price_file)
+        if notes.read(self.connection, notes.PRICE_FILES) == now:
+            return
+        from reread.store.repricing import reprice
+
+        reprice(self.connection, self.prices, now)
+
+    def usage(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: tzinfo | None = None,
+        *,
+        is_recorded: bool = False,
+    ) -> UsageReport:
+        """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
+
+        Every API response counts once over all files. Days are those of the machine unless a zone is given.
+        """
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask, report
+
+        self._reprice()
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
+        with snapshot(self.connection):
+            return report(self.connection, ask, self.prices)
+
+    def reconciliation(self) -> dict[str, Reconciled]:
+        """By session: what the client itself counted, beside what all responses in the session's files add up to.
+
+        Only sessions that the client said something about are here.
+        """
+        from reread.queries.reconciling import reconciliation
+
+        self._reprice()
+        with snapshot(self.connection):
+            return reconciliation(self.connection)
+
+    def usage_ahead(
+        self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None
+    ) -> UsageReport | None:
+        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
+
+        None when a sync is quick, or the question needs one.
+        """
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask, ahead, can_be_ahead
+
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
+        if not can_be_ahead(ask):
+            return None
+        from reread.ingest.counting import behind
+
+        files = behind(self.connection, self.machine, self.sources)
+        if sum(file.size for file in files) < QUICK_SYNC:
+            return None
+        return ahead(self.connection, ask, self.prices, files)
+
+    def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
+        """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
+        from reread.queries.caching import report
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask
+
+        self._reprice()
+        with snapshot(self.connection):
+            return report(self.connection, Ask(by=by, wanted=wanted or Filter(), zone=timezone), self.prices)
+
+    def copied_into(self, wanted: str) -> frozenset[str]:
+        """Keys of the responses in a session's files that were made in another session."""
+        from reread.store import caching
+
+        return caching.made_elsewhere(self.connection, self.find(wanted).id)
+
+    def explain(self, wanted: str | Path) -> Explained:
+        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+
+        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        """
+        from reread.queries.explaining import Explainer
+
+        self._reprice()
+        with snapshot(self.connection):
+            return Explainer(self.connection, self.files, self.prices, self.find).explain(wanted)
+
+    def unpriced_models(self) -> list[UnpricedModel]:
+        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        from reread.queries.unpriced import unpriced_models
+
+        return unpriced_models(self.connection)

@@ -1,0 +1,256 @@
+"""What the cache did for every request: what it saved, where it had to be built again, what that cost, and why.
+
+Requests follow each other in chains, one per file or agent, in the order of time. After a rewind the conversation goes
+on from an earlier request, so that one is what its prompt is held against: going back loses no cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread.pricing import Prices, Rated
+from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
+from reread.sessions import Conversation, Doubt, Request, Session
+
+COMPACTION = "compaction"
+MODEL_CHANGED = "model_changed"
+VERSION_CHANGED = "version_changed"
+EXPIRED = "expired"
+RESUMED_OR_FORKED = "resumed_or_forked"
+UNKNOWN = "unknown"
+"""Causes that are inferred. What the API tells is an open set of names, some of them the same as these."""
+
+_FIVE_MINUTES, _HOUR = timedelta(minutes=5), timedelta(hours=1)
+_CHARACTERS_PER_TOKEN = 4
+_RESUME_HOOK = "SessionStart:resume"
+_RESUME_ANSWER = "No response requested."
+"""Put in the model's mouth when a session is resumed."""
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+class Rebuild(Struct, frozen=True, kw_only=True):
+    """Most of the cache was gone, and a prompt was written into it again."""
+
+    tokens: int
+    """Written again: no more than was written, nor than was lost."""
+    nanodollars: int | None
+    """What they cost above reading them; None where a price is unknown."""
+    cause: str
+    is_told: bool
+    """Whether the API told the cause; else it is inferred."""
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """One request and what the cache did for it. The calls of advisors inside it are not in here."""
+
+    request: Request
+    used: Rated
+    saved: int | None
+    """Nano-dollars against sending everything as input; may be negative, None where a price is unknown."""
+    rebuild: Rebuild | None
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the context that was sent."""
+        return self.used.prompt
+
+    @property
+    def hit_rate(self) -> float | None:
+        """None where nothing was sent."""
+        return self.used.cache_read / self.used.prompt if self.used.prompt else None
+
+
+class Chain(Struct, frozen=True, kw_only=True):
+    """The requests of a file, or of an agent inside one, in the order of time."""
+
+    agent: str | None
+    """None for the conversation the file is about."""
+    requests: tuple[Measured, ...]
+
+
+def chains(conversation: Conversation, prices: Prices, copied: Collection[str] = ()) -> list[Chain]:
+    """The chains of a file; `copied` names the requests that were made in another session."""
+    inline = _inline_agents(conversation)
+    by_agent: dict[str | None, list[Request]] = {}
+    for request in conversation.requests:
+        agent = inline.get(id(request.winner)) if request.is_sidechain else None
+        by_agent.setdefault(agent, []).append(request)
+    found = []
+    for agent, requests in by_agent.items():
+        walk = _Walk(conversation if agent is None else None, prices, frozenset(copied))
+        found.append(Chain(agent=agent, requests=tuple(walk.measure(requests))))
+    return found
+
+
+def _inline_agents(conversation: Conversation) -> dict[int, str]:
+    """The agent every line of one inside the file belongs to, by `id()`."""
+    if not isinstance(conversation, Session):
+        return {}
+    inside = (agent for agent in conversation.subagents if agent.is_recorded_inline)
+    return {id(record): agent.id for agent in inside for record in agent.records}
+
+
+def thinking_estimate(request: Request) -> int | None:
+    """Tokens of the output that were thought, by the stored text.
+
+    None where the API tells the number, where the text is not stored, and where the output is a stub.
+    """
+    details = request.usage.output_tokens_details
+    if (details is not None and details.thinking_tokens is not None) or request.doubt is Doubt.SUSPECT:
+        return None
+    characters = 0
+    for row in request.rows:
+        for block in row.blocks:
+            if type(block) is RedactedThinking or (type(block) is Thinking and not block.as_text):
+                return None
+            if type(block) is Thinking:
+                characters += len(block.as_text)
+    return min(characters // _CHARACTERS_PER_TOKEN, request.output_tokens)
+
+
+class _Event(NamedTuple):
+    """A request, or a line that explains what happens to the cache after it."""
+
+    time: datetime
+    offset: int
+    segment: int
+    request: Request | None
+    mark: str = ""
+
+
+class _Before(NamedTuple):
+    """A request as the ones after it see it."""
+
+    position: int
+    request: Request
+    used: Rated
+
+
+class _Walk:
+    """Goes through a chain once. Without a conversation there are no marks and no branches to look at."""
+
+    def __init__(self, conversation: Conversation | None, prices: Prices, copied: frozenset[str]) -> None:
+        self._conversation = conversation
+        self._prices = prices
+        self._copied = copied
+        self._segments = _segments(conversation) if conversation is not None else {}
+        self._last: dict[int, _Before] = {}
+        """The newest request of each segment of the tree."""
+        self._marks: dict[tuple[str, int], int] = {}
+        self._used_at: datetime | None = None
+        self._lifetime: timedelta | None = None
+
+    def measure(self, requests: Sequence[Request]) -> Iterator[Measured]:
+        events = [self._event(request.rows[0], request) for request in requests]
+        if self._conversation is not None:
+            events += [self._event(record, None, mark) for mark, record in _marks(self._conversation)]
+        events.sort(key=lambda event: event[:2])
+        for position, event in enumerate(events):
+            if event.request is None:
+                self._marks[event.mark, event.segment] = position
+            else:
+                yield self._measured(position, event.segment, event.request)
+
+    def _event(self, record: Record, request: Request | None, mark: str = "") -> _Event:
+        time = request.time if request is not None else record.time
+        return _Event(time or _BEGINNING, record.offset, self._segments.get(id(record), 0), request, mark)
+
+    def _measured(self, position: int, segment: int, request: Request) -> Measured:
+        used = Rated.of(request.usage, request.web_searches)
+        path = self._path(segment)
+        before = max((self._last[each] for each in path if each in self._last), default=None)
+        rebuild = self._rebuild(request, used, before, path) if before is not None else None
+        saved = self._prices.savings(used, request.model, request.time)
+        self._last[segment] = _Before(position, request, used)
+        self._used_at = request.time
+        if _written(used):
+            self._lifetime = _HOUR if used.cache_write_1h >= used.cache_write_5m else _FIVE_MINUTES
+        return Measured(request=request, used=used, saved=saved, rebuild=rebuild)
+
+    def _path(self, segment: int) -> list[int]:
+        """The segments of the tree that lead to this one: only what was said on them is in the prompt."""
+        return self._conversation.tree.path(segment) if self._segments and self._conversation is not None else [0]
+
+    def _rebuild(self, request: Request, used: Rated, before: _Before, path: list[int]) -> Rebuild | None:
+        if 2 * used.cache_read >= before.used.prompt or _written(used) <= _written(before.used):
+            return None
+        reason, missed = _told(request)
+        lost = before.used.prompt - used.cache_read if missed is None else missed
+        tokens = max(0, min(_written(used), lost))
+        return Rebuild(
+            tokens=tokens,
+            nanodollars=self._prices.premium(used, tokens, request.model, request.time),
+            cause=reason or self._inferred(request, before, path),
+            is_told=reason is not None,
+        )
+
+    def _inferred(self, request: Request, before: _Before, path: list[int]) -> str:
+        """The first that fits, the surest first."""
+        if self._is_marked(COMPACTION, before.position, path):
+            return COMPACTION
+        if request.model != before.request.model:
+            return MODEL_CHANGED
+        if request.winner.version != before.request.winner.version:
+            return VERSION_CHANGED
+        if self._is_expired(request.time):
+            return EXPIRED
+        is_resumed = self._is_marked(RESUMED_OR_FORKED, before.position, path)
+        return RESUMED_OR_FORKED if is_resumed or self._is_forked(request, before.request) else UNKNOWN
+
+    def _is_marked(self, mark: str, since: int, path: list[int]) -> bool:
+        return any(self._marks.get((mark, segment), -1) > since for segment in path)
+
+    def _is_expired(self, time: datetime | None) -> bool:
+        """Every use of the cache makes it live on, so what counts is the newest request, whatever branch it is on."""
+        if time is None or self._used_at is None or self._lifetime is None:
+            return False
+        return time - self._used_at > self._lifetime
+
+    def _is_forked(self, request: Request, before: Request) -> bool:
+        mine, other = request.winner, before.winner
+        is_other_session = mine.session_id != other.session_id or (not mine.forked_from and bool(other.forked_from))
+        return is_other_session or (self._is_copied(before) and not self._is_copied(request))
+
+    def _is_copied(self, request: Request) -> bool:
+        return request.name_in("") in self._copied
+
+
+def _written(used: Rated) -> int:
+    return used.cache_write_5m + used.cache_write_1h
+
+
+def _told(request: Request) -> tuple[str | None, int | None]:
+    """Why the cache missed and by how much, as the API tells."""
+    for row in (request.winner, *request.rows):
+        diagnostics = row.message.diagnostics if row.message is not None else None
+        reason = diagnostics.cache_miss_reason if diagnostics is not None else None
+        if reason is not None and reason.type:
+            return reason.type, reason.cache_missed_input_tokens
+    return None, None
+
+
+def _segments(conversation: Conversation) -> dict[int, int]:
+    """Where every line stands in the tree, by `id()`; empty when nothing was rewound."""
+    tree = conversation.tree
+    if len(tree.segments) == 1:
+        return {}
+    return {id(record): tree.segment_of[i] for i, record in enumerate(conversation.line)}
+
+
+def _marks(conversation: Conversation) -> Iterator[tuple[str, Record]]:
+    """Lines that explain a lost cache. Clients up to 1.0 wrote a summary without a boundary."""
+    for record in (*conversation.compactions, *conversation.beside.get(MicrocompactBoundary, ())):
+        yield COMPACTION, record
+    for record in conversation.beside.get(Attachment, ()):
+        if isinstance(record, Attachment) and getattr(record.attachment, "hook_name", None) == _RESUME_HOOK:
+            yield RESUMED_OR_FORKED, record
+    for spoken in conversation.spoken:
+        if isinstance(spoken, User):
+            if spoken.is_compact_summary:
+                yield COMPACTION, spoken
+        elif isinstance(spoken, Assistant) and spoken.is_synthetic and spoken.text == _RESUME_ANSWER:
+            yield RESUMED_OR_FORKED, spoken

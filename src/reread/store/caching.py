@@ -1,0 +1,42 @@
+"""Questions to the ledger about the prompt cache."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from .usage import Choice
+from .usage_cells import SUMS
+
+Dimension = Literal["quarter", "home", "project", "all"]
+_DIMENSIONS: dict[Dimension, str] = {
+    "quarter": "ifnull(time / 900000, -1)",
+    "home": "home",
+    "project": "kept.project",
+    "all": "0",
+}
+CACHE_SUMS = """sum(saved), count(rebuilt), ifnull(sum(rebuilt), 0), sum(premium), count(rebuilt) - count(premium),
+    ifnull(sum(thinking), 0), ifnull(sum(thinking_estimate), 0),
+    sum(CASE WHEN thinking IS NOT NULL OR thinking_estimate IS NOT NULL THEN output ELSE 0 END)"""
+
+
+def grouped(connection: sqlite3.Connection, dimension: Dimension, choice: Choice) -> Iterable[tuple[Any, ...]]:
+    """Rows of dimension, model, cause of a rebuild, whether the API told it, the columns of `SUMS` and `CACHE_SUMS`."""
+    return connection.execute(
+        f"""SELECT {_DIMENSIONS[dimension]}, counted.model, cause, is_told, {SUMS}, {CACHE_SUMS}
+            FROM response
+                JOIN circumstance AS counted ON counted.id = response.circumstance
+                JOIN circumstance AS kept ON kept.id = response.place
+            WHERE {choice.condition} GROUP BY 1, 2, 3, 4 ORDER BY min(time), 1"""  # noqa: S608  our own names, integers
+    )
+
+
+def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[str]:
+    """Keys of the responses in a session's files that were made in another session."""
+    rows = connection.execute(
+        """SELECT request.key FROM file JOIN request ON request.file = file.id JOIN copied ON copied.key = request.key
+           WHERE file.session = ?1 AND copied.home NOT IN (SELECT id FROM file WHERE session = ?1)""",
+        (session,),
+    )
+    return frozenset(key for (key,) in rows)
