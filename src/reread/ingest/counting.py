@@ -22,7 +22,7 @@ from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
 from reread.sources import Kind
-from reread.store.ledger import Told, choose, quarter, told_elsewhere
+from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
 
 from .jobs import FileJob, SessionJob
 from .requests import milliseconds, request_rows
@@ -41,28 +41,13 @@ class Counted(NamedTuple):
 
 def count(jobs: Sequence[SessionJob], connection: sqlite3.Connection, prices: Prices) -> Counted:
     """The usage of the archive as it will be once these jobs are done."""
-    files = [job for each in jobs for job in each.changed if job.file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT)]
+    # Oldest first, as a sync numbers them: where copies are alike, the first seen is at home.
+    files = [
+        job for each in reversed(jobs) for job in each.changed if job.file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT)
+    ]
     told = told_elsewhere(connection, {job.key for job in files})
-    first: dict[str, Told] = {}
-    copies: dict[str, list[Told]] = {}
-    rows = 0
-    for share in chain([told], _read(files, prices.user_file)):
-        for each in share:
-            rows += each.rows
-            if each.key in first:
-                copies.setdefault(each.key, [first[each.key]]).append(each)
-            else:
-                first[each.key] = each
-    for key, several in copies.items():
-        winner, chosen = choose(several, prices)
-        first[key] = winner._replace(
-            time=chosen.time,
-            web_searches=chosen.web_searches,
-            doubt=chosen.doubt,
-            rows=chosen.rows,
-            nanodollars=chosen.nanodollars,
-        )
-    return Counted(_cells(first.values()), rows)
+    told += chain.from_iterable(_read(list(enumerate(files, 1 + max((each.file for each in told), default=0))), prices))
+    return Counted(_cells(settled(told, prices)), sum(each.rows for each in told))
 
 
 def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
@@ -91,19 +76,23 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-def _read(files: Sequence[FileJob], price_file: Path | None) -> Iterator[list[Told]]:
-    if sum(job.file.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+Numbered = tuple[int, FileJob]
+
+
+def _read(files: Sequence[Numbered], prices: Prices) -> Iterator[list[Told]]:
+    price_file = prices.user_file
+    if sum(job.file.size for _, job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
         yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 
-def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
-    share: list[FileJob] = []
+def _shares(files: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    share: list[Numbered] = []
     size = 0
-    for job in files:
-        share.append(job)
+    for number, job in files:
+        share.append((number, job))
         size += job.file.size
         if size >= _SHARE:
             yield share
@@ -112,54 +101,62 @@ def _shares(files: Iterable[FileJob]) -> Iterator[list[FileJob]]:
         yield share
 
 
-def _told_encoded(files: list[FileJob], price_file: Path | None) -> bytes:
+def _told_encoded(files: list[Numbered], price_file: Path | None) -> bytes:
     return msgspec.msgpack.encode(_told(files, price_file))
 
 
 _decode = msgspec.msgpack.Decoder(list[Told]).decode
 
 
-def _told(files: Iterable[FileJob], price_file: Path | None) -> list[Told]:
+def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
     """What cannot be read is left to the sync, which will say so."""
     prices = load_prices(price_file)
     found: list[Told] = []
-    for job in files:
+    for number, job in files:
         try:
             content = job.file.path.read_bytes()
             responses = told_responses(content)
-            found += _by_full_reading(job, prices) if responses is None else _plain(responses, prices)
+            found += _by_full_reading(number, job, prices) if responses is None else _plain(number, responses, prices)
         except (OSError, SourceError):
             continue
     return found
 
 
-def _plain(responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
+def _plain(file: int, responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
     for each in responses:
         time = parse_time(each.time)
         at = milliseconds(time)
         used = Rated.of(each.usage, each.web_searches)
         unsure = doubt(each.stop_reason, each.version, used.output)
         side, money = each.is_sidechain, prices.cost(used, each.model, time)
-        yield _made(each.id, side, at, unsure, each.rows, each.model, used, money)
+        yield _made(each.id, file, side, at, unsure, each.rows, each.model, used, money)
         for number, (advice, model) in enumerate(advisors(each.usage), 1):
-            key, money = f"{each.id}#advisor:{number}", prices.cost(advice, model, time)
-            yield _made(key, side, at, Doubt.NONE, 0, model, advice, money)
+            key, money = f"{each.id}{ADVISOR}{number}", prices.cost(advice, model, time)
+            yield _made(key, file, side, at, Doubt.NONE, 0, model, advice, money)
 
 
 def _made(
-    key: str, side: bool, at: int | None, unsure: int, rows: int, model: str | None, used: Rated, money: int | None
+    key: str,
+    file: int,
+    side: bool,
+    at: int | None,
+    unsure: int,
+    rows: int,
+    model: str | None,
+    used: Rated,
+    money: int | None,
 ) -> Told:
     counts = (used.input, used.output, used.cache_read, used.cache_write_5m, used.cache_write_1h, used.web_searches)
-    return Told(key, 0, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
+    return Told(key, file, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
 
 
-def _by_full_reading(job: FileJob, prices: Prices) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.file.path)), id="", prices=prices))
+def _by_full_reading(file: int, job: FileJob, prices: Prices) -> Iterator[Told]:
+    found = request_rows(Conversation(tuple(read(job.file.path)), id="", prices=prices), job.key)
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(
             key=row.key,
-            file=0,
+            file=file,
             is_sidechain=row.is_sidechain,
             time=row.time,
             doubt=row.doubt,

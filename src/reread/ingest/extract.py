@@ -80,7 +80,7 @@ def _transcript_batch(job: FileJob, conversation: Conversation, taken: _Taken) -
         pieces=taken.pieces,
         blocks=list(_blocks(new, conversation)),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
-        **request_rows(conversation),
+        **request_rows(conversation, job.key),
     )
 
 

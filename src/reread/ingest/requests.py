@@ -9,7 +9,8 @@ from typing import TypedDict
 
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent
+from reread.sessions import Conversation, Request, Subagent, is_of_one_file
+from reread.store.ledger import ADVISOR
 from reread.store.rows import Circumstance, RequestRow
 
 
@@ -18,18 +19,19 @@ class RequestRows(TypedDict):
     requests: list[RequestRow]
 
 
-def request_rows(conversation: Conversation) -> RequestRows:
-    """Every response of a file, and a row for each advisor it asked."""
+def request_rows(conversation: Conversation, file: str) -> RequestRows:
+    """Every response of a file, by its key, and a row for each advisor it asked."""
     left_behind = _left_behind(conversation)
     numbers: dict[Circumstance, int] = {}
     rows = []
     for request in conversation.requests:
         is_abandoned = id(request.rows[0]) in left_behind
+        key = " ".join(map(str, (*request.key, file) if is_of_one_file(request.key) else request.key))
         agent = _agent(conversation, request)
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            rows.append(_row(request, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
+            rows.append(_row(request, key, number, used, model, place, conversation.prices, is_abandoned=is_abandoned))
     return {"circumstances": list(numbers), "requests": rows}
 
 
@@ -81,13 +83,21 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
 
 
 def _row(
-    request: Request, number: int, used: Rated, model: str | None, place: int, prices: Prices, *, is_abandoned: bool
+    request: Request,
+    key: str,
+    number: int,
+    used: Rated,
+    model: str | None,
+    place: int,
+    prices: Prices,
+    *,
+    is_abandoned: bool,
 ) -> RequestRow:
     usage = request.usage
     details, served = usage.output_tokens_details, usage.server_tool_use
     is_advisor = number > 0
     return RequestRow(
-        key=" ".join(map(str, request.key)) + (f"#advisor:{number}" if is_advisor else ""),
+        key=f"{key}{ADVISOR}{number}" if is_advisor else key,
         request_id=request.winner.request_id,
         circumstance=place,
         time=milliseconds(request.time),

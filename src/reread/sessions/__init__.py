@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .copies import Copies
     from .kinds import Kind, kind_of
-    from .requests import Copy, Doubt, Request, add_up, advisors, collapse, doubt, home_and_winner, requests_of
+    from .requests import (
+        Copy,
+        Doubt,
+        Request,
+        add_up,
+        advisors,
+        collapse,
+        doubt,
+        home_and_winner,
+        is_of_one_file,
+        requests_of,
+    )
     from .session import FindOutput, Session
     from .turns import prompt_of
     from .values import (
@@ -66,6 +77,7 @@ _HOME = {
     "collapse": ".requests",
     "doubt": ".requests",
     "home_and_winner": ".requests",
+    "is_of_one_file": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
     "requests_of": ".requests",
@@ -105,6 +117,7 @@ __all__ = [
     "collapse",
     "doubt",
     "home_and_winner",
+    "is_of_one_file",
     "kind_of",
     "prompt_of",
     "requests_of",

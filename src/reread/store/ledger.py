@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -82,7 +82,7 @@ class Ledger:
     def settle(self) -> None:
         """Decides anew about every response that a changed file tells or told together with another."""
         keys = self._keys.union(_told_by_several(self._connection, self._files))
-        for key in keys:
+        for key in {asker(key) for key in keys}:
             self._settle(key)
         self._files.clear()
         self._keys.clear()
@@ -97,12 +97,31 @@ class Ledger:
         copies = [Told(*row) for row in self._connection.execute(f"{TOLD} WHERE key = ? ORDER BY file", (key,))]
         self._quarters.update(quarter(time) for (time,) in before)
         self._quarters.update(quarter(copy.time) for copy in copies)
-        self._connection.execute("UPDATE request SET is_shared = ? WHERE key = ?", (len(copies) > 1, key))
-        if len(copies) < 2:
-            self._connection.execute("DELETE FROM copied WHERE key = ?", (key,))
-        else:
-            _, chosen = choose(copies, self._prices)
-            self._connection.execute("INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen))
+        inside = (f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}")
+        self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
+        self._connection.execute(_UNSETTLE, (key, *inside))
+        if len(copies) > 1:
+            winner, chosen = choose(copies, self._prices)
+            advice = self._connection.execute(f"{TOLD} WHERE file = ? AND key > ? AND key < ?", (winner.file, *inside))
+            told = [
+                (key, chosen),
+                *((each.key, advised(each, chosen, self._prices)) for each in map(Told._make, advice)),
+            ]
+            self._connection.executemany(
+                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [(name, *values) for name, values in told]
+            )
+
+
+ADVISOR = "#advisor:"
+"""Stands between the key of a response and the number of an advisor it asked."""
+_AFTER_ADVISOR = "#advisor;"
+_SHARE = "UPDATE request SET is_shared = ? WHERE key = ? OR (key > ? AND key < ?)"
+_UNSETTLE = "DELETE FROM copied WHERE key = ? OR (key > ? AND key < ?)"
+
+
+def asker(key: str) -> str:
+    """The key of the response an advisor was asked in; any other key is its own."""
+    return key.partition(ADVISOR)[0]
 
 
 def quarter(time: int | None) -> int:
@@ -184,6 +203,51 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
         rows=sum(copy.rows for copy in copies),
         files=len(copies),
         nanodollars=cost_of(winner._replace(time=home.time, web_searches=searches), prices),
+    )
+
+
+def advised(told: Told, asked: Chosen, prices: Prices) -> Chosen:
+    """An advisor's call inside the copy that counts: it goes where its response goes."""
+    return asked._replace(
+        web_searches=told.web_searches,
+        doubt=told.doubt,
+        rows=told.rows,
+        nanodollars=cost_of(told._replace(time=asked.time), prices),
+    )
+
+
+def settled(told: Iterable[Told], prices: Prices) -> Iterator[Told]:
+    """Every response once, out of what several files tell: `Ledger` without a database."""
+    first: dict[str, Told] = {}
+    copies: dict[str, list[Told]] = {}
+    advice = []
+    for each in told:
+        if not each.rows:
+            advice.append(each)
+        elif each.key in first:
+            copies.setdefault(each.key, [first[each.key]]).append(each)
+        else:
+            first[each.key] = each
+    chosen: dict[str, Chosen] = {}
+    for key, several in copies.items():
+        winner, chosen[key] = choose(several, prices)
+        first[key] = _as_chosen(winner, chosen[key])
+    yield from first.values()
+    for each in advice:
+        asked = chosen.get(asker(each.key))
+        if asked is None:
+            yield each
+        elif asked.winner == each.file:
+            yield _as_chosen(each, advised(each, asked, prices))
+
+
+def _as_chosen(told: Told, chosen: Chosen) -> Told:
+    return told._replace(
+        time=chosen.time,
+        web_searches=chosen.web_searches,
+        doubt=chosen.doubt,
+        rows=chosen.rows,
+        nanodollars=chosen.nanodollars,
     )
 
 

@@ -130,7 +130,8 @@ CREATE TABLE copied (
     nanodollars INTEGER
 ) WITHOUT ROWID;
 
--- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home.
+-- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
+-- advisor's call is at home with the response it was asked in.
 CREATE VIEW response AS
 SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
@@ -143,7 +144,8 @@ SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circum
     kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded
 FROM copied
     JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
-    JOIN request AS kept ON kept.file = copied.home AND kept.key = copied.key;
+    JOIN request AS kept ON kept.file = copied.home
+        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
 
 -- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
 CREATE TABLE usage_cell (
