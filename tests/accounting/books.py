@@ -26,7 +26,10 @@ CAT = "cccc0000-1111-4222-8333-444455556666"
 
 
 def a_response(
-    usage: Json | list[Json], at: str = "2026-11-02T10:00:00.000Z", model: str | None = "claude-opus-4-8", **given: Any
+    usage: Json | list[Json],
+    at: str | None = "2026-11-02T10:00:00.000Z",
+    model: str | None = "claude-opus-4-8",
+    **given: Any,
 ) -> Entry:
     """One API response; with a list of usages, a line for each."""
     rows = len(usage) if isinstance(usage, list) else 1

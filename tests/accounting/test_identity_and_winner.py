@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from accounting.books import ANN, BOB, Books, Json, a_response, nano
@@ -107,9 +109,16 @@ def test_rows_without_identity_of_a_session_and_its_agent_are_no_copies(books: B
     assert books.total()["requests"] == 2
 
 
-def a_row_without_identity() -> str:
-    import json
+def test_a_transcript_kept_as_one_array_counts_like_any_other(books: Books) -> None:
+    path = books.write(a_response([a_usage(10, 2), a_usage(10, 200)]))
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    path.with_suffix(".json").write_text(json.dumps(lines, indent=2), "utf-8")
+    path.unlink()
+    total = books.usage()["totals"]
+    assert (total["requests"], total["output_tokens"]) == (1, 200)
 
+
+def a_row_without_identity() -> str:
     usage: Json = a_usage(10, 20)
     message = {
         "role": "assistant",

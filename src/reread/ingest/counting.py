@@ -21,7 +21,7 @@ from reread.loading import read
 from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
-from reread.sources import Kind
+from reread.sources import Kind, opens_array
 from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
 
 from .jobs import FileJob, SessionJob
@@ -115,7 +115,7 @@ def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
     for number, job in files:
         try:
             content = job.file.path.read_bytes()
-            responses = told_responses(content)
+            responses = None if opens_array(content) else told_responses(content)
             found += _by_full_reading(number, job, prices) if responses is None else _plain(number, responses, prices)
         except (OSError, SourceError):
             continue

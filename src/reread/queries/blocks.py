@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .days import LAST_QUARTER
+
 if TYPE_CHECKING:
     from .usage import UsageRow
 
@@ -39,7 +41,7 @@ def block_starts(quarters: Iterable[int]) -> dict[int, str | None]:
     starts: dict[int, str | None] = {}
     start: int | None = None
     for quarter in quarters:
-        if quarter < 0:
+        if not 0 <= quarter < LAST_QUARTER:
             starts[quarter] = None
             continue
         if start is None or quarter >= start + _QUARTERS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from reread.errors import BadInput
 from reread.pricing.tokens import Tokens, total
 from reread.store import usage as ledger
 from reread.store import usage_cells
+from reread.store.usage_cells import moment
 
 from .days import PERIODS, Calendar
 from .filters import Filter
@@ -33,6 +34,7 @@ GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block",
 class ModelUse(Struct, frozen=True, kw_only=True):
     model: str | None
     tokens: Tokens
+    suspect: int = 0
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
@@ -73,6 +75,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     totals: Tokens
     models: tuple[ModelUse, ...]
     accounting: Accounting
+    is_recorded: bool = False
+    """Whether money is what the client wrote into its lines."""
 
 
 class Sums(NamedTuple):
@@ -152,7 +156,7 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
     if ask.by not in GROUPINGS:
         raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
     cells = with_shown_models(_cells(connection, ask), prices)
-    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    made = replace(summed(ask.by, cells, prices, ledger.lines_read(connection)), is_recorded=ask.is_recorded)
     return _with_titles(connection, made) if ask.by == "session" else made
 
 
@@ -166,7 +170,8 @@ def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, jobs: Sequen
     from reread.ingest.counting import count
 
     counted = count(jobs, connection, prices)
-    cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask), prices)
+    everything = (cell[0] for cell in counted.cells)
+    cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask, everything), prices)
     return summed(ask.by, cells, prices, (counted.rows, 0))
 
 
@@ -230,8 +235,8 @@ def _row(key: str | None, cells: list[Cell], *, is_session: bool) -> UsageRow:
         tokens=sums.tokens,
         models=_models(cells),
         suspect=sums.suspect,
-        first=_moment(sums.first),
-        last=_moment(sums.last),
+        first=moment(sums.first),
+        last=moment(sums.last),
         agents=total(cell.sums.tokens for cell in cells if cell.is_agent) if is_session else None,
         abandoned=total(cell.sums.tokens for cell in cells if cell.is_abandoned) if is_session else None,
     )
@@ -241,30 +246,27 @@ def _models(cells: Iterable[Cell]) -> tuple[ModelUse, ...]:
     by_model: dict[str | None, list[Sums]] = {}
     for cell in cells:
         by_model.setdefault(cell.model, []).append(cell.sums)
-    return tuple(
-        ModelUse(model=model, tokens=added(sums).tokens)
-        for model, sums in sorted(by_model.items(), key=lambda pair: pair[0] or "")
-    )
-
-
-def _moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+    found = ((model, added(by_model[model])) for model in sorted(by_model, key=lambda name: name or ""))
+    return tuple(ModelUse(model=model, tokens=sums.tokens, suspect=sums.suspect) for model, sums in found)
 
 
 def _cells(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
-    if ask.by in (*PERIODS, "block", "model"):
+    if ask.by == "block":
+        everything = Ask(wanted=Filter(sources=ask.wanted.sources))
+        return _periodic(quarters(connection, ask), ask, [each.number for each in quarters(connection, everything)])
+    if ask.by in (*PERIODS, "model"):
         return _periodic(quarters(connection, ask), ask)
     return _placed(connection, ask)
 
 
-def _periodic(found: Iterable[Quarter], ask: Ask) -> Iterator[Cell]:
+def _periodic(found: Iterable[Quarter], ask: Ask, everything: Iterable[int] = ()) -> Iterator[Cell]:
+    """Blocks begin where `everything` that was used makes them begin, whatever part of it is asked for."""
     if ask.by == "model":
         yield from (Cell(each.model, each.model, each.sums) for each in found)
     elif ask.by == "block":
         from .blocks import block_starts
 
-        found = list(found)
-        starts = block_starts(each.number for each in found)
+        starts = block_starts(everything)
         yield from (Cell(starts[each.number], each.model, each.sums) for each in found)
     else:
         calendar, name = Calendar(ask.zone), PERIODS[ask.by]

@@ -1,7 +1,7 @@
 """Usage alone from the bytes of a transcript, several times faster than decoding every line.
 
 Only what leaves no doubt is read this way: a file with ids of gateways, rows without a time, or rows of one response in
-the main conversation and in a sidechain is for the full reading. A usage that names no output is not seen.
+the main conversation and in a sidechain is for the full reading.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .decoding import decode_all
 from .tolerant import FAILURES
 from .usage import Usage
 
-_MARK = b'"output_tokens"'
+_MARK = b'"usage"'
 _USUAL_TIME = len("2026-01-05T09:00:00.000Z")
 
 
@@ -98,6 +98,7 @@ def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
     if served is not None and served.web_search_requests:
         known.web_searches = max(known.web_searches, served.web_search_requests)
     known.time = min(known.time, time)
-    known.stop_reason = message.stop_reason or known.stop_reason
+    if message.stop_reason is not None:
+        known.stop_reason = message.stop_reason
     known.rows += 1
     return True

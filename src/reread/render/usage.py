@@ -30,6 +30,7 @@ def usage_document(report: UsageReport, zone: str, now: datetime) -> Document:
         "schema": "reread.usage/1",
         "by": report.by,
         "timezone": zone,
+        "cost": "recorded" if report.is_recorded else "computed",
         "rows": [_row_document(report.by, row, now) for row in report.rows],
         "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
         "accounting": accounting_document(report.accounting),
@@ -106,7 +107,7 @@ def usage_lines(report: UsageReport, view: View, now: datetime, *, breakdown: bo
         if report.by == "block":
             yield from _open_block(report, view, now)
     yield ""
-    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report.accounting), view.width))
+    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report), view.width))
 
 
 _HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")
@@ -120,7 +121,7 @@ def _table(report: UsageReport, view: View, *, breakdown: bool) -> Iterator[str]
         rows.append((row_label(report.by, row, view.timezone), *_figures(row.tokens, row.suspect, dearest)))
         looks.append(())
         if breakdown:
-            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, 0, 0)) for each in row.models]
+            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, each.suspect, 0)) for each in row.models]
             looks += [("dim",)] * len(row.models)
     rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
     looks.append(("bold",))
@@ -189,8 +190,9 @@ def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]
     yield from wrap("; ".join(parts), view.width)
 
 
-def accounting_line(accounting: Accounting) -> str:
+def accounting_line(report: UsageReport) -> str:
     """What the numbers were made from, and what they leave open."""
+    accounting = report.accounting
     models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
     parts = [
         f"{count(accounting.lines_read, 'line')}, {accounting.malformed_lines:,} malformed",
@@ -198,7 +200,7 @@ def accounting_line(accounting: Accounting) -> str:
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
         f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
-        f"prices of {accounting.price_table_date}",
+        "cost as the client recorded it" if report.is_recorded else f"prices of {accounting.price_table_date}",
         "transcript cost: lower bound",
     ]
     return "; ".join(part for part in parts if part)

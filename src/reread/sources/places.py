@@ -46,7 +46,7 @@ _PLACES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
         (Kind.TOOL_RESULT, r"/(?P<session>[^/]+)/tool-results/.+"),
         (Kind.META, rf"{_SUBAGENTS}/agent-(?P<agent>[^/]+)\.meta\.json"),
         (Kind.META, r"/agent-(?P<agent>[^/]+)\.meta\.json"),
-        (Kind.JOURNAL, r"/(?P<session>[^/]+)/subagents/workflows/(?P<workflow>[^/]+)/journal\.jsonl"),
+        (Kind.JOURNAL, rf"{_SUBAGENTS}/journal\.jsonl"),
         (Kind.SUBAGENT, rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
         (Kind.SUBAGENT, r"/agent-(?P<agent>[^/]+)\.jsonl"),
         # Repositories have folders called workflows too; only below a session's own are they ours.

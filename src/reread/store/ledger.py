@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +12,7 @@ from reread.pricing import Prices, Rated
 from reread.sessions import Copy, home_and_winner
 
 from .rows import Circumstance, FileBatch
-from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
+from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, moment, refresh
 
 _NAMES = Circumstance.__struct_fields__
 
@@ -126,7 +125,7 @@ def asker(key: str) -> str:
 
 def quarter(time: int | None) -> int:
     """The quarter of an hour a moment lies in."""
-    return NO_QUARTER if time is None else time // QUARTER_MS
+    return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
 def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Told]:
@@ -264,7 +263,3 @@ def cost_of(told: Told, prices: Prices) -> int | None:
         tier=told.tier,
     )
     return prices.cost(used, told.model, moment(told.time))
-
-
-def moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)

@@ -149,7 +149,7 @@ FROM copied
 
 -- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
 CREATE TABLE usage_cell (
-    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time
+    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time after 1970
     model TEXT NOT NULL,                  -- '' where none is named
     requests INTEGER NOT NULL,
     input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
