@@ -13,7 +13,7 @@ from reread.queries.blocks import Block, block
 from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow
 
 from .numbers import count, money, nano, percent, tokens
-from .text import harmless, table, wrap
+from .text import cells, harmless, shorten, shorten_path, table, wrap
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
 
@@ -94,9 +94,15 @@ def usage_csv(report: UsageReport, *, breakdown: bool) -> str:
         parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
         for model, used in parts:
             values = tokens_document(used).values()
-            named = [] if model is None else [harmless(model)]
-            writer.writerow([harmless(key), *named, *("" if value is None else value for value in values)])
+            named = [] if model is None else [_csv_name(model)]
+            writer.writerow([_csv_name(key), *named, *("" if value is None else value for value in values)])
     return "".join(lines)
+
+
+def _csv_name(name: str) -> str:
+    """A spreadsheet would run `=cmd|...`, and anybody names a branch: with an apostrophe it is text."""
+    text = harmless(name)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def usage_lines(report: UsageReport, view: View, now: datetime, *, breakdown: bool) -> Iterator[str]:
@@ -126,7 +132,8 @@ def _table(report: UsageReport, view: View, *, breakdown: bool) -> Iterator[str]
     rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
     looks.append(("bold",))
     right = frozenset(range(1, len(_HEADER)))
-    lines = table(_narrowed(rows, view.width), view.width, flexible=0, right=right)
+    cut = shorten_path if report.by == "project" else shorten
+    lines = table(_narrowed(rows, view.width), view.width, flexible=0, right=right, cut=cut)
     yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
 
 
@@ -139,7 +146,7 @@ def _narrowed(rows: list[tuple[str, ...]], width: int) -> list[tuple[str, ...]]:
     least = _LEAST_KEY.get(rows[0][0], 16)
     kept = list(range(len(rows[0])))
     for column in _DISPENSABLE:
-        widest = [max(len(row[i]) for row in rows) for i in kept]
+        widest = [max(cells(row[i]) for row in rows) for i in kept]
         if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
             break
         kept.remove(column)

@@ -40,7 +40,11 @@ A response that calls several tools is shared evenly between them in a report by
     )
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
     made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
-    made.add_argument("--csv", action="store_true", help="comma-separated values, for spreadsheets")
+    made.add_argument(
+        "--csv",
+        action="store_true",
+        help="comma-separated values, for spreadsheets; names that look like a formula are quoted",
+    )
     made.add_argument(
         "--cost",
         choices=("computed", "recorded"),
@@ -61,6 +65,7 @@ def run(arguments: list[str]) -> int:
     if by not in GROUPINGS:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
     wanted = options.make_filter(given, config)
+    given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
     report = _limited(_report(given, config, by, wanted), given.limit)
     _show(given, config, report)
     return 0
@@ -69,8 +74,11 @@ def run(arguments: list[str]) -> int:
 def _report(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> UsageReport:
     from msgspec.structs import replace
 
+    from reread.pricing import load_prices
+
     from .opening import bare_archive, freshen
 
+    load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     is_recorded = given.cost == "recorded"
     with bare_archive(config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
