@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
 from reread.sources import Kind, opens_array
-from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
+from reread.store.ledger import ADVISOR, Told, lines_elsewhere, quarter, settled, told_elsewhere
 
 from .jobs import FileJob, SessionJob
 from .requests import milliseconds, request_rows
@@ -35,8 +35,8 @@ _SHARE = 12_000_000
 class Counted(NamedTuple):
     cells: list[tuple[Any, ...]]
     """As `store.usage_cells` gives them."""
-    rows: int
-    """Lines that told of usage."""
+    lines: int
+    """Of all transcripts. How many of them are broken only a full reading can tell."""
 
 
 def count(jobs: Sequence[SessionJob], connection: sqlite3.Connection, prices: Prices) -> Counted:
@@ -45,9 +45,20 @@ def count(jobs: Sequence[SessionJob], connection: sqlite3.Connection, prices: Pr
     files = [
         job for each in reversed(jobs) for job in each.changed if job.file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT)
     ]
-    told = told_elsewhere(connection, {job.key for job in files})
-    told += chain.from_iterable(_read(list(enumerate(files, 1 + max((each.file for each in told), default=0))), prices))
-    return Counted(_cells(settled(told, prices)), sum(each.rows for each in told))
+    changed = {job.key for job in files}
+    told = told_elsewhere(connection, changed)
+    lines = lines_elsewhere(connection, changed)
+    for share in _read(list(enumerate(files, 1 + max((each.file for each in told), default=0))), prices):
+        told += share.told
+        lines += share.lines
+    return Counted(_cells(settled(told, prices)), lines)
+
+
+class Share(NamedTuple):
+    """What some files tell."""
+
+    told: list[Told]
+    lines: int
 
 
 def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
@@ -79,7 +90,7 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
 Numbered = tuple[int, FileJob]
 
 
-def _read(files: Sequence[Numbered], prices: Prices) -> Iterator[list[Told]]:
+def _read(files: Sequence[Numbered], prices: Prices) -> Iterator[Share]:
     price_file = prices.user_file
     if sum(job.file.size for _, job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
@@ -105,21 +116,28 @@ def _told_encoded(files: list[Numbered], price_file: Path | None) -> bytes:
     return msgspec.msgpack.encode(_told(files, price_file))
 
 
-_decode = msgspec.msgpack.Decoder(list[Told]).decode
+_decode = msgspec.msgpack.Decoder(Share).decode
 
 
-def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
+def _told(files: Iterable[Numbered], price_file: Path | None) -> Share:
     """What cannot be read is left to the sync, which will say so."""
     prices = load_prices(price_file)
     found: list[Told] = []
+    lines = 0
     for number, job in files:
         try:
             content = job.file.path.read_bytes()
             responses = None if opens_array(content) else told_responses(content)
-            found += _by_full_reading(number, job, prices) if responses is None else _plain(number, responses, prices)
+            records = tuple(read(job.file.path)) if responses is None else ()
         except (OSError, SourceError):
             continue
-    return found
+        if responses is None:
+            found += _by_full_reading(number, job.key, Conversation(records, id="", prices=prices))
+            lines += len({record.line for record in records})
+        else:
+            found += _plain(number, responses, prices)
+            lines += content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
+    return Share(found, lines)
 
 
 def _plain(file: int, responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
@@ -150,8 +168,8 @@ def _made(
     return Told(key, file, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
 
 
-def _by_full_reading(file: int, job: FileJob, prices: Prices) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.file.path)), id="", prices=prices), job.key)
+def _by_full_reading(file: int, key: str, conversation: Conversation) -> Iterator[Told]:
+    found = request_rows(conversation, key)
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(

@@ -119,9 +119,14 @@ def _row(
 
 
 def _recorded(request: Request) -> int | None:
-    """What clients of 1.0.x wrote into the line, in nano-dollars."""
+    """What clients of 1.0.x wrote into the line, in nano-dollars; what no response can cost was not written by one."""
     told = request.winner.cost_usd
-    return None if told is None else int(Decimal(str(told)).scaleb(9).to_integral_value())
+    if told is None or not 0 <= told <= _DEAREST:
+        return None
+    return int(Decimal(str(told)).scaleb(9).to_integral_value())
+
+
+_DEAREST = 1_000_000
 
 
 def milliseconds(time: datetime | None) -> int | None:

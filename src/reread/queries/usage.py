@@ -59,7 +59,8 @@ class Accounting(Struct, frozen=True, kw_only=True):
     """What a report was made from, and what it does not know."""
 
     lines_read: int
-    malformed_lines: int
+    malformed_lines: int | None
+    """None where nothing but usage was looked at."""
     requests: int
     duplicates_collapsed: int
     unpriced_tokens: int
@@ -172,7 +173,7 @@ def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, jobs: Sequen
     counted = count(jobs, connection, prices)
     everything = (cell[0] for cell in counted.cells)
     cells = with_shown_models(_periodic(_inside(counted.cells, ask.wanted), ask, everything), prices)
-    return summed(ask.by, cells, prices, (counted.rows, 0))
+    return summed(ask.by, cells, prices, (counted.lines, None))
 
 
 def shown_model(raw: str | None, prices: Prices) -> str | None:
@@ -198,7 +199,7 @@ def with_shown_models(cells: Iterable[Cell], prices: Prices) -> list[Cell]:
     return found
 
 
-def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int]) -> UsageReport:
+def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
     """Cells to rows, in the order of their keys for periods, else the dearest first."""
     by_key: dict[str | None, list[Cell]] = {}
     for cell in cells:

@@ -200,9 +200,10 @@ def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]
 def accounting_line(report: UsageReport) -> str:
     """What the numbers were made from, and what they leave open."""
     accounting = report.accounting
+    malformed = "" if accounting.malformed_lines is None else f", {accounting.malformed_lines:,} malformed"
     models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
     parts = [
-        f"{count(accounting.lines_read, 'line')}, {accounting.malformed_lines:,} malformed",
+        count(accounting.lines_read, "line") + malformed,
         f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
