@@ -130,10 +130,43 @@ def test_a_subagent_is_linked_to_its_call(scratch: Scratch) -> None:
     assert [call.id] == [call.id for call in session.tool_calls if call.name in {"Agent", "Task"}]
 
 
-def test_output_tokens_equal_what_the_client_reports(scratch: Scratch) -> None:
-    run = scratch.run("mock:think-bash")
+USED = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+
+
+@pytest.mark.parametrize("prompt", ["mock:text(hello)", "mock:think-bash", "mock:parallel", "mock:steps"])
+def test_tokens_equal_what_the_client_reports(scratch: Scratch, tmp_path: Path, prompt: str) -> None:
+    """The client's `result.usage` is one turn of the main thread: the library and the ledger say the same."""
+    run = scratch.run(prompt)
+    told = {name: run.result["usage"][theirs] for name, theirs in USED.items()}
+    assert told["output_tokens"] > 0
     session = reread.load(scratch.transcript(run.session))
-    assert session.usage.output_tokens == run.result["usage"]["output_tokens"]
+    assert {name: getattr(session.usage, name) for name in USED} == told
+    with reread.open(home=tmp_path / "archive", sources=[scratch.projects]) as archive:
+        archive.sync()
+        totals = archive.usage("session").totals
+    assert {name: getattr(totals, name) for name in USED} == told
+
+
+def test_several_turns_add_up_and_an_agent_comes_on_top(scratch: Scratch, tmp_path: Path) -> None:
+    first = scratch.run("mock:think-bash")
+    runs = [
+        first,
+        scratch.run("mock:text(again)", resume=first.session),
+        scratch.run("mock:task", resume=first.session),
+    ]
+    told = {name: sum(run.result["usage"][theirs] for run in runs) for name, theirs in USED.items()}
+    with reread.open(home=tmp_path / "archive", sources=[scratch.projects]) as archive:
+        archive.sync()
+        [row] = archive.usage("session").rows
+    assert row.key == first.session
+    assert row.agents is not None
+    assert row.agents.output_tokens > 0
+    assert {name: getattr(row.tokens, name) - getattr(row.agents, name) for name in USED} == told
 
 
 def test_a_compaction_joins_both_halves(scratch: Scratch) -> None:

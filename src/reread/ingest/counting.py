@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,10 @@ from reread.loading import read
 from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt
-from reread.sources import Kind, SourceFile
+from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import file_key
-from reread.store.ledger import Told, choose, quarter, told_elsewhere
+from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
 
 from .requests import milliseconds, request_rows
 from .workers import ALONE_BELOW, prepare_worker
@@ -40,6 +40,7 @@ class Behind(NamedTuple):
     key: str
     path: Path
     size: int
+    mtime_ns: int
 
 
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
@@ -53,7 +54,7 @@ def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path])
             key = file_key(machine, str(file.path))
             is_known = known.get(key) == (file.size, file.mtime_ns) or key in forgotten
             if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
-                found[key] = Behind(key, file.path, file.size)
+                found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())
 
 
@@ -67,33 +68,19 @@ def _found(place: Path, problems: list[SourceError]) -> Iterator[SourceFile]:
 class Counted(NamedTuple):
     cells: list[tuple[Any, ...]]
     """As `store.usage_cells` gives them."""
-    rows: int
-    """Lines that told of usage."""
+    lines: int
+    """Those that tell of usage; the others are not looked at, nor whether they are broken."""
 
 
 def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> Counted:
     """The usage of the archive as it will be once these files are in it."""
     told = told_elsewhere(connection, {file.key for file in files})
-    first: dict[str, Told] = {}
-    copies: dict[str, list[Told]] = {}
-    rows = 0
-    for share in chain([told], _read(files, prices.user_file)):
-        for each in share:
-            rows += each.rows
-            if each.key in first:
-                copies.setdefault(each.key, [first[each.key]]).append(each)
-            else:
-                first[each.key] = each
-    for key, several in copies.items():
-        winner, chosen = choose(several, prices)
-        first[key] = winner._replace(
-            time=chosen.time,
-            web_searches=chosen.web_searches,
-            doubt=chosen.doubt,
-            rows=chosen.rows,
-            nanodollars=chosen.nanodollars,
-        )
-    return Counted(_cells(first.values()), rows)
+    # Oldest first, as a sync numbers them: where copies are alike, the first seen is at home.
+    ordered = sorted(files, key=lambda file: file.mtime_ns)
+    numbered = list(enumerate(ordered, 1 + max((each.file for each in told), default=0)))
+    for share in _read(numbered, prices.user_file):
+        told += share
+    return Counted(_cells(settled(told, prices)), sum(each.rows for each in told))
 
 
 def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
@@ -122,19 +109,22 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Told]]:
-    if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+Numbered = tuple[int, Behind]
+
+
+def _read(files: Sequence[Numbered], price_file: Path | None) -> Iterator[list[Told]]:
+    if sum(job.size for _, job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
         yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 
-def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
-    share: list[Behind] = []
+def _shares(files: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    share: list[Numbered] = []
     size = 0
-    for job in files:
-        share.append(job)
+    for number, job in files:
+        share.append((number, job))
         size += job.size
         if size >= _SHARE:
             yield share
@@ -143,54 +133,66 @@ def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
         yield share
 
 
-def _told_encoded(files: list[Behind], price_file: Path | None) -> bytes:
+def _told_encoded(files: list[Numbered], price_file: Path | None) -> bytes:
     return msgspec.msgpack.encode(_told(files, price_file))
 
 
 _decode = msgspec.msgpack.Decoder(list[Told]).decode
 
 
-def _told(files: Iterable[Behind], price_file: Path | None) -> list[Told]:
+def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
     """What cannot be read is left to the sync, which will say so."""
     prices = load_prices(price_file)
     found: list[Told] = []
-    for job in files:
+    for number, job in files:
         try:
             content = job.path.read_bytes()
-            responses = told_responses(content)
-            found += _by_full_reading(job, prices) if responses is None else _plain(responses, prices)
+            responses = None if opens_array(content) else told_responses(content)
+            records = tuple(read(job.path)) if responses is None else ()
         except (OSError, SourceError):
             continue
+        if responses is None:
+            found += _by_full_reading(number, job.key, Conversation(records, id="", prices=prices))
+        else:
+            found += _plain(number, responses, prices)
     return found
 
 
-def _plain(responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
+def _plain(file: int, responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
     for each in responses:
         time = parse_time(each.time)
         at = milliseconds(time)
         used = Rated.of(each.usage, each.web_searches)
         unsure = Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, used.output)
         side, money = each.is_sidechain, prices.cost(used, each.model, time)
-        yield _made(each.id, side, at, unsure, each.rows, each.model, used, money)
+        yield _made(each.id, file, side, at, unsure, each.rows, each.model, used, money)
         for number, (advice, model) in enumerate(advisors(each.usage), 1) if each.usage.iterations else ():
-            key, money = f"{each.id}#advisor:{number}", prices.cost(advice, model, time)
-            yield _made(key, side, at, Doubt.NONE, 0, model, advice, money)
+            key, money = f"{each.id}{ADVISOR}{number}", prices.cost(advice, model, time)
+            yield _made(key, file, side, at, Doubt.NONE, 0, model, advice, money)
 
 
 def _made(
-    key: str, side: bool, at: int | None, unsure: int, rows: int, model: str | None, used: Rated, money: int | None
+    key: str,
+    file: int,
+    side: bool,
+    at: int | None,
+    unsure: int,
+    rows: int,
+    model: str | None,
+    used: Rated,
+    money: int | None,
 ) -> Told:
     counts = (used.input, used.output, used.cache_read, used.cache_write_5m, used.cache_write_1h, used.web_searches)
-    return Told(key, 0, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
+    return Told(key, file, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
 
 
-def _by_full_reading(job: Behind, prices: Prices) -> Iterator[Told]:
-    found = request_rows(Conversation(tuple(read(job.path)), id="", prices=prices), job.key)
+def _by_full_reading(file: int, key: str, conversation: Conversation) -> Iterator[Told]:
+    found = request_rows(conversation, key)
     for row in found["requests"]:
         shared = found["circumstances"][row.circumstance]
         yield Told(
             key=row.key,
-            file=0,
+            file=file,
             is_sidechain=row.is_sidechain,
             time=row.time,
             doubt=row.doubt,

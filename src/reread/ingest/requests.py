@@ -11,6 +11,7 @@ from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
+from reread.store.ledger import ADVISOR
 from reread.store.rows import Circumstance, RequestRow
 
 
@@ -38,7 +39,7 @@ def request_rows(
         for number, (used, model) in enumerate(request.parts()):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            key = request.name_in(file) + (f"#advisor:{number}" if number else "")
+            key = request.name_in(file) + (f"{ADVISOR}{number}" if number else "")
             cost = prices.cost(used, model, request.time)
             about = by_key[request.key]
             if number:
@@ -129,9 +130,14 @@ def _row(
 
 
 def _recorded(request: Request) -> int | None:
-    """What clients of 1.0.x wrote into the line, in nano-dollars."""
+    """What clients of 1.0.x wrote into the line, in nano-dollars; what no response can cost was not written by one."""
     told = request.winner.cost_usd
-    return None if told is None else int(Decimal(str(told)).scaleb(9).to_integral_value())
+    if told is None or not 0 <= told <= _DEAREST:
+        return None
+    return int(Decimal(str(told)).scaleb(9).to_integral_value())
+
+
+_DEAREST = 1_000_000
 
 
 def milliseconds(time: datetime | None) -> int | None:

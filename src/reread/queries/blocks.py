@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .days import LAST_QUARTER
 from .windows import window_end, window_starts
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int,
     `told` are the windows that are known, by their beginning in seconds, as `windows.told_apart` gives them.
     """
     numbers = list(quarters)
-    starts = window_starts((number for number in numbers if number >= 0), told)
-    return {number: _text(starts[number]) if number >= 0 else None for number in numbers}
+    starts = window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
+    return {number: _text(starts[number]) if number in starts else None for number in numbers}
 
 
 def _text(seconds: int) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 QUARTER_SECONDS = 900
+LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECONDS
+"""From here on some zones would need the year 10000."""
 
 
 class Calendar:
@@ -20,7 +22,7 @@ class Calendar:
         self._begins = self._ends = 0.0
 
     def day(self, quarter: int) -> date | None:
-        if quarter < 0:
+        if not 0 <= quarter < LAST_QUARTER:
             return None
         seconds = quarter * QUARTER_SECONDS
         if not self._begins <= seconds < self._ends:

@@ -20,8 +20,9 @@ from reread.pricing.tokens import Tokens, total
 from reread.records import Assistant
 from reread.sessions import Conversation, Doubt, Request
 from reread.store import reading, responses
-from reread.store.ledger import moment
+from reread.store.ledger import ADVISOR
 from reread.store.responses import Counted, TellingFile
+from reread.store.usage_cells import moment
 
 if TYPE_CHECKING:
     from reread.store.keeping import SafeFiles
@@ -142,7 +143,7 @@ class ResponseExplainer:
 
     def explain(self, key: str) -> ExplainedResponse:
         """A response with the advisors it asked, or by a key such as `msg_x#advisor:1` the advisor alone."""
-        whole = key.partition(responses.ADVISOR)[0]
+        whole = key.partition(ADVISOR)[0]
         parts = responses.parts_of(self._connection, whole)
         counted = parts[0]
         shown = parts if key == whole else [each for each in parts if each.key == key]

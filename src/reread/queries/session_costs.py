@@ -19,8 +19,8 @@ from reread.pricing.tokens import Tokens, total
 from reread.sessions import Conversation, Doubt, Session
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger
-from reread.store.ledger import moment
 from reread.store.responses import Counted
+from reread.store.usage_cells import moment
 
 from .response_costs import tokens_of
 from .usage import ModelUse, shown_model
@@ -145,7 +145,9 @@ def _sum(counted: Iterable[Counted]) -> Tokens:
 def _models(counted: Iterable[Counted], prices: Prices) -> Iterator[ModelUse]:
     by_model = _by(counted, lambda each: shown_model(each.model, prices))
     for model in sorted(by_model, key=lambda name: name or ""):
-        yield ModelUse(model=model, tokens=_sum(by_model[model]))
+        inside = by_model[model]
+        suspect = sum(each.doubt == Doubt.SUSPECT for each in inside)
+        yield ModelUse(model=model, tokens=_sum(inside), suspect=suspect)
 
 
 def _agent_id(row: FileRow) -> str:

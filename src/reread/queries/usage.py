@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from reread.errors import BadInput
 from reread.pricing.tokens import Tokens, total
 from reread.store import said, usage_cells
 from reread.store import usage as ledger
+from reread.store.usage_cells import moment
 
 from .days import PERIODS, Calendar
 from .filters import Filter
@@ -34,6 +35,7 @@ GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block",
 class ModelUse(Struct, frozen=True, kw_only=True):
     model: str | None
     tokens: Tokens
+    suspect: int = 0
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
@@ -58,7 +60,8 @@ class Accounting(Struct, frozen=True, kw_only=True):
     """What a report was made from, and what it does not know."""
 
     lines_read: int
-    malformed_lines: int
+    malformed_lines: int | None
+    """None where nothing but usage was looked at."""
     requests: int
     duplicates_collapsed: int
     unpriced_tokens: int
@@ -76,6 +79,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     accounting: Accounting
     told_windows: tuple[int, ...] = ()
     """Of a report by block: the beginnings, in seconds, of windows that a status line told of."""
+    is_recorded: bool = False
+    """Whether money is what the client wrote into its lines."""
 
 
 class Sums(NamedTuple):
@@ -151,7 +156,8 @@ def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageRep
         raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
     told = _told_windows(connection, ask)
     cells = with_shown_models(merged(_cells(connection, ask, told)), prices)
-    made = replace(summed(ask.by, cells, prices, ledger.lines_read(connection)), told_windows=told)
+    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    made = replace(made, told_windows=told, is_recorded=ask.is_recorded)
     return with_titles(connection, made) if ask.by == "session" else made
 
 
@@ -166,8 +172,9 @@ def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Seque
 
     counted = count(files, connection, prices)
     told = _told_windows(connection, ask)
-    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask, told)), prices)
-    return replace(summed(ask.by, cells, prices, (counted.rows, 0)), told_windows=told)
+    everything = [cell[0] for cell in counted.cells]
+    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask, everything, told)), prices)
+    return replace(summed(ask.by, cells, prices, (counted.lines, None)), told_windows=told)
 
 
 def _told_windows(connection: sqlite3.Connection, ask: Ask) -> tuple[int, ...]:
@@ -212,7 +219,7 @@ def with_shown_models(cells: Iterable[Cell], prices: Prices) -> list[Cell]:
     return found
 
 
-def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int]) -> UsageReport:
+def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
     """Cells to rows, in the order of their keys for periods, else the dearest first."""
     by_key: dict[str | None, list[Cell]] = {}
     for cell in cells:
@@ -249,8 +256,8 @@ def _row(key: str | None, cells: list[Cell], *, is_session: bool) -> UsageRow:
         tokens=sums.tokens,
         models=_models(cells),
         suspect=sums.suspect,
-        first=_moment(sums.first),
-        last=_moment(sums.last),
+        first=moment(sums.first),
+        last=moment(sums.last),
         agents=total(cell.sums.tokens for cell in cells if cell.is_agent) if is_session else None,
         abandoned=total(cell.sums.tokens for cell in cells if cell.is_abandoned) if is_session else None,
     )
@@ -260,30 +267,30 @@ def _models(cells: Iterable[Cell]) -> tuple[ModelUse, ...]:
     by_model: dict[str | None, list[Sums]] = {}
     for cell in cells:
         by_model.setdefault(cell.model, []).append(cell.sums)
-    return tuple(
-        ModelUse(model=model, tokens=added(sums).tokens)
-        for model, sums in sorted(by_model.items(), key=lambda pair: pair[0] or "")
-    )
-
-
-def _moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+    found = ((model, added(by_model[model])) for model in sorted(by_model, key=lambda name: name or ""))
+    return tuple(ModelUse(model=model, tokens=sums.tokens, suspect=sums.suspect) for model, sums in found)
 
 
 def _cells(connection: sqlite3.Connection, ask: Ask, told: Sequence[int]) -> Iterator[Cell]:
-    if ask.by in (*PERIODS, "block", "model"):
-        return _periodic(quarters(connection, ask), ask, told)
+    if ask.by == "block":
+        whole = Ask(wanted=Filter(sources=ask.wanted.sources))
+        everything = [each.number for each in quarters(connection, whole)]
+        return _periodic(quarters(connection, ask), ask, everything, told)
+    if ask.by in (*PERIODS, "model"):
+        return _periodic(quarters(connection, ask), ask)
     return _placed(connection, ask)
 
 
-def _periodic(found: Iterable[Quarter], ask: Ask, told: Sequence[int]) -> Iterator[Cell]:
+def _periodic(
+    found: Iterable[Quarter], ask: Ask, everything: Iterable[int] = (), told: Sequence[int] = ()
+) -> Iterator[Cell]:
+    """Blocks begin where `everything` that was used makes them begin, whatever part of it is asked for."""
     if ask.by == "model":
         yield from (Cell(each.model, each.model, each.sums) for each in found)
     elif ask.by == "block":
         from .blocks import block_starts
 
-        found = list(found)
-        starts = block_starts((each.number for each in found), told)
+        starts = block_starts(everything, told)
         yield from (Cell(starts[each.number], each.model, each.sums) for each in found)
     else:
         calendar, name = Calendar(ask.zone), PERIODS[ask.by]

@@ -29,7 +29,7 @@ def salvage(kind: type[S], value: dict[str, Any], flaws: list[str], path: str = 
 @cache
 def fields_of(kind: type[Struct]) -> dict[str, tuple[str, Any]]:
     """Python name -> (name in the JSON, resolved annotation)."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return {f.name: (f.encode_name, hints[f.name]) for f in msgspec.structs.fields(kind)}
 
 

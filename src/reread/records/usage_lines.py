@@ -1,7 +1,7 @@
 """Usage alone from the bytes of a transcript, several times faster than decoding every line.
 
 Only what leaves no doubt is read this way: a file with ids of gateways, rows without a time, or rows of one response in
-the main conversation and in a sidechain is for the full reading. A usage that names no output is not seen.
+the main conversation and in a sidechain is for the full reading. A usage that counts no tokens is not seen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from .decoding import decode_all
 from .tolerant import FAILURES
 from .usage import Usage
 
-_MARK = b'"output_tokens"'
+_MARK = b'put_tokens"'
+"""Ends the names of input, output and cached tokens; the longer a mark, the faster it is searched for."""
 _USUAL_TIME = len("2026-01-05T09:00:00.000Z")
 
 

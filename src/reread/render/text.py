@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _CODES = {
     "bold": "1",
@@ -63,6 +63,15 @@ def shorten(text: str, width: int) -> str:
     return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
 
 
+def shorten_path(path: str, width: int) -> str:
+    """The first line of a path, cut at its beginning: its end tells it from its neighbours."""
+    line = " ".join(harmless(path).split())
+    if cells(line) <= width or not ("/" in line or "\\" in line):
+        return shorten(line, width)
+    end = _cut(line[::-1], max(0, width - 1))[::-1]
+    return "…" + end if width > 0 else ""
+
+
 def clip(line: str, width: int) -> str:
     """A line of ours, cut where the screen ends."""
     line = line.rstrip()
@@ -116,15 +125,21 @@ def _fitting(line: str, start: int, width: int) -> int:
     return len(line)
 
 
-def table(rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int]) -> Iterator[str]:
-    """Columns two spaces apart; the flexible one shrinks until the table fits."""
+Shorten = Callable[[str, int], str]
+
+
+def table(
+    rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int], cut: Shorten = shorten
+) -> Iterator[str]:
+    """Columns two spaces apart; the flexible one shrinks until the table fits, its cells by `cut`."""
     if not rows:
         return
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
     widths[flexible] = max(min(8, widths[flexible]), widths[flexible] - max(0, excess))
     for row in rows:
-        parts = [_padded(shorten(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
+        short = [(cut if i == flexible else shorten)(cell, widths[i]) for i, cell in enumerate(row)]
+        parts = [_padded(cell, widths[i], i in right) for i, cell in enumerate(short)]
         yield clip("  ".join(parts), width)
 
 

@@ -15,7 +15,7 @@ from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow
 
 from .numbers import count, money, nano, percent, tokens
 from .reconciled import COMPARED, Reconciliation, compared, reconciled_document
-from .text import harmless, table, wrap
+from .text import cells, harmless, shorten, shorten_path, table, wrap
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
 
@@ -32,6 +32,7 @@ def usage_document(report: UsageReport, zone: str, now: datetime, reconciliation
         "schema": "reread.usage/1",
         "by": report.by,
         "timezone": zone,
+        "cost": "recorded" if report.is_recorded else "computed",
         "rows": [_row_document(report, row, now) | reconciled_document(row.key, reconciliation) for row in report.rows],
         "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
         "accounting": accounting_document(report.accounting),
@@ -96,9 +97,15 @@ def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconcili
         parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
         for model, used in parts:
             values = (*tokens_document(used).values(), *reconciled_document(row.key, reconciliation).values())
-            named = [] if model is None else [harmless(model)]
-            writer.writerow([harmless(key), *named, *("" if value is None else value for value in values)])
+            named = [] if model is None else [_csv_name(model)]
+            writer.writerow([_csv_name(key), *named, *("" if value is None else value for value in values)])
     return "".join(lines)
+
+
+def _csv_name(name: str) -> str:
+    """A spreadsheet would run `=cmd|...`, and anybody names a branch: with an apostrophe it is text."""
+    text = harmless(name)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
 
 
 def usage_lines(
@@ -110,7 +117,7 @@ def usage_lines(
         yield from _table(report, view, breakdown=breakdown, reconciliation=reconciliation)
         if report.by == "block":
             yield from _open_block(report, view, now)
-    notes = [accounting_line(report.accounting), *([REASONS] if reconciliation else [])]
+    notes = [accounting_line(report.accounting, is_recorded=report.is_recorded), *([REASONS] if reconciliation else [])]
     for note in notes:
         yield ""
         yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
@@ -129,13 +136,14 @@ def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: 
         rows.append((row_label(report.by, row, view.timezone), *figures))
         looks.append(())
         if breakdown:
-            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, 0, 0)) for each in row.models]
+            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, each.suspect, 0)) for each in row.models]
             looks += [("dim",)] * len(row.models)
     rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
     looks.append(("bold",))
     rows = [(*row, *[""] * (len(rows[0]) - len(row))) for row in rows]
     right = frozenset(range(1, len(rows[0]) - (not is_compared)))
-    lines = table(narrowed(rows, view.width, _DISPENSABLE), view.width, flexible=0, right=right)
+    cut = shorten_path if report.by == "project" else shorten
+    lines = table(narrowed(rows, view.width, _DISPENSABLE), view.width, flexible=0, right=right, cut=cut)
     yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
 
 
@@ -149,7 +157,7 @@ def narrowed(rows: list[tuple[str, ...]], width: int, dispensable: Iterable[int]
     least = _LEAST_KEY.get(rows[0][0], 16)
     kept = list(range(len(rows[0])))
     for column in dispensable:
-        widest = [max(len(row[i]) for row in rows) for i in kept]
+        widest = [max(cells(row[i]) for row in rows) for i in kept]
         if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
             break
         kept.remove(column)
@@ -200,16 +208,18 @@ def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]
     yield from wrap("; ".join(parts), view.width)
 
 
-def accounting_line(accounting: Accounting) -> str:
+def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str:
     """What the numbers were made from, and what they leave open."""
+    lines = count(accounting.lines_read, "line")
+    lines += " of usage" if accounting.malformed_lines is None else f", {accounting.malformed_lines:,} malformed"
     models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
     parts = [
-        f"{count(accounting.lines_read, 'line')}, {accounting.malformed_lines:,} malformed",
+        lines,
         f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
         f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
-        f"prices of {accounting.price_table_date}",
+        "cost as the client recorded it" if is_recorded else f"prices of {accounting.price_table_date}",
         "transcript cost: lower bound",
     ]
     return "; ".join(part for part in parts if part)

@@ -21,7 +21,7 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
     return Chart(
         title=f"{'Cost' if is_priced else 'Tokens'} by {report.by}",
         subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
-        footnote=accounting_line(report.accounting),
+        footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
         labels=tuple(row_label(report.by, row, zone) for row in rows),
         series=tuple(Series(model, tuple(_value(row, model, is_priced) for row in rows)) for model in models),
         kind="time" if report.by in TIMES else "names",

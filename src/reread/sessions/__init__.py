@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         collapse,
         doubt,
         home_and_winner,
+        is_of_one_file,
         requests_of,
         spoken_groups,
     )
@@ -77,6 +78,7 @@ _HOME = {
     "collapse": ".requests",
     "doubt": ".requests",
     "home_and_winner": ".requests",
+    "is_of_one_file": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
     "requests_of": ".requests",
@@ -117,6 +119,7 @@ __all__ = [
     "collapse",
     "doubt",
     "home_and_winner",
+    "is_of_one_file",
     "kind_of",
     "prompt_of",
     "requests_of",

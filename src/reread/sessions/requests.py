@@ -21,9 +21,6 @@ Key = tuple[str | int, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
 
 
-_LINE = "line"
-
-
 class Doubt(IntEnum):
     """Whether the counts of a response can be final."""
 
@@ -34,6 +31,7 @@ class Doubt(IntEnum):
     """Nor could it have: clients up to about 2.1.56 often wrote only the opening numbers of the stream."""
 
 
+_BY_PLACE = "line"
 _STUB_TOKENS = 10
 _STUBS_BEFORE = (2, 1, 97)
 """The latest boundary any source names; the row itself must look like a stub as well."""
@@ -53,7 +51,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     def name_in(self, file: str) -> str:
         """The key as one text, which is how the archive keeps it; a row without any id is told by its file and line."""
-        scope = (file,) if self.key[0] == _LINE else ()
+        scope = (file,) if is_of_one_file(self.key) else ()
         return " ".join(map(str, (*scope, *self.key)))
 
     @property
@@ -123,13 +121,18 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
 def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     message_id = record.message.id if record.message is not None else None
     if message_id is None:
-        return ("uuid", record.uuid) if record.uuid else (_LINE, record.line, record.offset)
+        return ("uuid", record.uuid) if record.uuid else (_BY_PLACE, record.line, record.offset)
     if message_id.startswith("msg_"):
         return (message_id,)
     key = _scoped(record, message_id, chained.get(record.parent_uuid or "", previous))
     if record.uuid is not None:
         chained[record.uuid] = key
     return key
+
+
+def is_of_one_file(key: Key) -> bool:
+    """Whether nothing but its place in a file tells a response: rows at the same place of two files are no copies."""
+    return key[0] == _BY_PLACE
 
 
 def _scoped(record: Assistant, message_id: str, before: Key) -> Key:
@@ -220,9 +223,10 @@ def home_and_winner(copies: Sequence[Copy]) -> tuple[int, int]:
 def collapse(groups: Iterable[Iterable[Request]]) -> list[Request]:
     """Requests of several files, each response once."""
     found: dict[Key, list[Request]] = {}
-    for group in groups:
+    for number, group in enumerate(groups):
         for request in group:
-            found.setdefault(request.key, []).append(request)
+            key = (*request.key, number) if is_of_one_file(request.key) else request.key
+            found.setdefault(key, []).append(request)
     return [copies[0] if len(copies) == 1 else _collapsed(copies) for copies in found.values()]
 
 

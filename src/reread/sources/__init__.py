@@ -1,5 +1,6 @@
 """Where lines come from: finds transcript trees, reads files with byte offsets, follows growing ones."""
 
+from .arrays import opens_array
 from .files import looks_binary
 from .find import SourceFile, find
 from .follow import Reset, follow, follow_looks
@@ -19,6 +20,7 @@ __all__ = [
     "group",
     "looks_binary",
     "matches_project_folder",
+    "opens_array",
     "place",
     "project_folder_name",
     "read",

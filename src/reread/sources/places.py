@@ -45,11 +45,7 @@ _PLACES: tuple[tuple[Kind, str, re.Pattern[str]], ...] = tuple(
         (Kind.TOOL_RESULT, "/tool-results/", r"/(?P<session>[^/]+)/tool-results/.+"),
         (Kind.META, ".meta.json", rf"{_SUBAGENTS}/agent-(?P<agent>[^/]+)\.meta\.json"),
         (Kind.META, ".meta.json", r"/agent-(?P<agent>[^/]+)\.meta\.json"),
-        (
-            Kind.JOURNAL,
-            "/journal.jsonl",
-            r"/(?P<session>[^/]+)/subagents/workflows/(?P<workflow>[^/]+)/journal\.jsonl",
-        ),
+        (Kind.JOURNAL, "/journal.jsonl", rf"{_SUBAGENTS}/journal\.jsonl"),
         (Kind.SUBAGENT, "/subagents/", rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
         (Kind.SUBAGENT, "/agent-", r"/agent-(?P<agent>[^/]+)\.jsonl"),
         # Repositories have folders called workflows too; only below a session's own are they ours.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +12,7 @@ from reread.pricing import Prices, Rated
 from reread.sessions import Copy, home_and_winner
 
 from .rows import Circumstance, FileBatch
-from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
+from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, moment, refresh
 
 _NAMES = Circumstance.__struct_fields__
 
@@ -82,7 +81,7 @@ class Ledger:
     def settle(self) -> None:
         """Decides anew about every response that a changed file tells or told together with another."""
         keys = self._keys.union(_told_by_several(self._connection, self._files))
-        for key in keys:
+        for key in {asker(key) for key in keys}:
             self._settle(key)
         self._files.clear()
         self._keys.clear()
@@ -97,19 +96,36 @@ class Ledger:
         copies = [Told(*row) for row in self._connection.execute(f"{TOLD} WHERE key = ? ORDER BY file", (key,))]
         self._quarters.update(quarter(time) for (time,) in before)
         self._quarters.update(quarter(copy.time) for copy in copies)
-        self._connection.execute("UPDATE request SET is_shared = ? WHERE key = ?", (len(copies) > 1, key))
-        if len(copies) < 2:
-            self._connection.execute("DELETE FROM copied WHERE key = ?", (key,))
-        else:
-            _, chosen = choose(copies, self._prices)
-            self._connection.execute(
-                "INSERT OR REPLACE INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (key, *chosen)
+        inside = (f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}")
+        self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
+        self._connection.execute(_UNSETTLE, (key, *inside))
+        if len(copies) > 1:
+            winner, chosen = choose(copies, self._prices)
+            advice = self._connection.execute(f"{TOLD} WHERE file = ? AND key > ? AND key < ?", (winner.file, *inside))
+            told = [
+                (key, chosen),
+                *((each.key, advised(each, chosen, self._prices)) for each in map(Told._make, advice)),
+            ]
+            self._connection.executemany(
+                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(name, *values) for name, values in told]
             )
+
+
+ADVISOR = "#advisor:"
+"""Stands between the key of a response and the number of an advisor it asked."""
+_AFTER_ADVISOR = "#advisor;"
+_SHARE = "UPDATE request SET is_shared = ? WHERE key = ? OR (key > ? AND key < ?)"
+_UNSETTLE = "DELETE FROM copied WHERE key = ? OR (key > ? AND key < ?)"
+
+
+def asker(key: str) -> str:
+    """The key of the response an advisor was asked in; any other key is its own."""
+    return key.partition(ADVISOR)[0]
 
 
 def quarter(time: int | None) -> int:
     """The quarter of an hour a moment lies in."""
-    return NO_QUARTER if time is None else time // QUARTER_MS
+    return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
 def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Told]:
@@ -118,6 +134,11 @@ def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> lis
     without = ", ".join(str(number) for key, number in known if key in keys)
     rows = connection.execute(f"{TOLD} WHERE file NOT IN ({without}) ORDER BY file")  # integers
     return [Told(*row) for row in rows]
+
+
+def lines_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> int:
+    """How many lines such files have."""
+    return sum(lines for key, lines in connection.execute("SELECT key, lines FROM file") if key not in keys)
 
 
 def _told_by_several(connection: sqlite3.Connection, files: Collection[int]) -> list[str]:
@@ -192,6 +213,53 @@ def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
     )
 
 
+def advised(told: Told, asked: Chosen, prices: Prices) -> Chosen:
+    """An advisor's call inside the copy that counts: it goes where its response goes."""
+    used, time = rated(told), moment(asked.time)
+    return asked._replace(
+        web_searches=told.web_searches,
+        doubt=told.doubt,
+        rows=told.rows,
+        nanodollars=prices.cost(used, told.model, time),
+        saved=prices.savings(used, told.model, time),
+    )
+
+
+def settled(told: Iterable[Told], prices: Prices) -> Iterator[Told]:
+    """Every response once, out of what several files tell: `Ledger` without a database."""
+    first: dict[str, Told] = {}
+    copies: dict[str, list[Told]] = {}
+    advice = []
+    for each in told:
+        if not each.rows:
+            advice.append(each)
+        elif each.key in first:
+            copies.setdefault(each.key, [first[each.key]]).append(each)
+        else:
+            first[each.key] = each
+    chosen: dict[str, Chosen] = {}
+    for key, several in copies.items():
+        winner, chosen[key] = choose(several, prices)
+        first[key] = _as_chosen(winner, chosen[key])
+    yield from first.values()
+    for each in advice:
+        asked = chosen.get(asker(each.key))
+        if asked is None:
+            yield each
+        elif asked.winner == each.file:
+            yield _as_chosen(each, advised(each, asked, prices))
+
+
+def _as_chosen(told: Told, chosen: Chosen) -> Told:
+    return told._replace(
+        time=chosen.time,
+        web_searches=chosen.web_searches,
+        doubt=chosen.doubt,
+        rows=chosen.rows,
+        nanodollars=chosen.nanodollars,
+    )
+
+
 def rated(told: Told) -> Rated:
     return Rated(
         input=told.input,
@@ -204,7 +272,3 @@ def rated(told: Told) -> Rated:
         geo=told.geo,
         tier=told.tier,
     )
-
-
-def moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from reread.pricing import Rated
 
+from .ledger import ADVISOR
 from .paths import as_path, stored_path
 
-ADVISOR = "#advisor:"
-"""What stands between the id of a response and the number of an advisor it asked."""
 _BEHIND_ALL = "\U0010ffff"
 _GATEWAYS = "key NOT GLOB 'msg_*' AND"
 _WHOLE = f"instr(key, '{ADVISOR}') = 0"

@@ -138,7 +138,8 @@ CREATE TABLE copied (
     saved INTEGER
 ) WITHOUT ROWID;
 
--- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home.
+-- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
+-- advisor's call is at home with the response it was asked in.
 CREATE VIEW response AS
 SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
@@ -166,11 +167,12 @@ SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circum
     copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
 FROM copied
     JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
-    JOIN request AS kept ON kept.file = copied.home AND kept.key = copied.key;
+    JOIN request AS kept ON kept.file = copied.home
+        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
 
 -- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
 CREATE TABLE usage_cell (
-    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time
+    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time after 1970
     model TEXT NOT NULL,                  -- '' where none is named
     requests INTEGER NOT NULL,
     input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from .paths import as_path
 from .rows import Circumstance
-from .usage_cells import SUMS
+from .usage_cells import IN_QUARTER, SUMS
 
 Dimension = Literal["quarter", "home", "all"]
-_DIMENSIONS: dict[Dimension, str] = {"quarter": "ifnull(time / 900000, -1)", "home": "home", "all": "0"}
+_DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "home": "home", "all": "0"}
 
 
 def circumstances(connection: sqlite3.Connection) -> dict[int, Circumstance]:

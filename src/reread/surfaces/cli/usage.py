@@ -42,7 +42,11 @@ A response that calls several tools is shared evenly between them in a report by
         "--reconcile", action="store_true", help="by session: what Claude Code said it cost, and the difference"
     )
     made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
-    made.add_argument("--csv", action="store_true", help="comma-separated values, for spreadsheets")
+    made.add_argument(
+        "--csv",
+        action="store_true",
+        help="comma-separated values, for spreadsheets; names that look like a formula are quoted",
+    )
     made.add_argument(
         "--cost",
         choices=("computed", "recorded"),
@@ -57,6 +61,7 @@ A response that calls several tools is shared evenly between them in a report by
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
+    from reread.pricing import load_prices
     from reread.queries.usage import ALIASES, GROUPINGS
 
     from .opening import bare_archive, freshen, refuse_nothing
@@ -67,6 +72,8 @@ def run(arguments: list[str]) -> int:
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     wanted = options.make_filter(given, config)
+    given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
+    load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
         if archive.known_sources() <= {str(source) for source in archive.sources}:
