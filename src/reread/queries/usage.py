@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reread.pricing import Prices
     from reread.store.rows import Circumstance
 
+_NEVER = 1 << 62
 _DATE = re.compile(r"-\d{8}$")
 ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "blocks": "block"}
 GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill")
@@ -241,7 +242,7 @@ def summed(by: str, cells: list[Cell], prices: Prices, lines: tuple[int, int | N
             requests=everything.requests,
             duplicates_collapsed=everything.duplicates,
             unpriced_tokens=everything.unpriced_tokens,
-            unpriced_models=tuple(dict.fromkeys(cell.model for cell in cells if cell.sums.unpriced_tokens)),
+            unpriced_models=tuple(sorted({cell.model for cell in cells if cell.sums.unpriced_tokens}, key=str)),
             suspect_output_requests=everything.suspect,
             provisional_requests=everything.provisional,
             price_table_date=prices.as_of.isoformat(),
@@ -276,9 +277,30 @@ def _cells(connection: sqlite3.Connection, ask: Ask, told: Sequence[int]) -> Ite
         whole = Ask(wanted=Filter(sources=ask.wanted.sources))
         everything = [each.number for each in quarters(connection, whole)]
         return _periodic(quarters(connection, ask), ask, everything, told)
-    if ask.by in (*PERIODS, "model"):
-        return _periodic(quarters(connection, ask), ask)
-    return _placed(connection, ask)
+    if ask.by not in (*PERIODS, "model"):
+        return _placed(connection, ask)
+    return _periodic(quarters(connection, ask), ask) if _needs_ledger(ask) else _from_sums(connection, ask)
+
+
+def _from_sums(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
+    """The same as `_periodic`, added up by the database."""
+    calendar, name = Calendar(ask.zone), PERIODS.get(ask.by)
+
+    def period(quarter: int) -> str | None:
+        day = calendar.day(quarter) if name is not None else None
+        return None if day is None or name is None else name(day)
+
+    first, end = _edges(ask.wanted)
+    for key, model, *sums in usage_cells.cells_by(connection, period, first, end, (ask.wanted.model or "").lower()):
+        yield Cell(key if name is not None else model or None, model or None, Sums(*sums))
+
+
+def _edges(wanted: Filter) -> tuple[int, int]:
+    """The quarters of a window; one that is open holds what has no time as well."""
+    is_open = wanted.since is None and wanted.until is None
+    first = 0 if wanted.since is None else max(0, int(wanted.since.timestamp() // 900))
+    end = _NEVER if wanted.until is None else int(wanted.until.timestamp() // 900)
+    return -1 if is_open else first, end
 
 
 def _periodic(
@@ -318,13 +340,10 @@ def quarters(connection: sqlite3.Connection, ask: Ask) -> Iterator[Quarter]:
 
 
 def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarter]:
-    since = wanted.since.timestamp() / 900 if wanted.since is not None else -1
-    until = wanted.until.timestamp() / 900 if wanted.until is not None else float("inf")
-    is_open = wanted.since is None and wanted.until is None
+    first, end = _edges(wanted)
     named = (wanted.model or "").lower()
     for number, model, *sums in cells:
-        is_inside = is_open if number < 0 else since <= number < until
-        if is_inside and named in model.lower():
+        if first <= number < end and named in model.lower():
             yield Quarter(number, model or None, Sums(*sums))
 
 

@@ -6,7 +6,7 @@ The sums are only ever a copy. While a sync has not brought them up to date, the
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,6 +32,13 @@ _ADDED_UP = f"""SELECT {IN_QUARTER} AS quarter, ifnull(model, '') AS model, {SUM
     FROM response JOIN circumstance ON circumstance.id = response.circumstance"""  # noqa: S608  our own text
 
 
+_SUMS_OF_CELLS = """sum(requests), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
+    sum(web_searches), sum(nanodollars), sum(unpriced), sum(duplicates), sum(suspect), sum(provisional),
+    min(first), max(last)"""
+_CELL = """cell(quarter, model, requests, input, output, cache_read, cache_write_5m, cache_write_1h,
+    web_searches, nanodollars, unpriced, duplicates, suspect, provisional, first, last)"""
+
+
 def moment(time: int | None) -> datetime | None:
     """By hand, because Windows takes no seconds before 1970."""
     return None if time is None else _EPOCH + timedelta(milliseconds=time)
@@ -42,6 +49,19 @@ def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     if is_fresh(connection):
         return connection.execute("SELECT * FROM usage_cell ORDER BY quarter, model")
     return connection.execute(f"{_ADDED_UP} GROUP BY 1, 2 ORDER BY 1, 2")
+
+
+def cells_by(
+    connection: sqlite3.Connection, name: Callable[[int], str | None], first: int, end: int, model: str
+) -> Iterable[tuple[Any, ...]]:
+    """Cells added up by what `name` calls their quarters, from `first` to before `end`; a model has `model` in it."""
+    connection.create_function("period", 1, name)
+    source = "SELECT * FROM usage_cell" if is_fresh(connection) else f"{_ADDED_UP} GROUP BY 1, 2"
+    return connection.execute(
+        f"""WITH {_CELL} AS ({source}) SELECT period(quarter), model, {_SUMS_OF_CELLS} FROM cell
+            WHERE quarter >= ? AND quarter < ? AND instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
+        (first, end, model),
+    )
 
 
 def is_fresh(connection: sqlite3.Connection) -> bool:
