@@ -59,12 +59,15 @@ def grouped(
 ) -> Iterable[tuple[Any, ...]]:
     """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
 
-    Money is what the client wrote into the line instead of what prices make of it when `is_recorded`.
+    By quarter or home only the model matters of a circumstance, which then stands for all with that model. Money is
+    what the client wrote into the line instead of what prices make of it when `is_recorded`.
     """
     sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
+    alike = "circumstance, place" if dimension == "all" else "how.model"
     return connection.execute(
-        f"""SELECT {_DIMENSIONS[dimension]}, circumstance, place, is_sidechain, is_abandoned, {sums}
-            FROM response WHERE {choice.condition} GROUP BY 1, 2, 3, 4, 5 ORDER BY min(time), 1"""  # noqa: S608
+        f"""SELECT {_DIMENSIONS[dimension]}, min(circumstance), min(place), is_sidechain, is_abandoned, {sums}
+            FROM response JOIN circumstance AS how ON how.id = response.circumstance
+            WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned ORDER BY min(time), 1"""  # noqa: S608
     )
 
 
