@@ -335,7 +335,8 @@ def quarters(connection: sqlite3.Connection, ask: Ask) -> Iterator[Quarter]:
         yield from _inside(usage_cells.cells(connection), ask.wanted)
         return
     known = ledger.circumstances(connection)
-    for number, how, _, _, _, *sums in _asked(connection, ask, "quarter", known):
+    rows = sorted(_asked(connection, ask, "quarter", known), key=lambda row: row[0])
+    for number, how, _, _, _, *sums in rows:
         yield Quarter(number, known[how].model, Sums(*sums))
 
 

@@ -139,28 +139,15 @@ CREATE TABLE copied (
 ) WITHOUT ROWID;
 
 -- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
--- advisor's call is at home with the response it was asked in.
-CREATE VIEW response AS
+-- advisor's call is at home with the response it was asked in. The two parts by themselves are added up twice as fast.
+CREATE VIEW response_in_one_file AS
 SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
     input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
     is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
-    saved, rebuilt, premium,
-    -- The first response after what was copied from another session is the first of a resume or a fork.
-    CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN ifnull((
-        SELECT 'resumed_or_forked' FROM (
-            SELECT before.key FROM request AS before
-            WHERE before.file = request.file AND before.time < request.time
-            ORDER BY before.time DESC LIMIT 1
-        ) AS last
-            JOIN copied ON copied.key = last.key
-            JOIN file AS theirs ON theirs.id = copied.home
-            JOIN file AS ours ON ours.id = request.file
-        WHERE theirs.session IS NOT ours.session
-    ), cause) END AS cause,
-    is_told, thinking_estimate
-FROM request WHERE is_shared = 0
-UNION ALL
-SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance, copied.time,
+    saved, rebuilt, premium, cause, is_told, thinking_estimate
+FROM request WHERE is_shared = 0;
+CREATE VIEW response_in_several_files AS
+SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance AS place, copied.time,
     counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
     counted.thinking, copied.web_searches, counted.web_fetches,
     kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
@@ -169,6 +156,7 @@ FROM copied
     JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
     JOIN request AS kept ON kept.file = copied.home
         AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
+CREATE VIEW response AS SELECT * FROM response_in_one_file UNION ALL SELECT * FROM response_in_several_files;
 
 -- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
 CREATE TABLE usage_cell (

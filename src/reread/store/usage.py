@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +13,8 @@ from .paths import as_path
 from .rows import Circumstance
 from .usage_cells import IN_QUARTER, SUMS
 
+PARTS = ("response_in_one_file", "response_in_several_files")
+"""Together they are `response`; SQLite would make a table of their union before it adds anything up."""
 Dimension = Literal["quarter", "home", "all"]
 _DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "home": "home", "all": "0"}
 
@@ -56,7 +58,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 def grouped(
     connection: sqlite3.Connection, dimension: Dimension, choice: Choice, *, is_recorded: bool = False
-) -> Iterable[tuple[Any, ...]]:
+) -> Iterator[tuple[Any, ...]]:
     """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
 
     By quarter or home only the model matters of a circumstance, which then stands for all with that model. Money is
@@ -64,11 +66,12 @@ def grouped(
     """
     sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
     alike = "circumstance, place" if dimension == "all" else "how.model"
-    return connection.execute(
-        f"""SELECT {_DIMENSIONS[dimension]}, min(circumstance), min(place), is_sidechain, is_abandoned, {sums}
-            FROM response JOIN circumstance AS how ON how.id = response.circumstance
-            WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned ORDER BY min(time), 1"""  # noqa: S608
-    )
+    for part in PARTS:
+        yield from connection.execute(
+            f"""SELECT {_DIMENSIONS[dimension]}, min(circumstance), min(place), is_sidechain, is_abandoned, {sums}
+                FROM {part} AS response JOIN circumstance AS how ON how.id = response.circumstance
+                WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
+        )
 
 
 def _integers(values: Collection[int]) -> str:
