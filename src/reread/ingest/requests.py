@@ -51,6 +51,8 @@ def request_rows(
 
 def _left_behind(conversation: Conversation) -> set[int]:
     """`id()` of the lines on branches that were rewound."""
+    if len(conversation.tree.segments) < 2:  # nothing was: the turns of most agents are never asked for
+        return set()
     return {
         id(record)
         for branch in conversation.branches

@@ -5,10 +5,11 @@ All offsets of time zones since 1972 are whole quarters of an hour, so a quarter
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 QUARTER_SECONDS = 900
+_QUARTERS_PER_DAY = 96
 LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECONDS
 """From here on some zones would need the year 10000."""
 
@@ -30,6 +31,16 @@ class Calendar:
             self._begins = self._midnight(self._day)
             self._ends = self._midnight(self._day + timedelta(days=1))
         return self._day
+
+    def stretches(self, days: Iterable[int], name: Callable[[date], str]) -> list[tuple[int, int, str | None]]:
+        """The quarters of all local days that some days in UTC are part of, and what their periods are called."""
+        found: dict[date, tuple[int, int, str | None]] = {}
+        for number in days:
+            for quarter in (number * _QUARTERS_PER_DAY, (number + 1) * _QUARTERS_PER_DAY - 1):
+                day = self.day(quarter)
+                if day is not None and day not in found:
+                    found[day] = int(self._begins // QUARTER_SECONDS), int(self._ends // QUARTER_SECONDS), name(day)
+        return [found[day] for day in sorted(found)]
 
     def _midnight(self, day: date) -> float:
         return datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp()

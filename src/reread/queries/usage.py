@@ -18,7 +18,7 @@ from reread.store import said, usage_cells
 from reread.store import usage as ledger
 from reread.store.usage_cells import moment
 
-from .days import PERIODS, Calendar
+from .days import LAST_QUARTER, PERIODS, Calendar
 from .filters import Filter
 from .windows import told_apart
 
@@ -284,15 +284,14 @@ def _cells(connection: sqlite3.Connection, ask: Ask, told: Sequence[int]) -> Ite
 
 def _from_sums(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     """The same as `_periodic`, added up by the database."""
-    calendar, name = Calendar(ask.zone), PERIODS.get(ask.by)
-
-    def period(quarter: int) -> str | None:
-        day = calendar.day(quarter) if name is not None else None
-        return None if day is None or name is None else name(day)
-
     first, end = _edges(ask.wanted)
-    for key, model, *sums in usage_cells.cells_by(connection, period, first, end, (ask.wanted.model or "").lower()):
-        yield Cell(key if name is not None else model or None, model or None, Sums(*sums))
+    everything: list[usage_cells.Stretch] = [(-1, 0, None), (0, _NEVER, None)]
+    if ask.by in PERIODS:
+        days = Calendar(ask.zone).stretches(usage_cells.days_used(connection), PERIODS[ask.by])
+        everything = [(-1, 0, None), *days, (LAST_QUARTER, _NEVER, None)]
+    inside = [(max(begins, first), min(ends, end), name) for begins, ends, name in everything]
+    for key, model, *sums in usage_cells.cells_by(connection, inside, (ask.wanted.model or "").lower()):
+        yield Cell(key if ask.by in PERIODS else model or None, model or None, Sums(*sums))
 
 
 def _edges(wanted: Filter) -> tuple[int, int]:

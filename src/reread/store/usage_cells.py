@@ -5,8 +5,9 @@ The sums are only ever a copy. While a sync has not brought them up to date, the
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,17 +52,29 @@ def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     return connection.execute(f"{_ADDED_UP} GROUP BY 1, 2 ORDER BY 1, 2")
 
 
-def cells_by(
-    connection: sqlite3.Connection, name: Callable[[int], str | None], first: int, end: int, model: str
-) -> Iterable[tuple[Any, ...]]:
-    """Cells added up by what `name` calls their quarters, from `first` to before `end`; a model has `model` in it."""
-    connection.create_function("period", 1, name)
+Stretch = tuple[int, int, str | None]
+"""Quarters from one to before another, and what they are called."""
+
+
+def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model: str) -> Iterable[tuple[Any, ...]]:
+    """Cells added up by stretch and model; a model has `model` in its name."""
     source = "SELECT * FROM usage_cell" if is_fresh(connection) else f"{_ADDED_UP} GROUP BY 1, 2"
     return connection.execute(
-        f"""WITH {_CELL} AS ({source}) SELECT period(quarter), model, {_SUMS_OF_CELLS} FROM cell
-            WHERE quarter >= ? AND quarter < ? AND instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
-        (first, end, model),
+        f"""WITH stretch(begins, ends, name) AS (
+                SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+                FROM json_each(?)
+            ), {_CELL} AS ({source})
+            SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
+            WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
+        (json.dumps(stretches), model),
     )
+
+
+def days_used(connection: sqlite3.Connection) -> list[int]:
+    """Days since 1970, in UTC, on which anything was used."""
+    source = "usage_cell" if is_fresh(connection) else f"({_ADDED_UP} GROUP BY 1, 2)"
+    rows = connection.execute(f"SELECT DISTINCT quarter / 96 FROM {source} WHERE quarter >= 0 ORDER BY 1")  # noqa: S608
+    return [day for (day,) in rows]
 
 
 def is_fresh(connection: sqlite3.Connection) -> bool:
