@@ -21,17 +21,24 @@ TERMINAL = "-"
 
 def save_chart(chart: Chart, target: str, config: Config) -> None:
     """Prints the chart for `-`, else writes the file whole or not at all. Raises `BadInput` for what cannot be."""
+    check_target(target, config)
     if target == TERMINAL:
         view = options.make_view(config)
         options.print_lines(chart_lines(chart, view.width, view.style))
         return
     path = expanded(target)
-    draw = _DRAWINGS.get(path.suffix.lower())
-    if draw is None:
+    _write(path, _DRAWINGS[path.suffix.lower()](chart))
+
+
+def check_target(target: str, config: Config) -> None:
+    """Raises `BadInput` for what a chart cannot be written to, before anything is worked out."""
+    path = expanded(target)
+    if target == TERMINAL:
+        return
+    if path.suffix.lower() not in _DRAWINGS:
         endings = " or ".join(_DRAWINGS)
         raise BadInput(f"a chart is written to a file that ends in {endings}, or to - for the terminal, not {target!r}")
     _refuse_sources(path, config)
-    _write(path, draw(chart))
 
 
 def _refuse_sources(path: Path, config: Config) -> None:

@@ -71,6 +71,10 @@ def run(arguments: list[str]) -> int:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
+    if given.plot is not None:
+        from .plotting import check_target
+
+        check_target(given.plot, config)
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
     load_prices(config.prices)  # a price file that is none is refused before anything is taken in
