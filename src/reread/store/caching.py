@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from .usage import PARTS, Choice
-from .usage_cells import SUMS
+from .usage import Choice
+from .usage_cells import PARTS, SUMS
 
 Dimension = Literal["quarter", "home", "project", "all"]
 _DIMENSIONS: dict[Dimension, str] = {

@@ -68,6 +68,9 @@ class Ledger:
                 for row in batch.requests
             ],
         )
+        times = [row.time for row in batch.requests if row.time is not None]
+        span = (min(times, default=None), max(times, default=None))
+        self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
         self._quarters.update(quarter(row.time) for row in batch.requests)
         self._files.add(file)
 

@@ -37,7 +37,8 @@ CREATE TABLE file (
     head BLOB, tail BLOB,                     -- digests of the first and last KiB taken
     present INTEGER NOT NULL DEFAULT 1,       -- 0 once the source is gone
     vanished INTEGER,                         -- when that was noticed
-    first_block INTEGER, last_block INTEGER   -- its blocks lie between these, among others
+    first_block INTEGER, last_block INTEGER,  -- its blocks lie between these, among others
+    first_request INTEGER, last_request INTEGER   -- times of its responses; an index of all would be larger by far
 );
 CREATE INDEX file_by_session ON file(session);
 
@@ -124,7 +125,6 @@ CREATE TABLE request (
     PRIMARY KEY (file, key)
 ) WITHOUT ROWID;
 CREATE INDEX request_by_key ON request(key);
-CREATE INDEX request_by_time ON request(time);
 
 -- Responses that several files tell of.
 CREATE TABLE copied (

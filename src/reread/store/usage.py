@@ -11,10 +11,8 @@ from msgspec import Struct
 
 from .paths import as_path
 from .rows import Circumstance
-from .usage_cells import IN_QUARTER, SUMS
+from .usage_cells import IN_QUARTER, PARTS, SUMS
 
-PARTS = ("response_in_one_file", "response_in_several_files")
-"""Together they are `response`; SQLite would make a table of their union before it adds anything up."""
 Dimension = Literal["quarter", "home", "all"]
 _DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "home": "home", "all": "0"}
 
