@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
@@ -88,6 +87,8 @@ def accounting_document(accounting: Accounting) -> Document:
 
 def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconciliation = None) -> str:
     """One line per row, or per row and model; no totals, so that columns can be added up."""
+    import csv
+
     lines: list[str] = []
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\n")
     names = list(tokens_document(Tokens()))

@@ -80,7 +80,7 @@ def run(arguments: list[str]) -> int:
     load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
-        if archive.known_sources() <= {str(source) for source in archive.sources}:
+        if wanted.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
         is_current = given.no_sync or archive.is_current()
         is_ahead = not is_current and _show_ahead(given, config, archive, by, wanted)
