@@ -11,18 +11,20 @@ import argparse
 import json
 import os
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 
 from generate import byte_count
-from peers import CACHE, Peers, Timing, install, run_timed, serving
+from peers import CACHE, Peers, Timing, install, install_reread, run_timed, serving
 from reader import make_tree
 from reread.analyses.texts import texts_of
 from reread.loading import Shelf
 from truth import Truth
+
+ROUNDS = 12
 
 
 def main() -> None:
@@ -31,7 +33,7 @@ def main() -> None:
     truth = Truth.read(tree.with_name(tree.name + ".truth.json"))
     peers = install(options.peers_cache)
     with tempfile.TemporaryDirectory(prefix="reread-bench-") as scratch:
-        bench = Bench(tree, truth, peers, Path(scratch))
+        bench = Bench(tree, truth, peers, install_reread(options.peers_cache), Path(scratch))
         bench.sync(with_agentsview=not options.without_agentsview)
         bench.usage()
         bench.search(with_agentsview=not options.without_agentsview)
@@ -51,9 +53,10 @@ def _options() -> argparse.Namespace:
 class Bench:
     """One tree, one archive, the peers; each method prints its part of the report."""
 
-    def __init__(self, tree: Path, truth: Truth, peers: Peers, scratch: Path) -> None:
+    def __init__(self, tree: Path, truth: Truth, peers: Peers, python: Path, scratch: Path) -> None:
         self.tree = tree
         self.peers = peers
+        self.python = str(python)
         self.home = scratch / "home"
         self.data = scratch / "agentsview"
         self.scratch = scratch
@@ -62,7 +65,7 @@ class Bench:
         self.env = {**os.environ, "REREAD_HOME": str(self.home), "CLAUDE_CONFIG_DIR": str(tree), "NO_COLOR": "1"}
 
     def reread(self, *arguments: str, given: bytes = b"") -> Timing:
-        return run_timed([sys.executable, "-m", "reread", *arguments], self.env, given)
+        return run_timed([self.python, "-m", "reread", *arguments], self.env, given)
 
     def sync(self, *, with_agentsview: bool) -> None:
         cold = self.reread("sync")
@@ -94,7 +97,7 @@ class Bench:
     def _usage_of_a_fresh_archive(self) -> Timing:
         home = self.scratch / "usage"
         arguments = ["usage", "day", "--json", "--timezone", "UTC", "--home", str(home)]
-        timing = run_timed([sys.executable, "-m", "reread", *arguments], self.env)
+        timing = run_timed([self.python, "-m", "reread", *arguments], self.env)
         shutil.rmtree(home)
         return timing
 
@@ -111,18 +114,28 @@ class Bench:
                 _row(f"agentsview search, {mode}", theirs, f"reread {theirs.wall / ours.wall:.2f}x as fast")
 
     def start_up(self) -> None:
-        bare = min(run_timed([sys.executable, "-c", "pass"], self.env).wall for _ in range(9))
-        measured = ((["--help"], 4), (["--version"], 4), (["list", "--limit", "20"], 10), (["usage"], 10))
-        for arguments, target in measured:
-            ours = min(self.reread(*arguments).wall for _ in range(5))
-            print(f"{'reread ' + ' '.join(arguments):32} {ours / bare:6.1f}x a bare python (target {target})")
-        for name, step in (("nothing new", 0), ("a new cost to keep", 1)):
-            ours = float("inf")
-            for number in range(15):  # beside each other: 30 ms are soon lost in what else a machine does
-                bare = min(bare, run_timed([sys.executable, "-c", "pass"], self.env).wall)
-                line = _status_line(cents=100 + number * step)
-                ours = min(ours, self.reread("statusline", given=line).wall)
-            print(f"{'reread statusline, ' + name:38} {ours / bare:6.1f}x a bare python (target 5)")
+        for arguments, target in (
+            (["--help"], 4),
+            (["--version"], 4),
+            (["sync"], None),
+            (["list", "--limit", "20"], 10),
+            (["usage"], 10),
+            (["search", "--no-sync", self.needle], None),
+        ):
+            self._against_bare(arguments[0], target, [(arguments, None)])
+        kept = _status_line(cents=100)
+        self._against_bare("statusline, nothing new", 5, [(["statusline"], kept)])
+        costs = [(["statusline"], _status_line(cents=101 + number)) for number in range(ROUNDS)]
+        self._against_bare("statusline, a new cost to keep", 5, costs)
+
+    def _against_bare(self, name: str, target: int | None, runs: Sequence[tuple[list[str], bytes | None]]) -> None:
+        """Beside each other: a few milliseconds are soon lost in what else a machine does."""
+        bare = ours = float("inf")
+        for arguments, given in islice(cycle(runs), ROUNDS):
+            bare = min(bare, run_timed([self.python, "-c", "pass"], self.env).wall)
+            ours = min(ours, self.reread(*arguments, given=given).wall)
+        wanted = "" if target is None else f" (target {target})"
+        print(f"{'reread ' + name:38} {ours / bare:6.1f}x a bare python{wanted}", flush=True)
 
     def sizes(self) -> None:
         index = sum(path.stat().st_size for path in self.home.glob("reread.db*"))

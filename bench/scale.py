@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from generate import byte_count
-from peers import run_timed
+from peers import CACHE, install_reread, run_timed
 from reader import make_tree
 from truth import Truth
 
@@ -40,19 +39,21 @@ class Seen(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=byte_count, nargs="+", default=[byte_count(n) for n in ("100MB", "1GB", "5GB")])
-    _report([_measure(make_tree(size)) for size in parser.parse_args().sizes])
+    sizes = parser.parse_args().sizes
+    python = install_reread(CACHE)
+    _report([_measure(make_tree(size), str(python)) for size in sizes])
 
 
-def _measure(tree: Path) -> Seen:
+def _measure(tree: Path, python: str) -> Seen:
     truth = Truth.read(tree.with_name(tree.name + ".truth.json"))
     with tempfile.TemporaryDirectory(prefix="reread-scale-home-") as home:
         env = {**os.environ, "REREAD_HOME": home, "CLAUDE_CONFIG_DIR": str(tree), "NO_COLOR": "1"}
         needle = next(needle.word for needle in truth.needles if needle.field == "text")
 
         def reread(*arguments: str) -> float:
-            return run_timed([sys.executable, "-m", "reread", *arguments], env).wall
+            return run_timed([python, "-m", "reread", *arguments], env).wall
 
-        cold = run_timed([sys.executable, "-m", "reread", "sync"], env)
+        cold = run_timed([python, "-m", "reread", "sync"], env)
         warm = {
             name: min(reread(*arguments, *([needle] if name == "search" else [])) for _ in range(ROUNDS))
             for name, arguments in COMMANDS.items()
