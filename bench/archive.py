@@ -133,7 +133,7 @@ class Bench:
         bare = ours = float("inf")
         for arguments, given in islice(cycle(runs), ROUNDS):
             bare = min(bare, run_timed([self.python, "-c", "pass"], self.env).wall)
-            ours = min(ours, self.reread(*arguments, given=given).wall)
+            ours = min(ours, self.reread(*arguments, given=given or b"").wall)
         wanted = "" if target is None else f" (target {target})"
         print(f"{'reread ' + name:38} {ours / bare:6.1f}x a bare python{wanted}", flush=True)
 
