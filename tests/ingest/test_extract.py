@@ -225,7 +225,6 @@ def test_two_objects_on_a_line_are_two_blocks(tmp_path: Path) -> None:
     assert batch.lines == 2
 
 
-@pytest.mark.xfail(reason="`indexed` assumes a newline after the last readable record")
 def test_a_second_object_on_a_line_caught_half_written_is_indexed_when_it_is_whole(tmp_path: Path) -> None:
     transcript = a_session(a_prompt("the alpaca"), a_prompt("the iguana"), id=ID)
     first, second = transcript.lines

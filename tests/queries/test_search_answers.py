@@ -183,7 +183,6 @@ def test_a_mistyped_word_brings_the_words_it_may_have_meant(archive: Archive) ->
     assert archive.search("zzzzzz").suggestions == []
 
 
-@pytest.mark.xfail(reason="the vocabulary is that of all fields")
 def test_a_suggestion_is_found_where_the_search_looked(archive: Archive) -> None:
     for word in archive.search("capibara").suggestions:
         assert archive.search(word).total

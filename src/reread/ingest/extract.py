@@ -98,11 +98,14 @@ def _name(session: Session, files: SessionFiles) -> str:
 
 def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
     records = conversation.records
-    readable = records[:-1] if records and _is_unfinished(records[-1]) else records
-    last = readable[-1] if readable else None
+    readable, end = records, 0
+    if records and _is_unfinished(records[-1]):  # it may stand behind a whole object on the same line
+        readable, end = records[:-1], records[-1].offset
+    elif records:
+        end = records[-1].offset + len(records[-1].raw) + 1
     return _Rows(
         blocks=list(_blocks([record for record in records if record.offset >= job.indexed], conversation)),
-        indexed=last.offset + len(last.raw) + 1 if last is not None else 0,
+        indexed=end,
         lines=len({record.line for record in records}),
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],

@@ -154,6 +154,7 @@ class Searcher:
         ]
 
     def _suggestions(self, query: Query) -> list[str]:
+        """Words that are spelled alike and occur where the search looked."""
         found: list[str] = []
         for term in query.terms:
             word = term.text.lower()
@@ -162,7 +163,10 @@ class Searcher:
             near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
             if not any(known == word for known, _ in near):
                 found += suggest(word, near)
-        return list(dict.fromkeys(found))
+        return [word for word in dict.fromkeys(found) if self._occurs(word, query.fields)]
+
+    def _occurs(self, word: str, fields: frozenset[Field]) -> bool:
+        return reading.count_matches(self._connection, parse(word, fields).match, None) > 0
 
 
 def _is_seen(read: _Read, seen: set[tuple[str | None, str]]) -> bool:
