@@ -157,7 +157,6 @@ def test_queued_text_that_became_a_prompt_is_indexed_once(tmp_path: Path) -> Non
         assert archive.search("zebra").total == 1
 
 
-@pytest.mark.xfail(reason="the block of the queue record stays when its prompt comes")
 def test_queued_text_that_became_a_prompt_between_two_syncs_is_indexed_once(tmp_path: Path) -> None:
     a_session(a_prompt("go"), queued("also the zebra"), id=ID).write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:

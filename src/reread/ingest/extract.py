@@ -68,6 +68,7 @@ class _Rows(NamedTuple):
     """Where its last whole line ends; None where the file is not read by lines."""
     lines: int = 0
     malformed: int = 0
+    withdrawn: Sequence[int] = ()
     calls: Sequence[CallRow] = ()
     circumstances: Sequence[Circumstance] = ()
     requests: Sequence[RequestRow] = ()
@@ -108,6 +109,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         indexed=end,
         lines=len({record.line for record in records}),
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
+        withdrawn=_withdrawn(job, conversation),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         **request_rows(conversation, job.key),
         said=said_rows(conversation),
@@ -150,6 +152,7 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         tail=taken.tail,
         pieces=taken.pieces,
         blocks=rows.blocks,
+        withdrawn=list(rows.withdrawn),
         calls=list(rows.calls),
         circumstances=list(rows.circumstances),
         requests=list(rows.requests),
@@ -200,9 +203,22 @@ def _is_unfinished(record: Record) -> bool:
     return isinstance(record, Unknown) and record.malformed and record.reason.startswith("unfinished")
 
 
+def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
+    """Lines of the queue that may have been indexed before their prompt came; only a new prompt can say one again."""
+    if not any(prompt.record.offset >= job.indexed for prompt in conversation.prompts):
+        return []
+    old = (record for record in conversation.records if record.offset < job.indexed)
+    return [record.offset for record in old if _is_said_again(record, conversation)]
+
+
+def _is_said_again(record: Record, conversation: Conversation) -> bool:
+    """Whether a line of the queue holds a prompt that has a line of its own."""
+    return isinstance(record, QueueOperation) and id(record) not in conversation.traceless
+
+
 def _blocks(records: list[Record], conversation: Conversation) -> Iterator[BlockRow]:
     for record in records:
-        if isinstance(record, QueueOperation) and id(record) not in conversation.traceless:
+        if _is_said_again(record, conversation):
             continue
         time = None
         for part, (field, text) in enumerate(texts_of(record)):

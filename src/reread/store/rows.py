@@ -143,6 +143,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     tail: bytes
     pieces: list[PieceRow]
     blocks: list[BlockRow]
+    withdrawn: list[int]
+    """Offsets of lines whose text a later line says: a prompt that waited in the queue when it was first seen."""
     calls: list[CallRow]
     circumstances: list[Circumstance]
     requests: list[RequestRow]

@@ -7,6 +7,7 @@ are made again from the safe exactly as `ingest.extract` made them.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
 from reread.analyses.texts import texts_of
 from reread.records import decode
@@ -22,8 +23,8 @@ _DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', 
 _RESULT = FIELDS.index("result")
 
 
-def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
-    """Removes a file's blocks and their words, inside the caller's transaction.
+def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int, lines: Collection[int] | None = None) -> int:
+    """Removes a file's blocks and their words, inside the caller's transaction; of some lines only, by their offsets.
 
     Gives the number of texts that damage in the safe hides: their words stay in the index until it is rebuilt, but
     lead nowhere.
@@ -35,6 +36,8 @@ def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
            WHERE file.id = ? ORDER BY offset""",
         (file,),
     ).fetchall()
+    if lines is not None:
+        blocks = [block for block in blocks if block[1] in lines]
     hidden = 0
     for number, offset, length, part, field in blocks:
         words = _words(files, row, offset, length, part, field)
@@ -43,7 +46,8 @@ def unindex(connection: sqlite3.Connection, files: SafeFiles, file: int) -> int:
         else:
             connection.execute(_DELETE_SEARCH[field], (number, words))
     connection.executemany("DELETE FROM block WHERE id = ?", [block[:1] for block in blocks])
-    connection.execute("UPDATE file SET first_block = NULL, last_block = NULL WHERE id = ?", (file,))
+    if lines is None:
+        connection.execute("UPDATE file SET first_block = NULL, last_block = NULL WHERE id = ?", (file,))
     return hidden
 
 

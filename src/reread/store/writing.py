@@ -66,6 +66,8 @@ class StoreWriter:
                 for file in batch.files:
                     row = self._file(file, session)
                     self._pieces(row, file, places[id(file)])
+                    if file.withdrawn:
+                        unindex(self._connection, SafeFiles(self._connection, self._safe), row, file.withdrawn)
                     self._facts(row, session, file)
                     replace_said(self._connection, row, name, self._machine, file.said)
                     blocks.append((row, file))
