@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -90,9 +91,14 @@ def advisors(usage: Usage) -> Iterator[tuple[Rated, str | None]]:
 def doubt(stop_reason: str | None, version: str | None, output: int) -> Doubt:
     if stop_reason is not None:
         return Doubt.NONE
+    return Doubt.SUSPECT if output <= _STUB_TOKENS and _may_write_stubs(version) else Doubt.PROVISIONAL
+
+
+@lru_cache(maxsize=256)
+def _may_write_stubs(version: str | None) -> bool:
+    """An unknown version may; asked for every response, and there are few versions."""
     numbers = (version or "").split("-")[0].split(".")
-    is_old = not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
-    return Doubt.SUSPECT if is_old and output <= _STUB_TOKENS else Doubt.PROVISIONAL
+    return not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
 
 
 def _stop_reason(row: Assistant) -> str | None:
