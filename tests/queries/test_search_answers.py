@@ -271,3 +271,22 @@ def test_the_total_of_a_filtered_search_does_not_depend_on_the_limit(tmp_path: P
     with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
         archive.sync()
         assert archive.search("alpaca", wanted=Filter(project="app"), limit=5).total == WINDOW + 5
+
+
+@pytest.mark.parametrize("order", ["together", "the copy later"])
+def test_a_line_that_a_resume_copied_is_found_in_the_session_it_was_written_in(tmp_path: Path, order: str) -> None:
+    """The copy goes on later, so it is the newer of the two."""
+    asked = a_prompt(
+        "where does the okapi live",
+        uuid="11110000-1111-4222-8333-444455556666",
+        timestamp=(NOW - timedelta(days=2)).isoformat(),
+    )
+    a_session(asked, id=ANN).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"]) as archive:
+        if order == "the copy later":
+            archive.sync()
+        a_session(asked, a_prompt("and the gnu", timestamp=NOW.isoformat()), id=BOB).write(tmp_path / "projects")
+        archive.sync()
+        for is_regex in (False, True):
+            answer = archive.search("okapi", now=NOW, is_regex=is_regex)
+            assert [hit.session.row.uuid for hit in answer.hits] == [ANN]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -67,10 +67,10 @@ class Searcher:
         query = parse(text, fields)
         chosen = self._chosen(wanted)
         found: list[tuple[float, _Read]] = []
-        seen: set[tuple[str | None, str]] = set()
+        seen = _Seen()
         for window in self._windows(query.match, chosen):
             ranked = self._ranked(window, query, wanted)
-            found += [pair for pair in ranked if not _is_seen(pair[1], seen)]
+            found += [pair for pair in ranked if seen.is_first(pair[1])]
             if len(found) >= limit:
                 total = reading.count_matches(self._connection, query.match, chosen)
                 break
@@ -81,7 +81,7 @@ class Searcher:
             query=text,
             terms=query.terms,
             total=max(total, len(found)),
-            hits=self._hits(found[:limit]),
+            hits=self._hits(found[:limit], seen),
             suggestions=[] if found else self._suggestions(query),
         )
 
@@ -89,13 +89,13 @@ class Searcher:
         """Every text of the fields, newest first, held against a regular expression."""
         compiled = regex(pattern)
         found: list[_Read] = []
-        seen: set[tuple[str | None, str]] = set()
+        seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
         for match in reading.blocks(self._connection, numbers, self._chosen(wanted)):
             read = self._read(match)
             if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
                 continue
-            if not _is_seen(read, seen):
+            if seen.is_first(read):
                 found.append(read)
                 if len(found) >= limit:
                     break
@@ -103,7 +103,7 @@ class Searcher:
             query=pattern,
             terms=(),
             total=len(found),
-            hits=self._hits([(1.0, read) for read in found]),
+            hits=self._hits([(1.0, read) for read in found], seen),
             suggestions=[],
         )
 
@@ -138,12 +138,12 @@ class Searcher:
         texts = texts_of(record)
         return _Read(match, record.uuid, texts[match.part].text) if match.part < len(texts) else None
 
-    def _hits(self, found: list[tuple[float, _Read]]) -> list[Hit]:
-        ids = sorted({read.match.session for _, read in found})
+    def _hits(self, found: list[tuple[float, _Read]], seen: _Seen) -> list[Hit]:
+        ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})
         stored = {each.id: each for each in sessions(self._connection, ids=ids)}
         return [
             Hit(
-                session=stored[read.match.session],
+                session=_original(stored[copy.match.session] for copy in seen.copies(read)),
                 uuid=read.uuid,
                 field=FIELDS[read.match.field],
                 time=_time(read.match),
@@ -169,14 +169,26 @@ class Searcher:
         return reading.count_matches(self._connection, parse(word, fields).match, None) > 0
 
 
-def _is_seen(read: _Read, seen: set[tuple[str | None, str]]) -> bool:
-    """A fork copies lines with their uuid: one of them is enough."""
-    if read.uuid is None:
-        return False
-    key = (read.uuid, read.text)
-    was = key in seen
-    seen.add(key)
-    return was
+class _Seen:
+    """A resume or a fork copies lines with their uuid: they are one hit."""
+
+    def __init__(self) -> None:
+        self._copies: dict[tuple[str, str], list[_Read]] = {}
+
+    def is_first(self, read: _Read) -> bool:
+        if read.uuid is None:
+            return True
+        copies = self._copies.setdefault((read.uuid, read.text), [])
+        copies.append(read)
+        return len(copies) == 1
+
+    def copies(self, read: _Read) -> list[_Read]:
+        return [read] if read.uuid is None else self._copies[read.uuid, read.text]
+
+
+def _original(copies: Iterable[StoredSession]) -> StoredSession:
+    """The session that a line was written in is over before the one that goes on with a copy of it."""
+    return min(copies, key=lambda each: (each.row.ended or 0, each.mtime_ns or 0, each.id))
 
 
 def _time(match: Match) -> datetime | None:
