@@ -109,12 +109,13 @@ class Accounts(ABC):
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
         if not can_be_ahead(ask):
             return None
-        from reread.ingest.counting import behind
+        from reread.ingest.counting import behind, count
 
         files = behind(self.connection, self.machine, self.sources)
         if sum(file.size for file in files) < QUICK_SYNC:
             return None
-        return ahead(self.connection, ask, self.prices, files)
+        counted = count(files, self.connection, self.prices)
+        return ahead(self.connection, ask, self.prices, counted.cells, counted.lines)
 
     def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""

@@ -117,8 +117,9 @@ def test_a_truncated_file_is_followed_from_its_new_beginning(tmp_path: Path) -> 
 def test_a_session_is_followed_by_its_id(tmp_path: Path) -> None:
     a_session(a_prompt("hello"), a_reply("found"), id="abcdef").write(tmp_path)
     with following("show", "abc", "--follow", "--source", tmp_path) as process:
-        read_until(process, "Claude ▸ found")
-        end(process)
+        seen = read_until(process, "Claude ▸ found")
+        left, _ = end(process)
+    assert (seen + left).count("You ▸ hello") == 1
 
 
 def test_thoughts_are_followed_as_json_lines(tmp_path: Path) -> None:
@@ -157,7 +158,8 @@ def test_a_long_session_is_caught_up_with_at_once(tmp_path: Path) -> None:
     turns = [entry for number in range(500) for entry in (a_prompt(f"question {number}"), a_reply("answer"))]
     append(path, *lines(*turns, a_prompt("the end")))
     with following("show", path, "--follow") as process:
-        read_until(process, "You ▸ the end", seconds=2)
+        seen = read_until(process, "You ▸ the end", seconds=2)
+    assert [seen.count(f"You ▸ question {number}\n") for number in range(500)] == [1] * 500
 
 
 def test_follow_with_json_prints_json(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_the_package_still_has_the_models_of_the_vendor() -> None:
 
 @pytest.mark.parametrize("model", THEIRS.values(), ids=THEIRS)
 def test_every_model_of_the_package_is_in_our_table(model: ModelInfo) -> None:
-    our_name(model)
+    assert our_name(model) in {each.name for each in packaged_prices().models()}
 
 
 def test_models_that_only_we_have_are_named_with_the_reason() -> None:

@@ -26,8 +26,8 @@ from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import file_key
 from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
+from reread.store.request_rows import milliseconds, request_rows
 
-from .requests import milliseconds, request_rows
 from .workers import ALONE_BELOW, prepare_worker
 
 _SHARE = 12_000_000

@@ -15,6 +15,7 @@ from reread.pricing import load_prices
 from reread.records import QueueOperation, Record, Unknown
 from reread.sessions import Conversation, Session, Status, ToolCall
 from reread.sources import Kind, SessionFiles, SourceFile, split
+from reread.store.request_rows import milliseconds, request_rows
 from reread.store.rows import (
     BlockRow,
     CallRow,
@@ -30,7 +31,6 @@ from reread.store.safe import Place, Safe, compress
 from reread.store.tokens import indexable
 
 from .jobs import EDGE, FileJob, SessionJob, digest
-from .requests import milliseconds, request_rows
 from .said import said_rows
 from .workers import give_back_memory
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from reread.analyses.caching import chains
 from reread.analyses.throughput import throughput
-from reread.ingest.requests import request_rows
 from reread.pricing import Prices, Rated
 from reread.records import Unknown
 from reread.sessions import Copy, Session, home_and_winner
 from reread.store.ledger import quarter
+from reread.store.request_rows import request_rows
 from reread.store.rows import Circumstance, RequestRow
 
 from .caching import (

@@ -95,7 +95,7 @@ def explain_session(
     rows = {row.id: row for each in places for row in reading.files_of(connection, each.id)}
     homes = ledger.homes(connection)
     counted = responses.counted_in(connection, list(rows))
-    agents = {number for number in rows if homes[number][3]}
+    agents = {number for number in rows if homes[number][1]}
     own = [each for each in counted if each.home not in agents and not each.is_sidechain]
     whole = grouped_responses(counted)
     return ExplainedSession(
@@ -107,7 +107,9 @@ def explain_session(
         models=tuple(_models(counted, prices)),
         own=_sum(own),
         agents=tuple(_agents(counted, {number: _agent_id(rows[number]) for number in agents})),
-        elsewhere=tuple(_elsewhere(responses.counted_elsewhere(connection, list(rows)), homes)),
+        elsewhere=tuple(
+            _elsewhere(responses.counted_elsewhere(connection, list(rows)), homes, ledger.titles(connection))
+        ),
         branches=tuple(_branches(places, connection, files, prices, counted)),
         dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
         responses=len(whole),
@@ -163,10 +165,11 @@ def _agents(counted: Iterable[Counted], agents: dict[int, str]) -> Iterator[Agen
 
 
 def _elsewhere(
-    counted: Iterable[Counted], homes: dict[int, tuple[str, str | None, str | None, bool]]
+    counted: Iterable[Counted], homes: dict[int, tuple[str, bool]], titles: dict[str, tuple[str | None, str | None]]
 ) -> Iterator[Elsewhere]:
-    by_session = _by(counted, lambda each: homes.get(each.home, (None, None))[:2])
-    for (session, title), parts in by_session.items():
+    by_session = _by(counted, lambda each: homes[each.home][0] if each.home in homes else None)
+    for session, parts in by_session.items():
+        title = titles[session][0] if session is not None else None
         yield Elsewhere(session=session, title=title, tokens=_sum(parts))
 
 

@@ -18,12 +18,11 @@ from reread.store import said, usage_cells
 from reread.store import usage as ledger
 from reread.store.usage_cells import moment
 
-from .days import LAST_QUARTER, PERIODS, Calendar
+from .days import LAST_QUARTER, PERIODS, QUARTER_SECONDS, Calendar
 from .filters import Filter
 from .windows import told_apart
 
 if TYPE_CHECKING:
-    from reread.ingest.counting import Behind
     from reread.pricing import Prices
     from reread.store.rows import Circumstance
 
@@ -167,15 +166,14 @@ def can_be_ahead(ask: Ask) -> bool:
     return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
 
 
-def ahead(connection: sqlite3.Connection, ask: Ask, prices: Prices, files: Sequence[Behind]) -> UsageReport:
-    """The report as it will be once these files are in the archive."""
-    from reread.ingest.counting import count
-
-    counted = count(files, connection, prices)
+def ahead(
+    connection: sqlite3.Connection, ask: Ask, prices: Prices, cells: Sequence[tuple[Any, ...]], lines: int
+) -> UsageReport:
+    """The report of cells that were counted ahead of a sync, from so many lines of usage."""
     told = _told_windows(connection, ask)
-    everything = [cell[0] for cell in counted.cells]
-    cells = with_shown_models(merged(_periodic(_inside(counted.cells, ask.wanted), ask, everything, told)), prices)
-    return replace(summed(ask.by, cells, prices, (counted.lines, None)), told_windows=told)
+    everything = [cell[0] for cell in cells]
+    shown = with_shown_models(merged(_periodic(_inside(cells, ask.wanted), ask, everything, told)), prices)
+    return replace(summed(ask.by, shown, prices, (lines, None)), told_windows=told)
 
 
 def _told_windows(connection: sqlite3.Connection, ask: Ask) -> tuple[int, ...]:
@@ -297,8 +295,8 @@ def _from_sums(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
 def _edges(wanted: Filter) -> tuple[int, int]:
     """The quarters of a window; one that is open holds what has no time as well."""
     is_open = wanted.since is None and wanted.until is None
-    first = 0 if wanted.since is None else max(0, int(wanted.since.timestamp() // 900))
-    end = _NEVER if wanted.until is None else int(wanted.until.timestamp() // 900)
+    first = 0 if wanted.since is None else max(0, int(wanted.since.timestamp() // QUARTER_SECONDS))
+    end = _NEVER if wanted.until is None else int(wanted.until.timestamp() // QUARTER_SECONDS)
     return -1 if is_open else first, end
 
 
@@ -352,7 +350,7 @@ def _needs_ledger(ask: Ask) -> bool:
     wanted = ask.wanted
     others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources)
     edges = [time for time in (wanted.since, wanted.until) if time is not None]
-    return ask.is_recorded or any(others) or any(time.timestamp() % 900 for time in edges)
+    return ask.is_recorded or any(others) or any(time.timestamp() % QUARTER_SECONDS for time in edges)
 
 
 def _asked(
@@ -406,7 +404,7 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     ):
         sums, model = Sums(*values), known[how].model
         if ask.by == "session":
-            session, _, _, is_agent = homes.get(home, (None, None, None, False))
+            session, is_agent = homes.get(home, (None, False))
             yield Cell(session, model, sums, is_agent=is_agent or bool(is_sidechain), is_abandoned=bool(is_abandoned))
         elif ask.by == "tool":
             tools = known[how].tools or (None,)
@@ -427,7 +425,7 @@ def _share(value: int | None, number: int, i: int) -> int | None:
 
 
 def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
-    about = {uuid: (title, project) for uuid, title, project, _ in ledger.homes(connection).values()}
+    about = ledger.titles(connection)
     rows = [
         replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row
         for row in made.rows

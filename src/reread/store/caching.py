@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from .usage import Choice
-from .usage_cells import PARTS, SUMS
+from .usage_cells import IN_QUARTER, PARTS, SUMS
 
 Dimension = Literal["quarter", "home", "project", "all"]
 _DIMENSIONS: dict[Dimension, str] = {
-    "quarter": "ifnull(time / 900000, -1)",
+    "quarter": IN_QUARTER,
     "home": "home",
     "project": "kept.project",
     "all": "0",

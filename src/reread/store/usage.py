@@ -76,13 +76,18 @@ def _integers(values: Collection[int]) -> str:
     return ", ".join(str(int(value)) for value in values)
 
 
-def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, str | None, str | None, bool]]:
-    """Of every transcript: its session's id, title and project, and whether it is an agent's."""
+def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
+    """Of every transcript: its session's id, and whether it is an agent's."""
     rows = connection.execute(
-        """SELECT file.id, session.uuid, session.title, session.project, file.kind = 'subagent'
-           FROM file JOIN session ON session.id = file.session"""
+        "SELECT file.id, session.uuid, file.kind = 'subagent' FROM file JOIN session ON session.id = file.session"
     )
-    return {file: (as_path(uuid), title, project, bool(is_agent)) for file, uuid, title, project, is_agent in rows}
+    return {file: (as_path(uuid), bool(is_agent)) for file, uuid, is_agent in rows}
+
+
+def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:
+    """Title and project of every session."""
+    rows = connection.execute("SELECT uuid, title, project FROM session")
+    return {as_path(uuid): (title, project) for uuid, title, project in rows}
 
 
 def files_of_sessions(connection: sqlite3.Connection, sessions: Iterable[int]) -> list[int]:

@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
     check_grouping(by)
     wanted = options.make_filter(given, config)
     found = _over_everything if given.session is None else _of_a_session
-    report = _limited(found(given, config, by, wanted), given.limit)
+    report = options.limited(found(given, config, by, wanted), given.limit)
     from reread.render.cache import cache_document, cache_lines
 
     options.show_answer(
@@ -77,13 +77,3 @@ def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Fi
         copied = opened.archive.copied_into(given.session) if opened.archive is not None else frozenset[str]()
         ask = Ask(by=by, wanted=wanted, zone=config.timezone)
         return session_report(opened.session, ask, load_prices(config.prices), copied)
-
-
-def _limited(report: CacheReport, limit: int | None) -> CacheReport:
-    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
-    from msgspec.structs import replace
-
-    if limit is None:
-        return report
-    is_time = report.by in ("day", "week", "month")
-    return replace(report, rows=report.rows[-limit:] if is_time else report.rows[:limit])

@@ -13,12 +13,15 @@ from reread.errors import BadInput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import tzinfo
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, TypeVar
 
+    from reread.archive import CacheReport, UsageReport
     from reread.config import Config
     from reread.loading import Shelf
     from reread.queries.filters import Filter
     from reread.render.view import View
+
+    AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
 
 
 MOST_PROBLEMS = 5
@@ -165,6 +168,18 @@ def make_view(config: Config, **choices: Any) -> View:
     from reread.render.view import View
 
     return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
+
+
+_TIMES = frozenset({"day", "week", "month", "block"})
+
+
+def limited(report: AnyReport, limit: int | None) -> AnyReport:
+    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
+    from msgspec.structs import replace
+
+    if limit is None:
+        return report
+    return replace(report, rows=report.rows[-limit:] if report.by in _TIMES else report.rows[:limit])
 
 
 def zone_name(zone: tzinfo | None, named: str | None) -> str:

@@ -107,20 +107,10 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     return True
 
 
-def _limited(report: UsageReport, limit: int | None) -> UsageReport:
-    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
-    from msgspec.structs import replace
-
-    if limit is None:
-        return report
-    is_time = report.by in ("day", "week", "month", "block")
-    return replace(report, rows=report.rows[-limit:] if is_time else report.rows[:limit])
-
-
 def _show(
     given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
 ) -> None:
-    report = _limited(report, given.limit)
+    report = options.limited(report, given.limit)
     from reread.render.usage import usage_csv, usage_document, usage_lines
 
     if given.plot is not None:

@@ -11,8 +11,9 @@ from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent
-from reread.store.ledger import ADVISOR
-from reread.store.rows import Circumstance, RequestRow
+
+from .ledger import ADVISOR
+from .rows import Circumstance, RequestRow
 
 
 class RequestRows(TypedDict):
