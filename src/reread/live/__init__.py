@@ -1,0 +1,1 @@
+"""A running client: the frames it sends, what they amount to, and what can be said to it."""

@@ -1,0 +1,227 @@
+"""What a stream amounts to, one event after the other.
+
+Every block of a message comes whole exactly once (`Thinking`, `Text`, `ToolCall`, `OtherBlock`), after its deltas where
+the client sends them; or it comes as `Withdrawn`, when it was shown but taken back. Nothing is dropped: a frame that no
+event describes is an `UnknownFrame`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from reread.records import Record, Usage
+
+Withdrawal = Literal["interrupted", "error", "cut"]
+"""By the person; by an error in mid-stream, after which the client asked again; or the stream just ended."""
+
+
+class Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
+    session: str | None = None
+    agent: str | None = None
+    """The call that started the subagent this came from; None for the conversation itself."""
+    message_id: str | None = None
+    index: int | None = None
+    """Which block of the message."""
+
+
+class SessionStarted(Event, tag="session", frozen=True):
+    """The first frame of a session, and again where what it says has changed."""
+
+    model: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    permission_mode: str | None = None
+    tools: tuple[str, ...] = ()
+    mcp_servers: tuple[Any, ...] = ()
+
+
+class Delta(Event, frozen=True):
+    text: str
+
+
+class ThinkingDelta(Delta, tag="thinking_delta", frozen=True):
+    pass
+
+
+class TextDelta(Delta, tag="text_delta", frozen=True):
+    pass
+
+
+class ToolDelta(Delta, tag="tool_delta", frozen=True):
+    """A fragment of the JSON of a call's input."""
+
+    id: str | None = None
+    name: str | None = None
+
+
+class Whole(Event, frozen=True):
+    """A block that is complete. `uuid` is that of its line in the transcript."""
+
+    uuid: str | None = None
+
+
+class Thinking(Whole, tag="thinking", frozen=True):
+    text: str
+    signature: str | None = None
+    is_redacted: bool = False
+    duration_ms: float | None = None
+
+
+class Text(Whole, tag="text", frozen=True):
+    text: str
+    is_synthetic: bool = False
+    """In the model's name, but said by the client: an API error, for example."""
+
+
+class ToolCall(Whole, tag="tool", frozen=True):
+    id: str | None
+    name: str
+    input: Any
+
+
+class OtherBlock(Whole, tag="block", frozen=True):
+    """A block that is none of these: a server tool's result, an image, or one of a type that nobody knows."""
+
+    type: str
+    value: Any
+
+
+class Withdrawn(Event, tag="withdrawn", frozen=True):
+    """What was shown of a block that the client took back: it is in no transcript and counts nothing."""
+
+    kind: str
+    """`thinking`, `text`, `tool` or another type of block."""
+    text: str
+    reason: Withdrawal
+    id: str | None = None
+    name: str | None = None
+
+
+class ToolResult(Event, tag="tool_result", frozen=True):
+    id: str | None
+    text: str
+    is_error: bool
+    uuid: str | None = None
+    result: Any = None
+    """The structured twin: a patch, an exit code, answers, ..."""
+    images: int = 0
+
+
+class Prompt(Event, tag="prompt", frozen=True):
+    """A user line that is no tool result: a prompt that was sent, a prompt of an agent, a note of the client."""
+
+    text: str
+    uuid: str | None = None
+    is_replay: bool = False
+    is_synthetic: bool = False
+    images: int = 0
+
+
+class Permission(Event, tag="permission", frozen=True):
+    """The client asks whether a tool may run; `AskUserQuestion` and `ExitPlanMode` come the same way."""
+
+    request_id: str
+    tool: str
+    input: Any
+    id: str | None = None
+    """Of the call."""
+    description: str | None = None
+    suggestions: tuple[Any, ...] = ()
+    """What may be remembered, as the client puts it."""
+    blocked_path: str | None = None
+    reason: str | None = None
+
+    @property
+    def is_question(self) -> bool:
+        return self.tool == "AskUserQuestion"
+
+    @property
+    def is_plan(self) -> bool:
+        return self.tool == "ExitPlanMode"
+
+
+class PermissionVoid(Event, tag="permission_void", frozen=True):
+    """The question needs no answer any more: withdraw it from the screen."""
+
+    request_id: str
+
+
+class PermissionAnswered(Event, tag="permission_answered", frozen=True):
+    """What the host answered."""
+
+    request_id: str
+    decision: Literal["allow", "deny", "error"]
+    tool: str | None = None
+    id: str | None = None
+    message: str | None = None
+    is_edited: bool = False
+    """Whether the tool ran with another input than the model gave it."""
+    remembered: tuple[Any, ...] = ()
+
+
+class HookCallback(Event, tag="hook", frozen=True):
+    request_id: str
+    callback: str
+    input: Any
+    id: str | None = None
+
+
+class ControlQuestion(Event, tag="control_request", frozen=True):
+    """A question of the client that is neither about a tool nor a hook."""
+
+    request_id: str
+    subtype: str | None
+    data: Any
+
+
+class ControlAnswer(Event, tag="control_response", frozen=True):
+    """The answer to a question of ours."""
+
+    request_id: str
+    ok: bool
+    response: Any = None
+    error: str | None = None
+
+
+class MessageUsage(Event, tag="usage", frozen=True):
+    """The final counts of a message."""
+
+    usage: Usage
+    stop_reason: str | None = None
+    model: str | None = None
+    ttft_ms: float | None = None
+
+
+class Notice(Event, tag="notice", frozen=True):
+    """Something else happened: `interrupted`, `compacted`, `retry`, `status`, `task`, `hook`, `thinking_tokens`, ..."""
+
+    what: str
+    text: str = ""
+    data: Any = None
+
+
+class TurnResult(Event, tag="result", frozen=True):
+    """The end of a turn. There may be several for one prompt, where agents work in the background."""
+
+    is_error: bool
+    subtype: str | None = None
+    text: str = ""
+    terminal_reason: str | None = None
+    cost_usd: float | None = None
+    """The client's own count, for the whole process so far."""
+    usage: Usage | None = None
+    models: Any = None
+    duration_ms: float | None = None
+    turns: int | None = None
+    errors: tuple[Any, ...] = ()
+    denials: tuple[Any, ...] = ()
+    origin: Any = None
+
+
+class UnknownFrame(Event, tag="unknown", frozen=True):
+    """A frame that no other event describes, or a line that is no JSON; the record has its bytes."""
+
+    record: Record
+    reason: str

@@ -1,0 +1,104 @@
+"""Frames we send, each as one line. A line that is not JSON kills the client, so all of them are made here."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from reread.errors import BadInput
+
+IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+"""What the API takes, by the first bytes of a file."""
+
+
+class Allow(Struct, frozen=True, kw_only=True):
+    """Lets a tool run: with its own input, or with another."""
+
+    input: Any = None
+    """None leaves it as the model gave it."""
+    remember: Sequence[Any] = ()
+    """Suggestions of the client to be applied from now on."""
+
+
+class Deny(Struct, frozen=True, kw_only=True):
+    """Refuses a tool; the model reads the reason."""
+
+    reason: str = ""
+    interrupt: bool = False
+    """Ends the turn, too."""
+
+
+Decision = Allow | Deny
+NO_REASON = "The user does not want this tool to run."
+"""A refusal without a message is invalid, and the model would see a failure of the tool instead."""
+
+
+def line(frame: Mapping[str, Any]) -> bytes:
+    """A frame as bytes. ASCII only, so that no character of a text can end the line early for any reader."""
+    try:
+        return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"this cannot be sent as JSON: {error}") from error
+
+
+def prompt(text: str, images: Sequence[bytes] = (), *, uuid: str | None = None, session: str = "") -> bytes:
+    """A user line; the client keeps its uuid."""
+    content = [{"type": "text", "text": text}, *map(_image, images)] if images else text
+    frame: dict[str, Any] = {
+        "type": "user",
+        "session_id": session,
+        "parent_tool_use_id": None,
+        "message": {"role": "user", "content": content},
+    }
+    return line(frame if uuid is None else {**frame, "uuid": uuid})
+
+
+def _image(raw: bytes) -> dict[str, Any]:
+    kind = next((name for sign, name in IMAGE_TYPES.items() if raw.startswith(sign)), None)
+    if kind is None:
+        raise BadInput("an image must be PNG, JPEG, GIF or WebP")
+    source = {"type": "base64", "media_type": kind, "data": b64encode(raw).decode()}
+    return {"type": "image", "source": source}
+
+
+def request(request_id: str, subtype: str, **fields: Any) -> bytes:
+    """A question of ours; an unknown one is answered with an error, so trying is safe."""
+    return line({"type": "control_request", "request_id": request_id, "request": {"subtype": subtype, **fields}})
+
+
+def success(request_id: str, response: Mapping[str, Any]) -> bytes:
+    answer = {"subtype": "success", "request_id": request_id, "response": response}
+    return line({"type": "control_response", "response": answer})
+
+
+def failure(request_id: str, message: str) -> bytes:
+    """The answer to a question that we cannot answer: one that is left open would stop the client for ever."""
+    return line(
+        {"type": "control_response", "response": {"subtype": "error", "request_id": request_id, "error": message}}
+    )
+
+
+def decision(request_id: str, decided: Decision, given: Any) -> bytes:
+    """The answer to a permission request about `given`. Older clients refuse an answer that leaves anything out."""
+    if isinstance(decided, Allow):
+        answer: dict[str, Any] = {
+            "behavior": "allow",
+            "updatedInput": given if decided.input is None else decided.input,
+        }
+        if decided.remember:
+            answer["updatedPermissions"] = list(decided.remember)
+        return success(request_id, answer)
+    answer = {"behavior": "deny", "message": decided.reason or NO_REASON}
+    if decided.interrupt:
+        answer["interrupt"] = True
+    return success(request_id, answer)
+
+
+def answers(given: Any, chosen: Mapping[str, str]) -> Allow:
+    """The answer to `AskUserQuestion`: what was chosen, by question."""
+    asked = given if isinstance(given, dict) else {}
+    return Allow(input={**asked, "answers": dict(chosen)})
