@@ -26,7 +26,7 @@ class Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
     """Which block of the message."""
 
 
-class SessionStarted(Event, tag="session", frozen=True):
+class SessionStarted(Event, tag="session", frozen=True, kw_only=True):
     """The first frame of a session, and again where what it says has changed."""
 
     model: str | None = None
@@ -37,58 +37,58 @@ class SessionStarted(Event, tag="session", frozen=True):
     mcp_servers: tuple[Any, ...] = ()
 
 
-class Delta(Event, frozen=True):
+class Delta(Event, frozen=True, kw_only=True):
     text: str
 
 
-class ThinkingDelta(Delta, tag="thinking_delta", frozen=True):
+class ThinkingDelta(Delta, tag="thinking_delta", frozen=True, kw_only=True):
     pass
 
 
-class TextDelta(Delta, tag="text_delta", frozen=True):
+class TextDelta(Delta, tag="text_delta", frozen=True, kw_only=True):
     pass
 
 
-class ToolDelta(Delta, tag="tool_delta", frozen=True):
+class ToolDelta(Delta, tag="tool_delta", frozen=True, kw_only=True):
     """A fragment of the JSON of a call's input."""
 
     id: str | None = None
     name: str | None = None
 
 
-class Whole(Event, frozen=True):
+class Whole(Event, frozen=True, kw_only=True):
     """A block that is complete. `uuid` is that of its line in the transcript."""
 
     uuid: str | None = None
 
 
-class Thinking(Whole, tag="thinking", frozen=True):
+class Thinking(Whole, tag="thinking", frozen=True, kw_only=True):
     text: str
     signature: str | None = None
     is_redacted: bool = False
     duration_ms: float | None = None
 
 
-class Text(Whole, tag="text", frozen=True):
+class Text(Whole, tag="text", frozen=True, kw_only=True):
     text: str
     is_synthetic: bool = False
     """In the model's name, but said by the client: an API error, for example."""
 
 
-class ToolCall(Whole, tag="tool", frozen=True):
+class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
     id: str | None
     name: str
     input: Any
 
 
-class OtherBlock(Whole, tag="block", frozen=True):
+class OtherBlock(Whole, tag="block", frozen=True, kw_only=True):
     """A block that is none of these: a server tool's result, an image, or one of a type that nobody knows."""
 
     type: str
     value: Any
 
 
-class Withdrawn(Event, tag="withdrawn", frozen=True):
+class Withdrawn(Event, tag="withdrawn", frozen=True, kw_only=True):
     """What was shown of a block that the client took back: it is in no transcript and counts nothing."""
 
     kind: str
@@ -99,7 +99,7 @@ class Withdrawn(Event, tag="withdrawn", frozen=True):
     name: str | None = None
 
 
-class ToolResult(Event, tag="tool_result", frozen=True):
+class ToolResult(Event, tag="tool_result", frozen=True, kw_only=True):
     id: str | None
     text: str
     is_error: bool
@@ -109,7 +109,7 @@ class ToolResult(Event, tag="tool_result", frozen=True):
     images: int = 0
 
 
-class Prompt(Event, tag="prompt", frozen=True):
+class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
     """A user line that is no tool result: a prompt that was sent, a prompt of an agent, a note of the client."""
 
     text: str
@@ -119,7 +119,7 @@ class Prompt(Event, tag="prompt", frozen=True):
     images: int = 0
 
 
-class Permission(Event, tag="permission", frozen=True):
+class Permission(Event, tag="permission", frozen=True, kw_only=True):
     """The client asks whether a tool may run; `AskUserQuestion` and `ExitPlanMode` come the same way."""
 
     request_id: str
@@ -142,13 +142,13 @@ class Permission(Event, tag="permission", frozen=True):
         return self.tool == "ExitPlanMode"
 
 
-class PermissionVoid(Event, tag="permission_void", frozen=True):
+class PermissionVoid(Event, tag="permission_void", frozen=True, kw_only=True):
     """The question needs no answer any more: withdraw it from the screen."""
 
     request_id: str
 
 
-class PermissionAnswered(Event, tag="permission_answered", frozen=True):
+class PermissionAnswered(Event, tag="permission_answered", frozen=True, kw_only=True):
     """What the host answered."""
 
     request_id: str
@@ -161,14 +161,14 @@ class PermissionAnswered(Event, tag="permission_answered", frozen=True):
     remembered: tuple[Any, ...] = ()
 
 
-class HookCallback(Event, tag="hook", frozen=True):
+class HookCallback(Event, tag="hook", frozen=True, kw_only=True):
     request_id: str
     callback: str
     input: Any
     id: str | None = None
 
 
-class ControlQuestion(Event, tag="control_request", frozen=True):
+class ControlQuestion(Event, tag="control_request", frozen=True, kw_only=True):
     """A question of the client that is neither about a tool nor a hook."""
 
     request_id: str
@@ -176,7 +176,7 @@ class ControlQuestion(Event, tag="control_request", frozen=True):
     data: Any
 
 
-class ControlAnswer(Event, tag="control_response", frozen=True):
+class ControlAnswer(Event, tag="control_response", frozen=True, kw_only=True):
     """The answer to a question of ours."""
 
     request_id: str
@@ -185,7 +185,7 @@ class ControlAnswer(Event, tag="control_response", frozen=True):
     error: str | None = None
 
 
-class MessageUsage(Event, tag="usage", frozen=True):
+class MessageUsage(Event, tag="usage", frozen=True, kw_only=True):
     """The final counts of a message."""
 
     usage: Usage
@@ -194,7 +194,7 @@ class MessageUsage(Event, tag="usage", frozen=True):
     ttft_ms: float | None = None
 
 
-class Notice(Event, tag="notice", frozen=True):
+class Notice(Event, tag="notice", frozen=True, kw_only=True):
     """Something else happened: `interrupted`, `compacted`, `retry`, `status`, `task`, `hook`, `thinking_tokens`, ..."""
 
     what: str
@@ -202,7 +202,7 @@ class Notice(Event, tag="notice", frozen=True):
     data: Any = None
 
 
-class TurnResult(Event, tag="result", frozen=True):
+class TurnResult(Event, tag="result", frozen=True, kw_only=True):
     """The end of a turn. There may be several for one prompt, where agents work in the background."""
 
     is_error: bool
@@ -220,7 +220,7 @@ class TurnResult(Event, tag="result", frozen=True):
     origin: Any = None
 
 
-class UnknownFrame(Event, tag="unknown", frozen=True):
+class UnknownFrame(Event, tag="unknown", frozen=True, kw_only=True):
     """A frame that no other event describes, or a line that is no JSON; the record has its bytes."""
 
     record: Record
