@@ -154,7 +154,12 @@ def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
 def _look_again(record: Record, raw: bytes) -> Record:
     """The few lines one typed decode does not finish: system subtypes, and the stream's spelling."""
     if record.session_id is None and record.session_id_twin is not None:
-        return _decode_slowly(raw)
+        if type(record) is not StreamEvent:
+            return _decode_slowly(raw)
+        # Nine of ten lines of a stream. They exist in its spelling only, so nothing but the session has two names.
+        force_setattr(record, "session_id", record.session_id_twin)
+        force_setattr(record, "is_frame", True)
+        return record
     kind = _system_kind(record.subtype) if isinstance(record, System) else type(record)
     if kind is type(record):
         return record
