@@ -207,7 +207,12 @@ class Notice(Event, tag="notice", frozen=True, kw_only=True):
 
     what: str
     text: str = ""
-    data: Any = None
+    record: Record
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All that the frame says."""
+        return self.record.data
 
 
 class TurnResult(Event, tag="result", frozen=True, kw_only=True):

@@ -75,26 +75,34 @@ def _input(text: str) -> Raw:
 class StreamedMessage:
     """Takes fragments and complete frames of one message; gives every block whole exactly once."""
 
-    def __init__(self, id: str | None, model: str | None = None, *, is_streamed: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        id: str | None,  # noqa: A002
+        model: str | None = None,
+        *,
+        is_streamed: bool = False,
+        ttft_ms: float | None = None,
+    ) -> None:
         self.id = id
         self.model = model
         self.is_streamed = is_streamed
         self.has_ended = False
         """Whether the API said why it ended: from then on no block of it can be taken back."""
-        self.ttft_ms: float | None = None
+        self.ttft_ms = ttft_ms
+        """How long its first token took, as the client measured it."""
         self._blocks: dict[int, StreamedBlock] = {}
 
     def start(self, index: int, block: Block) -> None:
         self._blocks[index] = StreamedBlock(index=index, start=block, pieces=[])
 
-    def add(self, index: int, fragment: Fragment, where: Where) -> Delta | None:
+    def add(self, index: int, fragment: Fragment | None, where: Where) -> Delta | None:
         """A fragment of a block; None for one that shows nothing, or that has no beginning."""
         block = self._blocks.get(index)
-        if block is None or block.is_settled:
+        if block is None or block.is_settled or fragment is None:
             return None
         if fragment.signature is not None:
             block.signature = fragment.signature
-        text = _shown(fragment)
+        text = fragment.thinking or fragment.text or fragment.partial_json
         if not text:
             return None
         block.pieces.append(text)
@@ -184,10 +192,6 @@ def type_of(block: Block) -> str:
     if isinstance(block, UnknownBlock):
         return block.type_name or "unknown"
     return str(block.__struct_config__.tag)
-
-
-def _shown(fragment: Fragment) -> str | None:
-    return fragment.thinking or fragment.text or fragment.partial_json
 
 
 def _whole(block: Block, record: Assistant | None, place: dict[str, Any], index: int) -> Whole:

@@ -26,7 +26,7 @@ _WHAT = {
 
 def notice_of(frame: System, where: Where) -> Notice:
     what = _WHAT.get(frame.subtype or "", frame.subtype or "system")
-    return Notice(**where, what=what, text=_text(frame), data=frame.data)
+    return Notice(**where, what=what, text=_text(frame), record=frame)
 
 
 def _text(frame: System) -> str:

@@ -7,7 +7,7 @@ off has no complete frame for what it had begun; a client that falls back to a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +29,7 @@ from reread.records import (
     Unknown,
     User,
     decode,
+    decode_all,
     parse_or_none,
 )
 from reread.records.api_events import BlockDelta, BlockStart, MessageDelta, MessageStart, MessageStop, decode_api_event
@@ -97,11 +98,8 @@ class Stream:
     def feed(self, chunk: bytes) -> list[Event]:
         """Events of the frames that are complete; a frame is complete at its newline or at its last brace."""
         found: list[Event] = []
-        for raw in self._frames(chunk):
-            while raw:
-                record = decode(raw)
-                found += self._received(record)
-                raw = record.rest
+        for record in self._records(chunk):
+            found += self._received(record)
         return found
 
     def sent(self, line: bytes) -> list[Event]:
@@ -116,41 +114,37 @@ class Stream:
         """The stream has ended: what was still open was cut off."""
         rest = b"".join(self._carried).strip()
         self._carried = []
-        found = list(self._received(decode(rest))) if rest else []
+        found = [event for record in (decode_all(rest) if rest else ()) for event in self._received(record)]
         for thread in self._threads.values():
             found += thread.withdraw("cut")
         self.open_permissions.clear()
         self.open_tasks.clear()
         return found
 
-    def _frames(self, chunk: bytes) -> Iterator[bytes]:
+    def _records(self, chunk: bytes) -> Iterator[Record]:
         if b"\n" in chunk:
-            *lines, rest = b"".join([*self._carried, chunk]).split(b"\n")
+            *lines, chunk = b"".join([*self._carried, chunk]).split(b"\n")
             self._carried = []
-            yield from (line for line in lines if line and not line.isspace())
-        else:
-            rest = chunk
-        if not rest:
+            for line in lines:
+                if line and not line.isspace():
+                    yield from decode_all(line)
+        if not chunk:
             return
-        self._carried.append(rest)
+        self._carried.append(chunk)
         # No beginning of a JSON object is an object itself, so one that can be read is complete without its newline.
-        if rest.endswith(b"}"):
-            whole = b"".join(self._carried)
-            if parse_or_none(whole) is not None:
+        if chunk.endswith(b"}"):
+            record = decode(b"".join(self._carried))
+            if not (isinstance(record, Unknown) and record.malformed) and not record.rest:
                 self._carried = []
-                yield whole
+                yield record
 
-    def _received(self, record: Record) -> Iterator[Event]:
+    def _received(self, record: Record) -> Iterable[Event]:
         if record.session_id is not None:
             self.session = record.session_id
         if type(record) is StreamEvent:
-            yield from self._streamed(record)
-            return
+            return self._streamed(record)
         handle = _HANDLERS.get(type(record)) or (_HANDLERS[System] if isinstance(record, System) else None)
-        if handle is None:
-            yield self._unknown(record)
-        else:
-            yield from handle(self, record)
+        return handle(self, record) if handle is not None else [self._unknown(record)]
 
     def _where(self, record: Record, agent: str | None = None) -> Where:
         return Where(session=record.session_id or self.session, agent=agent)
@@ -170,30 +164,24 @@ class Stream:
 
     # Messages
 
-    def _streamed(self, frame: StreamEvent) -> Iterator[Event]:
+    def _streamed(self, frame: StreamEvent) -> Iterable[Event]:
         thread = self._thread(frame, frame.parent_tool_use_id)
         event = decode_api_event(frame.raw_event)
         message = thread.current
-        if isinstance(event, BlockDelta):
-            if message is not None and event.delta is not None:
-                delta = message.add(event.index, event.delta, thread.where)
-                if delta is not None:
-                    yield delta
-        elif isinstance(event, MessageStart):
-            start = event.message
-            id, model = (start.id, start.model) if start is not None else (None, None)  # noqa: A001
-            begun = StreamedMessage(id, model, is_streamed=True)
-            begun.ttft_ms = frame.ttft_ms
-            yield from thread.begin(begun)
-        elif isinstance(event, BlockStart):
-            if message is not None:
-                message.start(event.index, event.block)
-        elif isinstance(event, MessageDelta):
-            yield from self._ended(thread, event)
-        elif isinstance(event, MessageStop):
-            yield from self._stopped(thread, frame)
-        elif event is None:
-            yield events.UnknownFrame(**thread.where, record=frame, reason="an event that nobody has described")
+        if isinstance(event, BlockDelta):  # first: most lines of a stream are one
+            delta = message.add(event.index, event.delta, thread.where) if message is not None else None
+            return [delta] if delta is not None else ()
+        if isinstance(event, MessageStart):
+            return thread.begin(_begun(event, frame))
+        if isinstance(event, MessageDelta):
+            return self._ended(thread, event)
+        if isinstance(event, MessageStop):
+            return self._stopped(thread, frame)
+        if event is None:
+            return [events.UnknownFrame(**thread.where, record=frame, reason="an event that nobody has described")]
+        if isinstance(event, BlockStart) and message is not None:
+            message.start(event.index, event.block)
+        return ()
 
     def _ended(self, thread: _Thread, event: MessageDelta) -> Iterator[Event]:
         """The end by the API's own word; the client's own closing events after an interrupt give no reason."""
@@ -249,7 +237,7 @@ class Stream:
         kind = kind_of(frame)
         if kind is Kind.INTERRUPT:
             yield from self._thread(frame, agent).withdraw("interrupted")
-            yield events.Notice(**where, what="interrupted", text=frame.text)
+            yield events.Notice(**where, what="interrupted", text=frame.text, record=frame)
             return
         results = [block for block in frame.blocks if isinstance(block, ToolResult)]
         for block in results:
@@ -344,8 +332,8 @@ class Stream:
             self.open_tasks = {name for name in named if isinstance(name, str)}
 
     def _other(self, frame: Record) -> Iterator[Event]:
-        data = frame.data
-        yield events.Notice(**self._where(frame), what=frame.type or "", text=str(data.get("state") or ""), data=data)
+        state = str(frame.data.get("state") or "")
+        yield events.Notice(**self._where(frame), what=frame.type or "", text=state, record=frame)
 
     def _result(self, frame: Result) -> Iterator[Event]:
         if self._builder is not None:
@@ -380,11 +368,17 @@ class Stream:
         yield event if event is not None else self._unknown(frame)
 
 
+def _begun(event: MessageStart, frame: StreamEvent) -> StreamedMessage:
+    start = event.message
+    id, model = (start.id, start.model) if start is not None else (None, None)  # noqa: A001
+    return StreamedMessage(id, model, is_streamed=True, ttft_ms=frame.ttft_ms)
+
+
 def _blocks(frame: Assistant) -> list[Block]:
     return [Text(text=frame.content)] if isinstance(frame.content, str) else frame.blocks
 
 
-_HANDLERS: dict[type[Record], Callable[[Stream, Any], Iterator[Event]]] = {
+_HANDLERS: dict[type[Record], Callable[[Stream, Any], Iterable[Event]]] = {
     Assistant: Stream._assistant,
     User: Stream._user,
     System: Stream._system,
