@@ -126,8 +126,10 @@ class Stream:
             *lines, chunk = b"".join([*self._carried, chunk]).split(b"\n")
             self._carried = []
             for line in lines:
-                if line and not line.isspace():
-                    yield from decode_all(line)
+                while line and not line.isspace():
+                    record = decode(line)
+                    yield record
+                    line = record.rest
         if not chunk:
             return
         self._carried.append(chunk)
