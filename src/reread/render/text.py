@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 _CODES = {
     "bold": "1",
@@ -80,6 +81,7 @@ def cells(text: str) -> int:
     return sum(_cell(character) for character in text)
 
 
+@cache  # a long session asks some millions of times, of a few hundred characters
 def _cell(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
@@ -122,9 +124,13 @@ def _cut(text: str, width: int) -> str:
 
 def wrap(text: str, width: int) -> Iterator[str]:
     """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
-    for part in text.split("\n"):  # before it is made harmless: most lines are printable, which is quickly seen
-        for line in harmless(part).split("\n"):
-            yield from _wrap_line(line.rstrip(), max(4, width))
+    width = max(4, width)
+    for line in text.split("\n"):
+        if line.isprintable():  # most are, which is sooner seen than made so
+            yield from _wrap_line(line.rstrip(), width)
+        else:
+            for part in harmless(line).split("\n"):
+                yield from _wrap_line(part.rstrip(), width)
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:

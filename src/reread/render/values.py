@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 _OBEYED = re.compile(f"[{OBEYED}]")
+_LETTERS = bytes(range(0x20, 0x7F))
 
 
 def encoded(document: object) -> bytes:
@@ -28,7 +29,7 @@ def encoded(document: object) -> bytes:
         raw = msgspec.json.encode(document)
     except UnicodeEncodeError:
         raw = msgspec.json.encode(_representable(document))
-    if raw.isascii() and b"\x7f" not in raw:
+    if not _OBEYED.search(raw.translate(None, _LETTERS).decode()):  # a pattern takes ten times as long over everything
         return raw
     return _OBEYED.sub(lambda found: _escape(found[0]), raw.decode()).encode()
 
