@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from client.conversations import CONVERSATIONS, Conversation, captured_from, session_named
 from client.drive import Json, talking
-from client.expect_wire import Reading, differences, expectation, read_wire, wire_lines, written_blocks
+from client.expect_wire import Reading, differences, expectation, read_wire, read_written, wire_lines
 from client.install import claude_binary
 from client.run import Scratch
 from client.strip_wire import strip_wire
@@ -43,10 +43,10 @@ def capture(name: str, version: str, folder: Path) -> tuple[Path, float, list[st
     conversation = CONVERSATIONS[name]
     with Scratch(claude_binary(version), folder / name) as scratch:
         earlier: list[Json] = scratch.run(conversation.earlier).lines if conversation.earlier else []
-        known = written_blocks(scratch.projects)
+        before = read_written(scratch.projects)
         seconds = hold(conversation, scratch, raw, earlier)
         reading = read_wire(wire_lines(raw))
-        told = differences(reading, written_blocks(scratch.projects) - known)
+        told = differences(reading, before, read_written(scratch.projects))
         target = CAPTURES / version / f"{name}.wire"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(strip_wire(raw, scratch.home, scratch.work))

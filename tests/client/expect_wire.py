@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 MARK, BODY = 28, 30
 STREAMED = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 INTERRUPTED = "[Request interrupted by user"
 
 
@@ -61,6 +62,12 @@ class Reading:
     """Blocks whose fragments do not add up to the whole."""
     exit: int | None = None
     message: Message | None = None
+    uuids: set[str] = field(default_factory=set)
+    """Of assistant and user lines: the transcript's lines have the same."""
+    notes: list[str] = field(default_factory=list)
+    """Results whose counts are not the sum of their messages."""
+    counted: set[str] = field(default_factory=set)
+    """Messages that an earlier result has counted."""
 
     # What comes from the client
 
@@ -69,6 +76,8 @@ class Reading:
         session = frame.get("session_id")
         if session and session not in self.sessions:
             self.sessions.append(session)
+        if frame["type"] in ("assistant", "user") and "uuid" in frame:
+            self.uuids.add(frame["uuid"])
         handler = getattr(self, f"take_{frame['type']}", None)
         if handler:
             handler(frame)
@@ -171,6 +180,12 @@ class Reading:
         """A prompt is done; what is still open was never ended."""
         self.give_up(self.cause_of_end())
         self.results.append({"is_error": frame["is_error"], "subtype": frame["subtype"]})
+        fresh = [usage for message, usage in self.usage.items() if message not in self.counted]
+        self.counted |= set(self.usage)
+        summed = {key: sum(usage[key] for usage in fresh) for key in COUNTED}
+        told = {key: frame["usage"][key] for key in COUNTED}
+        if told != summed:
+            self.notes.append(f"result counts {told}, its messages {summed}")
 
     def cause_of_end(self) -> str:
         """Why a message that is over had no proper end: a failed one is stopped, a broken one is just silent."""
@@ -228,26 +243,34 @@ def identity(block: Json) -> tuple[str, str]:
     return block["type"], str(block.get("id") or block.get("thinking", block.get("text", "")))
 
 
-Written = set[tuple[str, tuple[str, str]]]
+@dataclass
+class Written:
+    """What the transcripts of a folder hold."""
+
+    blocks: set[tuple[str, tuple[str, str]]] = field(default_factory=set)
+    uuids: set[str] = field(default_factory=set)
 
 
-def written_blocks(projects: Path) -> Written:
-    """Message id and identity of every block in the transcripts."""
-    found: Written = set()
+def read_written(projects: Path) -> Written:
+    """Every block with its message id, and every line's uuid."""
+    found = Written()
     for path in projects.rglob("*.jsonl"):
         for line in path.read_bytes().decode().split("\n"):
             record = json.loads(line) if line else {}
+            found.uuids.add(record.get("uuid", ""))
             if record.get("type") == "assistant":
                 message = record["message"]
-                found |= {(message["id"], identity(block)) for block in message["content"]}
+                found.blocks |= {(message["id"], identity(block)) for block in message["content"]}
     return found
 
 
-def differences(reading: Reading, written: Written) -> list[str]:
-    """What only the wire delivered, what only the transcript holds, and what was delivered twice."""
+def differences(reading: Reading, before: Written, after: Written) -> list[str]:
+    """What only the wire delivered, what only the transcript holds, and what does not add up."""
     ids = [(block["message_id"], identity(block)) for block in reading.delivered]
+    written = after.blocks - before.blocks
     told = [f"only on the wire: {one}" for one in sorted(set(ids) - written)]
     told += [f"only on disk: {one}" for one in sorted(written - set(ids))]
+    told += [f"a line only on the wire: {one}" for one in sorted(reading.uuids - after.uuids)]
     told += [f"torn: {one}" for one in reading.torn]
     told += [f"delivered twice: {one}" for one in sorted(set(ids)) if ids.count(one) > 1]
-    return told
+    return told + reading.notes

@@ -239,11 +239,11 @@ FAILURES: dict[str, list[Turn]] = {
     "error-529-forever": [fails(529, "overloaded_error", "Overloaded")],
     "tool-then-500": [turn(runs("echo before")), fails(500, "api_error", "mock: failing after a tool", times=1)],
     "sse-error-thinking": [Turn(BROKEN_THINKING, broken=Break(3, "overloaded_error"))],
-    "sse-error-text": [Turn(BROKEN_TEXT, broken=Break(6, "overloaded_error"))],
-    "sse-error-tool": [Turn(BROKEN_CALL, broken=Break(5, "overloaded_error")), turn(says("The call was made."))],
+    "sse-error-text": [Turn(BROKEN_TEXT, broken=Break(7, "overloaded_error"))],
+    "sse-error-tool": [Turn(BROKEN_CALL, broken=Break(6, "overloaded_error")), turn(says("The call was made."))],
     "cut-thinking": [Turn(BROKEN_THINKING, broken=Break(3))],
-    "cut-text": [Turn(BROKEN_TEXT, broken=Break(6))],
-    "cut-tool": [Turn(BROKEN_CALL, broken=Break(5)), turn(says("The call was made."))],
+    "cut-text": [Turn(BROKEN_TEXT, broken=Break(7))],
+    "cut-tool": [Turn(BROKEN_CALL, broken=Break(6)), turn(says("The call was made."))],
 }
 
 SCENARIOS = {**CONTENT, **TOOLS, **AGENTS, **FAILURES}
