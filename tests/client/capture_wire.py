@@ -30,8 +30,8 @@ CAPTURES = Path(__file__).parents[1] / "wire" / "captures"
 def hold(conversation: Conversation, scratch: Scratch, wire: Path, earlier: list[Json]) -> float:
     """Hold a conversation; gives the seconds that the client ran."""
     arguments = [session_named(part, earlier) for part in (*conversation.base, *conversation.arguments)]
-    environment = {**scratch.environment, **conversation.environment}
-    with talking([str(scratch.client), *arguments], scratch.work, environment, wire, conversation.answer) as talk:
+    command = [str(scratch.client), *arguments]
+    with talking(command, scratch.work, scratch.environment, wire, conversation.answer) as talk:
         for step in conversation.steps:
             step(talk)
     return talk.seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from client.drive import (
     INITIALIZE,
@@ -52,20 +52,18 @@ class Conversation:
     answer: Answer = allow
     earlier: str | None = None
     """A prompt that an earlier run of the client in the same folder was given."""
-    environment: dict[str, str] = field(default_factory=dict)
     base: tuple[str, ...] = (*TWO_WAY, *PARTIAL)
-    exit: int = 0
 
 
-def asks(*texts: str, args: tuple[str, ...] = (), answer: Answer = allow, exit: int = 0) -> Conversation:  # noqa: A002
+def asks(*texts: str, args: tuple[str, ...] = (), answer: Answer = allow) -> Conversation:
     """Prompts one after the other, each when the one before has its result; the greeting is optional."""
     steps = tuple(step for text in texts for step in (prompt(text), RESULT))
-    return Conversation(steps, args, answer, exit=exit)
+    return Conversation(steps, args, answer)
 
 
-def talks(*steps: Step, args: tuple[str, ...] = (), answer: Answer = allow, exit: int = 0) -> Conversation:  # noqa: A002
+def talks(*steps: Step, args: tuple[str, ...] = (), answer: Answer = allow) -> Conversation:
     """Steps after the greeting."""
-    return Conversation((INITIALIZE, *steps), args, answer, exit=exit)
+    return Conversation((INITIALIZE, *steps), args, answer)
 
 
 def one_shot(text: str, *args: str) -> Conversation:
@@ -107,21 +105,21 @@ TOOLS = {
     "edit": asks("mock:edit(edited.txt)", args=YES),
     "unknown-tool": asks("mock:unknown-tool", args=YES),
     "bad-json": asks("mock:bad-json", args=YES),
-    "max-turns": asks("mock:many-turns", args=(*YES, "--max-turns", "2"), exit=1),
+    "max-turns": asks("mock:many-turns", args=(*YES, "--max-turns", "2")),
     "task": asks("mock:task", args=YES),
     "task-background": talks(prompt("mock:task-background"), RESULT, RESULT, args=YES),
     "task-permission": asks("mock:task-permission"),
 }
 
 FAILURES = {
-    "error-400": asks("mock:error-400", exit=1),
-    "error-401": asks("mock:error-401", exit=1),
-    "error-404": asks("mock:error-404", exit=1),
-    "error-413": asks("mock:error-413", exit=1),
+    "error-400": asks("mock:error-400"),
+    "error-401": asks("mock:error-401"),
+    "error-404": asks("mock:error-404"),
+    "error-413": asks("mock:error-413"),
     "error-429": asks("mock:error-429"),
     "error-500": asks("mock:error-500"),
     "error-529": asks("mock:error-529"),
-    "error-529-forever": asks("mock:error-529-forever", exit=1),
+    "error-529-forever": asks("mock:error-529-forever"),
     "tool-then-500": asks("mock:tool-then-500", args=YES),
     "sse-error-thinking": asks("mock:sse-error-thinking"),
     "sse-error-text": asks("mock:sse-error-text"),
@@ -129,13 +127,13 @@ FAILURES = {
     "cut-thinking": asks("mock:cut-thinking"),
     "cut-text": asks("mock:cut-text"),
     "cut-tool": asks("mock:cut-tool", args=YES),
-    "bad-line": Conversation((line("this is not JSON"), pause(1)), exit=1),
+    "bad-line": Conversation((line("this is not JSON"), pause(1))),
 }
 
 PERMISSIONS = {
     "perm-allow": talks(prompt("mock:bash(touch allowed.txt)"), RESULT),
     "perm-deny": asks("mock:bash(touch denied.txt)", answer=deny("Not today.")),
-    "perm-deny-interrupt": asks("mock:bash(touch denied.txt)", answer=deny("Stop it.", interrupt=True), exit=1),
+    "perm-deny-interrupt": asks("mock:bash(touch denied.txt)", answer=deny("Stop it.", interrupt=True)),
     "perm-edited": asks("mock:bash(touch original.txt)", answer=allow_with(command="touch replaced.txt")),
     "perm-suggested": asks("mock:write(one.txt)", "mock:write(two.txt)", answer=allow_as_suggested),
     "perm-several": talks(
@@ -153,7 +151,7 @@ PERMISSIONS = {
         answer=leave_open,
     ),
     "perm-cancelled": talks(
-        prompt("mock:bash(touch cancelled.txt)"), wait(QUESTION), INTERRUPT, RESULT, answer=leave_open, exit=1
+        prompt("mock:bash(touch cancelled.txt)"), wait(QUESTION), INTERRUPT, RESULT, answer=leave_open
     ),
     "perm-late": talks(
         prompt("mock:bash(touch late.txt)"),
@@ -165,21 +163,21 @@ PERMISSIONS = {
         RESULT,
         answer=leave_open,
     ),
-    "perm-none": asks("mock:bash(touch nobody-asked.txt)"),
+    # Without the option that sends the questions here, the client refuses by itself.
+    "perm-none": Conversation(
+        (prompt("mock:bash(touch nobody-asked.txt)"), RESULT), base=("-p", "--input-format", "stream-json", *PARTIAL)
+    ),
     "question": asks("mock:question", answer=allow_with(answers={"Which colour?": "Blue"})),
     "question-refused": asks("mock:question", answer=deny("I would rather not say.")),
     "plan": asks("mock:plan", args=("--permission-mode", "plan")),
     "plan-refused": asks("mock:plan", args=("--permission-mode", "plan"), answer=deny("Not yet.")),
 }
-PERMISSIONS["perm-none"] = Conversation(
-    PERMISSIONS["perm-none"].steps, base=("-p", "--input-format", "stream-json", *PARTIAL)
-)
 
 CONTROL = {
     "interrupt-thinking": talks(
         prompt("mock:slow"), wait(THINKING, 3), INTERRUPT, RESULT, prompt("mock:text(after)"), RESULT
     ),
-    "interrupt-text": talks(prompt("mock:slow-text"), wait(TEXT, 3), INTERRUPT, RESULT, exit=1),
+    "interrupt-text": talks(prompt("mock:slow-text"), wait(TEXT, 3), INTERRUPT, RESULT),
     "interrupt-tool": talks(
         prompt("mock:bash-slow"),
         wait({"type": "assistant"}, 2),
@@ -226,7 +224,7 @@ CONTROL = {
     "fork": after("mock:think-bash", "mock:text(forked)", "--resume", "{session}", "--fork-session"),
     "continue": after("mock:think-bash", "mock:text(continued)", "--continue"),
     "resume-missing": Conversation(
-        (), ("--resume", "00000000-0000-4000-8000-000000000000"), base=("-p", "mock:text(never)", *PARTIAL), exit=1
+        (), ("--resume", "00000000-0000-4000-8000-000000000000"), base=("-p", "mock:text(never)", *PARTIAL)
     ),
     "clear": asks("mock:text(before)", "/clear", "mock:text(afterwards)"),
     "compact": asks("mock:think-bash", "/compact keep the essentials", "mock:text(afterwards)", args=YES),

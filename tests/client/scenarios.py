@@ -152,10 +152,6 @@ TOOLS: dict[str, list[Turn]] = {
         ),
         turn(thinks("All three checks came back."), says("Everything is in order.")),
     ],
-    "touches": [
-        turn(*(runs(f"touch touched-{n}.txt") for n in (1, 2, 3))),
-        turn(says("Three files were touched.")),
-    ],
     "fetches": [
         turn(*(calls("WebFetch", url=f"http://127.0.0.1:9/{n}", prompt="Read it") for n in (1, 2, 3))),
         turn(says("Three pages were fetched.")),
