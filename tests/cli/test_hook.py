@@ -268,6 +268,42 @@ def test_the_hook_takes_the_session_in_behind_the_clients_back(run: Run, tmp_pat
     assert f"{path.stem}: synced" in run("hook", "--settings", settings).out
 
 
+def test_a_transcript_in_an_odd_place_is_taken_in_alone(run: Run, tmp_path: Path) -> None:
+    path = a_session(a_prompt("this one")).write(tmp_path / "odd")
+    other = a_session(a_prompt("not asked for"), id="11111111-aaaa-4000-8000-000000000001").write(tmp_path / "odd")
+    (tmp_path / "empty").mkdir()
+    end_session(
+        tmp_path / "archive", json.dumps({"transcript_path": str(path)}).encode(), "--source", tmp_path / "empty"
+    )
+    assert log_of(tmp_path / "archive").endswith(": synced\n")
+    listed = run("list", "--json", "--no-sync", "--home", tmp_path / "archive").out
+    assert path.stem in listed
+    assert other.stem not in listed
+
+
+def test_an_unforeseen_failure_is_logged_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("unforeseen")
+
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(hook_run, "_start", fail)
+    monkeypatch.setattr(hook_run, "_sync", fail)
+    assert run("hook", "run", "--home", tmp_path / "archive") == (0, "", "")
+    assert run("hook", "take", "--home", tmp_path / "archive", "--session", "s") == (0, "", "")
+    assert [line.partition(" ")[2] for line in hook_run.noted(tmp_path / "archive")] == [
+        "could not be started: unforeseen",
+        "s: unforeseen",
+    ]
+
+
+def test_a_program_that_is_gone_is_told(run: Run, settings: Path, tmp_path: Path) -> None:
+    run("hook", "install", "--yes", "--settings", settings)
+    assert "program is gone" not in run("hook", "--settings", settings).out
+    gone = {"type": "command", "command": f"{(tmp_path / 'gone' / 'reread').as_posix()} hook run"}
+    settings.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [gone]}]}}), "utf-8")
+    assert "that program is gone" in run("hook", "--settings", settings).out
+
+
 def test_what_goes_wrong_is_logged_and_the_client_never_hears_of_it(tmp_path: Path) -> None:
     home = tmp_path / "archive"
     done = end_session(home, b"\0 no json", "--source", tmp_path / "missing")

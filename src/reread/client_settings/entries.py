@@ -15,7 +15,7 @@ from reread.errors import BadInput, printable
 
 from . import text as json_text
 
-__all__ = ["TIMEOUT", "Entries", "Settings", "command_of", "entries_running", "home_of"]
+__all__ = ["TIMEOUT", "Entries", "Settings", "command_of", "entries_running", "home_of", "words_of"]
 
 EVENT = "SessionEnd"
 TIMEOUT = 10
@@ -164,11 +164,11 @@ def command_of(entry: Json) -> str:
 
 def home_of(entry: Json) -> str | None:
     """The archive an entry of ours names, if it names one."""
-    words = _words(entry)
+    words = words_of(entry)
     return words[words.index("--home") + 1] if "--home" in words[:-1] else None
 
 
-def _words(entry: Json) -> list[str]:
+def words_of(entry: Json) -> list[str]:
     """A command as its words; none where a shell would not understand it either."""
     if isinstance(arguments := entry.get("args"), list):
         return [entry["command"], *map(str, arguments)]
@@ -204,7 +204,7 @@ def _runs(entry: object, *action: str) -> bool:
     """Whether an entry runs reread with these words, by whatever path."""
     if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
         return False
-    words = _words(entry)
+    words = words_of(entry)
     return any(
         re.split(r"[/\\]", word)[-1].lower() in ("reread", "reread.exe")
         and tuple(words[number : number + len(action)]) == action

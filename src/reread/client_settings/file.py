@@ -6,12 +6,13 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from reread.errors import BadInput, SourceError, printable
 
-from .entries import Entries, Settings
+from .entries import Entries, Settings, words_of
 
-__all__ = ["Change", "SettingsFile"]
+__all__ = ["Change", "SettingsFile", "has_program"]
 
 BACKUP = ".reread-backup"
 NEW = "{}\n"
@@ -113,6 +114,12 @@ class SettingsFile:
             return content.decode()
         except UnicodeDecodeError as error:
             raise BadInput(f"{printable(str(path))} is not valid JSON (not UTF-8); nothing was changed") from error
+
+
+def has_program(hook: dict[str, Any]) -> bool:
+    """Whether what our hook runs is still there; one that is looked up in PATH is taken to be."""
+    program = words_of(hook)[0]
+    return not Path(program).is_absolute() or Path(program).exists()
 
 
 def _bytes_of(path: Path) -> bytes | None:

@@ -32,6 +32,9 @@ ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take")
 """What Claude Code starts, and what that leaves behind."""
 SHOWN_NOTES = 5
+PROGRAM_GONE = (
+    "  that program is gone, and Claude Code will complain; `reread hook install` names the one that runs now"
+)
 HOOKS_OFF = "`disableAllHooks` is set there: Claude Code runs no hook until that is gone"
 
 
@@ -175,6 +178,7 @@ def _diff(file: SettingsFile, change: Change) -> list[str]:
 
 def _status(config: Config, file: SettingsFile) -> list[str]:
     from reread.client_settings.entries import command_of
+    from reread.client_settings.file import has_program
     from reread.render.text import harmless
 
     settings = file.settings(file.read())
@@ -183,8 +187,8 @@ def _status(config: Config, file: SettingsFile) -> list[str]:
         lines = [f"not installed in {place}; `reread hook install` puts it there"]
     else:
         lines = [f"installed in {place}", f"  it runs: {harmless(command_of(settings.hook))}"]
-    if settings.hook is not None and settings.are_hooks_off:
-        lines.append(HOOKS_OFF)
+        lines += [] if has_program(settings.hook) else [PROGRAM_GONE]
+        lines += [HOOKS_OFF] if settings.are_hooks_off else []
     lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
     notes = _notes(config, settings)
     return [*lines, *(["lately:"] if notes else []), *(f"  {harmless(note)}" for note in notes)]

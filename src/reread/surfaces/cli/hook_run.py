@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reread.config import make_config
-from reread.errors import RereadError, printable
+from reread.errors import printable
 
 from . import options
 
@@ -27,8 +27,6 @@ MOST_LOG_BYTES = 64_000
 KEPT_LINES = 100
 SETTLE = 2.0
 """Seconds until the transcript is looked at again: the client may still write while its hooks run."""
-CONFIG_FOLDER = 2
-"""How far above a transcript's folder the config directory lies: CONFIG/projects/PROJECT/SESSION.jsonl."""
 
 
 def parser() -> options.Parser:
@@ -49,7 +47,7 @@ def run(arguments: list[str]) -> int:
         from .piped import piped_input
 
         _start(arguments, read_hook_input(piped_input()))
-    except (RereadError, OSError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
         note(home, f"could not be started: {error}")
     return 0
 
@@ -78,8 +76,8 @@ def take(arguments: list[str]) -> int:
         _sync(config, given.transcript)
         time.sleep(SETTLE)
         problems = _sync(config, given.transcript)
-    except (RereadError, OSError) as error:
-        problems = [str(error)]
+    except Exception as error:  # noqa: BLE001  nobody sees what this process prints: the log is all there is
+        problems = [str(error) or type(error).__name__]
     for problem in problems:
         note(config.home, f"{session}: {problem}")
     if not problems:
@@ -91,11 +89,16 @@ def _sync(config: Config, transcript: str | None) -> list[str]:
     from .opening import bare_archive, is_below
 
     with bare_archive(config) as archive:
-        if transcript is not None:
-            path = Path(transcript)
-            if not any(is_below(path, source) for source in archive.sources) and len(path.parents) > CONFIG_FOLDER:
-                archive.sources = (*archive.sources, path.parents[CONFIG_FOLDER])
+        path = Path(transcript) if transcript else None
+        if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
+            archive.sources = (*archive.sources, _source_of(path))
         return [str(problem) for problem in archive.sync().problems]
+
+
+def _source_of(transcript: Path) -> Path:
+    """CONFIG for CONFIG/projects/PROJECT/SESSION.jsonl; anywhere else the file alone."""
+    projects = transcript.parent.parent
+    return projects.parent if projects.name == "projects" else transcript
 
 
 def note(home: Path, what: str) -> None:
