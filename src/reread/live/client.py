@@ -301,7 +301,7 @@ class Client:
         except Exception as error:  # noqa: BLE001  a mistake of ours must reach whoever waits for events
             self._failure = error
         finally:
-            transport.kill()
+            transport.abandon()
             self._end_capture({"exit_code": transport.exit_code, "unterminated": not line.endswith(b"\n")})
             for errand in self._errands:
                 errand.cancel()
