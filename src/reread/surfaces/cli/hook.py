@@ -12,6 +12,7 @@ from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
+from .telling import tell_lines
 
 if TYPE_CHECKING:
     from reread.client_settings.entries import Entries, Settings
@@ -112,20 +113,16 @@ def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change:
         file.write(change)
         _tell(given, config, file, change, is_done=True)
         return 0
-    if not sys.stdin.isatty():
+    if given.json or not sys.stdin.isatty():
         _tell(given, config, file, change, is_done=False)
         raise BadInput("nothing was changed, for there is nobody to ask; say --yes")
-    stream = sys.stderr if given.json else sys.stdout
-    stream.writelines(f"{line}\n" for line in _shown(config, file, change))
-    sys.stderr.write("Make this change? [y/N] ")
-    sys.stderr.flush()
+    options.print_lines(_shown(config, file, change))
+    sys.stdout.flush()
+    tell_lines("Make this change? [y/N] ", end="")
     is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
     if is_agreed:
         file.write(change)
-    if given.json:
-        _tell(given, config, file, change, is_done=is_agreed)
-    else:
-        options.print_lines(_outcome(given, file, change) if is_agreed else ["nothing was changed"])
+    options.print_lines(_outcome(given, file, change) if is_agreed else ["nothing was changed"])
     return 0
 
 
