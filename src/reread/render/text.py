@@ -38,7 +38,12 @@ class Style:
 
 def harmless(text: str) -> str:
     """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
-    return _CONTROLS.sub("", text.replace("\r\n", "\n")).expandtabs(4)
+    return without_controls(text.replace("\r\n", "\n")).expandtabs(4)
+
+
+def without_controls(text: str) -> str:
+    """The same, with its tabs. Looks at one character at a time, so the text may be cut anywhere before."""
+    return _CONTROLS.sub("", text)
 
 
 def cells(text: str) -> int:
@@ -60,7 +65,7 @@ def shorten(text: str, width: int) -> str:
     line = " ".join(harmless(text).split())
     if cells(line) <= width:
         return line
-    return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
+    return cut(line, max(0, width - 1)) + "…" if width > 0 else ""
 
 
 def shorten_path(path: str, width: int) -> str:
@@ -68,17 +73,18 @@ def shorten_path(path: str, width: int) -> str:
     line = " ".join(harmless(path).split())
     if cells(line) <= width or not ("/" in line or "\\" in line):
         return shorten(line, width)
-    end = _cut(line[::-1], max(0, width - 1))[::-1]
+    end = cut(line[::-1], max(0, width - 1))[::-1]
     return "…" + end if width > 0 else ""
 
 
 def clip(line: str, width: int) -> str:
     """A line of ours, cut where the screen ends."""
     line = line.rstrip()
-    return line if cells(line) <= width else _cut(line, max(0, width - 1)) + "…"
+    return line if cells(line) <= width else cut(line, max(0, width - 1)) + "…"
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """As much of a text as fits."""
     if text.isascii():
         return text[:width]
     used = 0

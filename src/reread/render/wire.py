@@ -1,0 +1,308 @@
+"""A conversation as it happens: `Screen` takes its events and gives the text to write now.
+
+Thinking and words appear as they stream, the input of a tool call as it forms. One line may be passing: it is redrawn
+in place and gone as soon as anything else is shown. Off a terminal there is none, and every line is final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from reread.live import events
+from reread.live.events import Event
+
+from . import wire_lines as lines
+from .calls import point_of, tool_label
+from .flow import Flow
+from .partial import partial_input
+from .terminal import CLAUDE, YOU
+from .text import cells, clip, harmless, shorten, wrap
+from .view import View
+
+THINKING = "  ✻ "
+_AGENT_TOOLS = frozenset({"Task", "Agent"})
+_PARSED = 2000
+"""Characters of a forming input that are looked into: the point of a call stands at its beginning."""
+_REDRAWN = 500
+"""A longer input is redrawn each time it has grown by so much."""
+
+Block = tuple[str | None, str | None, str | None, int | None]
+
+
+class _Call(NamedTuple):
+    name: str
+    point: str
+
+
+class Screen:
+    """What a person sees of a stream. Every text of the model, a tool or the client is made harmless here."""
+
+    def __init__(self, view: View, *, is_terminal: bool) -> None:
+        self._view = view
+        self._is_terminal = is_terminal
+        self._project: str | None = None
+        self._last = ""
+        """What the line above is: blank lines stand between some kinds."""
+        self._agent: str | None = None
+        self._flow: Flow | None = None
+        self._flowing: Block | None = None
+        self._streamed: dict[Block, int] = {}
+        """How much of each block that is not whole yet has been shown."""
+        self._forming: dict[Block, str] = {}
+        self._redrawn = 0
+        self._is_passing = False
+        self._calls: dict[str | None, _Call] = {}
+        self._above: str | None = None
+        """The call whose line is the last on the screen."""
+        self._diffs_seen: set[str | None] = set()
+        self._thought_tokens: int | None = None
+        self._started: events.SessionStarted | None = None
+
+    def resize(self, width: int) -> None:
+        """For what comes next; a block that streams keeps its width."""
+        if width != self._view.width:
+            self._view = self._view._replace(width=width)
+
+    def show(self, event: Event) -> str:
+        """The text to write now; empty for what needs none."""
+        shown = _SHOWN.get(type(event))
+        return shown(self, event) if shown is not None else ""
+
+    def learn(self, event: Event) -> None:
+        """Of something that is not to be shown: a later result will name its call."""
+        if isinstance(event, events.ToolCall):
+            self._calls[event.id] = _Call(event.name, point_of(event.name, event.input, self._project))
+
+    def saw_diff(self, call: str | None) -> None:
+        """The person has seen what this edit changes: its result need not show it again."""
+        self._diffs_seen.add(call)
+
+    def note(self, text: str, *looks: str) -> str:
+        """A line of our own."""
+        return self._lines([self._view.style.paint(clip(harmless(text), self._view.width), *looks)], "note")
+
+    def rest(self) -> str:
+        """Ends the line that is open."""
+        return self._closed()
+
+    # Blocks that stream
+
+    def _delta(self, event: events.Delta) -> str:
+        is_thinking = isinstance(event, events.ThinkingDelta)
+        if is_thinking and not self._view.thinking:
+            return ""
+        key = _block(event)
+        begun = "" if self._flow is not None and self._flowing == key else self._begin(event, is_thinking=is_thinking)
+        self._streamed[key] = self._streamed.get(key, 0) + len(event.text)
+        return begun + (self._flow.add(event.text) if self._flow is not None else "")
+
+    def _begin(self, event: Event, *, is_thinking: bool) -> str:
+        """The lead of a block and its flow; a block that something else broke into goes on below it."""
+        key = _block(event)
+        lead = THINKING if is_thinking else CLAUDE
+        closed = self._closed() + self._speaks(event)
+        gap = "" if key in self._streamed else self._gap("thinking" if is_thinking else "text")
+        looks = ("dim",) if is_thinking else ("green", "bold")
+        before = self._before
+        painted = self._view.style.paint(lead, *looks) if key not in self._streamed else " " * cells(lead)
+        room = self._view.width - 1 - cells(before) - cells(lead)
+        paint: Callable[[str], str] = (lambda text: self._view.style.paint(text, "dim")) if is_thinking else str
+        self._flow = Flow(room, before + " " * cells(lead), paint, is_live=self._is_terminal)
+        self._flowing = key
+        self._last, self._above = "thinking" if is_thinking else "text", None
+        return closed + gap + before + painted
+
+    def _whole(self, event: events.Thinking | events.Text) -> str:
+        """The block once more, complete: what the deltas have shown of it is not shown again."""
+        is_thinking = isinstance(event, events.Thinking)
+        key = _block(event)
+        shown = self._streamed.get(key, 0)
+        left = event.text[shown:] if shown else event.text.strip("\n")
+        if is_thinking and not self._view.thinking:
+            return ""
+        if isinstance(event, events.Thinking) and not left.strip() and not shown:
+            return self._withheld(event)
+        text = ""
+        if left.strip():
+            text = "" if self._flowing == key else self._begin(event, is_thinking=is_thinking)
+            text += self._flow.add(left) if self._flow is not None else ""
+        self._thought_tokens = None
+        self._streamed.pop(key, None)
+        return text + (self._closed() if self._flowing == key else "")
+
+    def _withheld(self, event: events.Thinking) -> str:
+        """Thinking whose text does not come: how much of it there was is all that can be said."""
+        about = f", about {self._thought_tokens:,} tokens" if self._thought_tokens else ""
+        self._thought_tokens = None
+        kind = "redacted" if event.is_redacted else "withheld"
+        line = self._view.style.paint(f"{THINKING}thought{about} (its text is {kind})", "dim")
+        return self._lines([line], "thinking", event)
+
+    def _withdrawn(self, event: events.Withdrawn) -> str:
+        key = _block(event)
+        self._streamed.pop(key, None)
+        self._forming.pop(key, None)
+        if event.kind == "thinking" and not self._view.thinking and event.reason != "interrupted":
+            return ""
+        return self._lines(lines.withdrawn(event, self._inner), "note", event)
+
+    # Tool calls
+
+    def _forms(self, event: events.ToolDelta) -> str:
+        """The line of a call, redrawn as its input grows."""
+        key = _block(event)
+        self._forming[key] = given = self._forming.get(key, "") + event.text
+        if not self._is_terminal or (len(given) > _PARSED and len(given) - self._redrawn < _REDRAWN):
+            return ""
+        self._redrawn = len(given)
+        name = event.name or ""
+        point = point_of(name, partial_input(given[:_PARSED]), self._project)
+        size = f"{len(given):,} characters" if len(given) > _PARSED else ""
+        return self._pass(lines.call_line(name, point, size, self._inner, mark=("○", "dim")), event)
+
+    def _call(self, event: events.ToolCall) -> str:
+        self._forming.pop(_block(event), None)
+        self._redrawn = 0
+        self.learn(event)
+        call = self._calls[event.id]
+        shown = [lines.call_line(call.name, call.point, "", self._inner), *lines.todos(event, self._inner)]
+        text = self._lines(shown, "tool", event)
+        self._above = event.id
+        return text
+
+    def _result(self, event: events.ToolResult) -> str:
+        call = self._calls.get(event.id)
+        name = call.name if call is not None else ""
+        if name == "TodoWrite" and not event.is_error:
+            return ""
+        is_below = self._above is not None and self._above == event.id
+        label = "" if is_below or call is None else f"{tool_label(call.name)} {call.point}"
+        shown = lines.result(event, name, label, self._inner, has_seen_diff=event.id in self._diffs_seen)
+        return self._lines(shown, "tool", event)
+
+    # What stands on lines of its own
+
+    def _started_session(self, event: events.SessionStarted) -> str:
+        before, self._started = self._started, event
+        self._project = event.cwd or self._project
+        return self._lines(lines.started(event, before, self._inner), "note")
+
+    def _prompt(self, event: events.Prompt) -> str:
+        if not event.text.strip() and not event.images:
+            return ""
+        if event.is_synthetic or event.agent is not None:
+            return self._lines([lines.aside(event.text, self._inner)], "note", event)
+        pictures = f" [{event.images} image{'s' if event.images > 1 else ''}]" if event.images else ""
+        indent = " " * cells(YOU)
+        spoken = [
+            (self._view.style.paint(YOU, "yellow", "bold") if number == 0 else indent) + line
+            for number, line in enumerate(wrap(event.text.strip() + pictures, self._view.width - cells(YOU)))
+        ]
+        return self._lines(spoken, "prompt", event)
+
+    def _notice(self, event: events.Notice) -> str:
+        if event.what == "thinking_tokens":
+            return self._thinks(event)
+        if event.what == "status":
+            status = harmless(event.text)
+            waits = {"requesting": "waiting for the model", "compacting": "compacting"}.get(status)
+            return self._pass(self._view.style.paint(f"  · {waits}", "dim"), event) if waits else ""
+        return self._lines(lines.notice(event, self._inner), "note", event)
+
+    def _thinks(self, event: events.Notice) -> str:
+        counted = event.data.get("estimated_tokens") if isinstance(event.data, dict) else None
+        self._thought_tokens = counted if isinstance(counted, int) else self._thought_tokens
+        if self._flow is not None or not self._view.thinking or not self._thought_tokens:
+            return ""
+        line = self._view.style.paint(f"{THINKING}thinking, about {self._thought_tokens:,} tokens", "dim")
+        return self._pass(line, event)
+
+    def _permission(self, event: events.Permission) -> str:
+        return self._lines(lines.permission(event, self._project, self._inner), "note", event)
+
+    def _other(self, event: Event) -> str:
+        """Events that are one line or a few, whatever came before."""
+        return self._lines(lines.OTHERS[type(event)](event, self._inner), "note", event)
+
+    def _end(self, event: events.TurnResult) -> str:
+        return self._lines(lines.ending(event, self._inner), "result")
+
+    # How lines get onto the screen
+
+    @property
+    def _before(self) -> str:
+        """What stands before every line of an agent."""
+        return "" if self._agent is None else f"    {self._view.style.paint('│', 'blue')} "
+
+    @property
+    def _inner(self) -> View:
+        return self._view._replace(width=max(20, self._view.width - cells(self._before) - 1))
+
+    def _lines(self, shown: Iterable[str], kind: str, event: Event | None = None) -> str:
+        found = list(shown)
+        if not found:
+            return ""
+        text = self._closed() + (self._speaks(event) if event is not None else "") + self._gap(kind)
+        self._last, self._above = kind, None
+        return text + "".join(f"{self._before}{line}\n" for line in found)
+
+    def _pass(self, line: str, event: Event) -> str:
+        """Shows a line for as long as nothing else comes."""
+        if not self._is_terminal or self._flow is not None:
+            return ""
+        text = self._closed() + self._speaks(event) + (self._gap("tool") if self._last != "tool" else "")
+        self._is_passing = True
+        return text + self._before + clip(line, self._view.width - cells(self._before) - 1)
+
+    def _closed(self) -> str:
+        """Ends what is open on the last line, or takes the passing line away."""
+        if self._is_passing:
+            self._is_passing = False
+            return "\r\x1b[K"
+        if self._flow is None:
+            return ""
+        text = self._flow.end() + "\n"
+        self._flow = self._flowing = None
+        return text
+
+    def _gap(self, kind: str) -> str:
+        """A blank line, where another kind of thing begins."""
+        if not self._last or self._agent is not None:
+            return ""
+        is_apart = kind in ("text", "thinking", "prompt", "result") and (kind != self._last or kind == "prompt")
+        return "\n" if is_apart else ""
+
+    def _speaks(self, event: Event) -> str:
+        """Names an agent where it begins to speak."""
+        if event.agent == self._agent:
+            return ""
+        self._agent = event.agent
+        if event.agent is None:
+            return ""
+        call = self._calls.get(event.agent)
+        label = f"{tool_label(call.name)} · {call.point}" if call is not None else "agent"
+        return self._view.style.paint(f"    ┌ {shorten(label, self._view.width - 7)}", "blue") + "\n"
+
+
+def _block(event: Event) -> Block:
+    return event.session, event.agent, event.message_id, event.index
+
+
+_SHOWN: dict[type[Event], Callable[[Screen, Any], str]] = {
+    events.ThinkingDelta: Screen._delta,
+    events.TextDelta: Screen._delta,
+    events.ToolDelta: Screen._forms,
+    events.Thinking: Screen._whole,
+    events.Text: Screen._whole,
+    events.ToolCall: Screen._call,
+    events.ToolResult: Screen._result,
+    events.Withdrawn: Screen._withdrawn,
+    events.SessionStarted: Screen._started_session,
+    events.Prompt: Screen._prompt,
+    events.Notice: Screen._notice,
+    events.Permission: Screen._permission,
+    events.TurnResult: Screen._end,
+    **dict.fromkeys(lines.OTHERS, Screen._other),
+}
+"""What is not here is shown in no text: counts, hooks, answers to our own questions."""
