@@ -7,7 +7,8 @@ event describes is an `UnknownFrame`.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from decimal import Decimal
+from typing import Any, Literal, TypedDict
 
 from msgspec import Struct
 
@@ -15,6 +16,13 @@ from reread.records import Record, Usage
 
 Withdrawal = Literal["interrupted", "error", "cut"]
 """By the person; by an error in mid-stream, after which the client asked again; or the stream just ended."""
+
+
+class Where(TypedDict):
+    """Whose event it is."""
+
+    session: str | None
+    agent: str | None
 
 
 class Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
@@ -199,7 +207,12 @@ class Notice(Event, tag="notice", frozen=True, kw_only=True):
 
     what: str
     text: str = ""
-    data: Any = None
+    record: Record
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All that the frame says."""
+        return self.record.data
 
 
 class TurnResult(Event, tag="result", frozen=True, kw_only=True):
@@ -209,7 +222,7 @@ class TurnResult(Event, tag="result", frozen=True, kw_only=True):
     subtype: str | None = None
     text: str = ""
     terminal_reason: str | None = None
-    cost_usd: float | None = None
+    cost_usd: Decimal | None = None
     """The client's own count, for the whole process so far."""
     usage: Usage | None = None
     models: Any = None

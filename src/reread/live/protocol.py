@@ -1,26 +1,393 @@
-"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and knows no clock."""
+"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and knows no clock.
+
+How the lines of one message relate was observed, and is not what one would guess: a complete `assistant` frame comes
+per block, before that block's own stop event, with counts that are not final; a message that an error or the person cut
+off has no complete frame for what it had begun; a client that falls back to a plain request sends complete frames only.
+"""
 
 from __future__ import annotations
 
-from .events import Event, Permission
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from reread.records import (
+    Assistant,
+    Block,
+    ControlRequest,
+    Image,
+    Init,
+    Record,
+    Result,
+    StreamEvent,
+    System,
+    TaskEvent,
+    Text,
+    ToolResult,
+    Unknown,
+    User,
+    decode,
+    decode_all,
+    parse_or_none,
+)
+from reread.records.api_events import BlockDelta, BlockStart, MessageDelta, MessageStart, MessageStop, decode_api_event
+from reread.records.frames import CommandLifecycle, ControlCancelRequest, ControlResponse, ConversationReset
+from reread.records.system import SYSTEM_SUBTYPES, BackgroundTasksChanged, Status
+from reread.sessions import Kind, SessionBuilder, kind_of
+
+from . import events
+from .events import Event, Permission, SessionStarted, Where, Withdrawal
+from .messages import StreamedMessage
+from .notices import notice_of, task_state
+from .questions import Questions
+
+REMEMBERED = 32
+"""Messages of a conversation that may still get a late frame."""
+_TASK_GOES_ON = frozenset({"pending", "running", "in_progress", "paused"})
+
+
+class _Thread:
+    """One conversation in the stream: the session's own, or that of an agent."""
+
+    def __init__(self, session: str | None, agent: str | None) -> None:
+        self.where = Where(session=session, agent=agent)
+        self.current: StreamedMessage | None = None
+        self._messages: dict[str | None, StreamedMessage] = {}
+
+    def message(self, id: str | None) -> StreamedMessage | None:  # noqa: A002
+        return self._messages.get(id)
+
+    def begin(self, message: StreamedMessage) -> Iterator[Event]:
+        """A new message; what the one before had begun and did not end is not coming any more."""
+        yield from self.withdraw("error")
+        self.current = self._messages[message.id] = message
+        if len(self._messages) > REMEMBERED:
+            del self._messages[next(iter(self._messages))]
+
+    def withdraw(self, reason: Withdrawal, first: int = 0) -> Iterator[Event]:
+        if self.current is not None and not self.current.has_ended:
+            yield from self.current.withdraw(reason, self.where, first)
 
 
 class Stream:
-    """Feed it what the client writes, cut anywhere; it says what that amounts to."""
+    """Feed it what the client writes, cut anywhere; it says what that amounts to.
 
-    def __init__(self) -> None:
+    With a builder, every complete frame also goes into the session that is being built.
+    """
+
+    def __init__(self, builder: SessionBuilder | None = None) -> None:
         self.session: str | None = None
-        self.open_permissions: dict[str, Permission] = {}
+        """The id that the last frame named; `/clear` changes it."""
         self.open_tasks: set[str] = set()
+        """Agents and commands that still work in the background."""
+        self._builder = builder
+        self._carried: list[bytes] = []
+        self._threads: dict[tuple[str | None, str | None], _Thread] = {}
+        self._seen: set[str] = set()
+        self._agents: dict[str, str] = {}
+        self._started: SessionStarted | None = None
+        self._questions = Questions()
+
+    @property
+    def open_permissions(self) -> dict[str, Permission]:
+        """Those that wait for an answer, by request id."""
+        return self._questions.open
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Events of the frames that are complete; a frame is complete at its newline or at its last brace."""
-        raise NotImplementedError
+        found: list[Event] = []
+        for record in self._records(chunk):
+            found += self._received(record)
+        return found
 
     def sent(self, line: bytes) -> list[Event]:
-        """A line that was sent to the client: answers close what was open."""
-        raise NotImplementedError
+        """A line that was sent to the client: a prompt, or an answer, which closes what was open."""
+        record = decode(line)
+        if isinstance(record, User):
+            return list(self._user(record))
+        answered = self._questions.answered(record) if isinstance(record, ControlResponse) else None
+        return [answered] if answered is not None else []
 
     def close(self) -> list[Event]:
         """The stream has ended: what was still open was cut off."""
-        raise NotImplementedError
+        rest = b"".join(self._carried).strip()
+        self._carried = []
+        found = [event for record in (decode_all(rest) if rest else ()) for event in self._received(record)]
+        for thread in self._threads.values():
+            found += thread.withdraw("cut")
+        self.open_permissions.clear()
+        self.open_tasks.clear()
+        return found
+
+    def _records(self, chunk: bytes) -> Iterator[Record]:
+        if b"\n" in chunk:
+            *lines, chunk = b"".join([*self._carried, chunk]).split(b"\n")
+            self._carried = []
+            for line in lines:
+                while line and not line.isspace():
+                    record = decode(line)
+                    yield record
+                    line = record.rest
+        if not chunk:
+            return
+        self._carried.append(chunk)
+        # No beginning of a JSON object is an object itself, so one that can be read is complete without its newline.
+        if chunk.endswith(b"}"):
+            record = decode(b"".join(self._carried))
+            if not (isinstance(record, Unknown) and record.malformed) and not record.rest:
+                self._carried = []
+                yield record
+
+    def _received(self, record: Record) -> Iterable[Event]:
+        if record.session_id is not None:
+            self.session = record.session_id
+        if type(record) is StreamEvent:
+            return self._streamed(record)
+        handle = _HANDLERS.get(type(record)) or (_HANDLERS[System] if isinstance(record, System) else None)
+        return handle(self, record) if handle is not None else [self._unknown(record)]
+
+    def _where(self, record: Record, agent: str | None = None) -> Where:
+        return Where(session=record.session_id or self.session, agent=agent)
+
+    def _thread(self, record: Record, agent: str | None) -> _Thread:
+        key = (record.session_id, agent)
+        thread = self._threads.get(key)
+        if thread is None:
+            thread = self._threads[key] = _Thread(*key)
+        return thread
+
+    def _unknown(self, record: Record) -> Event:
+        reason = (
+            record.reason if isinstance(record, Unknown) else f"a frame of type {record.type!r} is not expected here"
+        )
+        return events.UnknownFrame(**self._where(record), record=record, reason=reason)
+
+    # Messages
+
+    def _streamed(self, frame: StreamEvent) -> Iterable[Event]:
+        thread = self._thread(frame, frame.parent_tool_use_id)
+        event = decode_api_event(frame.raw_event)
+        message = thread.current
+        if isinstance(event, BlockDelta):  # first: most lines of a stream are one
+            delta = message.add(event.index, event.delta, thread.where) if message is not None else None
+            return [delta] if delta is not None else ()
+        if isinstance(event, MessageStart):
+            return thread.begin(_begun(event, frame))
+        if isinstance(event, MessageDelta):
+            return self._ended(thread, event)
+        if isinstance(event, MessageStop):
+            return self._stopped(thread, frame)
+        if event is None:
+            return [events.UnknownFrame(**thread.where, record=frame, reason="an event that nobody has described")]
+        if isinstance(event, BlockStart) and message is not None:
+            message.start(event.index, event.block)
+        return ()
+
+    def _ended(self, thread: _Thread, event: MessageDelta) -> Iterator[Event]:
+        """The end by the API's own word; the client's own closing events after an interrupt give no reason."""
+        message = thread.current
+        reason = event.delta.stop_reason if event.delta is not None else None
+        if message is None or reason is None:
+            return
+        yield from message.end(thread.where)
+        if event.usage is None:
+            return
+        yield events.MessageUsage(
+            **thread.where,
+            message_id=message.id,
+            usage=event.usage,
+            stop_reason=reason,
+            model=message.model,
+            ttft_ms=message.ttft_ms,
+        )
+        if self._builder is not None and message.id is not None:
+            self._builder.add_final(message.id, event.usage, reason)
+
+    def _stopped(self, thread: _Thread, frame: StreamEvent) -> Iterator[Event]:
+        abandoned = parse_or_none(frame.abandoned_blocks)
+        first = abandoned.get("from_block_index") if isinstance(abandoned, dict) else None
+        yield from thread.withdraw("error", first if isinstance(first, int) else 0)
+
+    def _assistant(self, frame: Assistant) -> Iterator[Event]:
+        if self._is_repeated(frame):
+            return
+        thread = self._thread(frame, frame.parent_tool_use_id)
+        said = frame.message
+        id = said.id if said is not None else None  # noqa: A001
+        message = thread.message(id)
+        if message is None:
+            message = StreamedMessage(id, said.model if said is not None else None)
+            yield from thread.begin(message)
+        for block in _blocks(frame):
+            whole = message.confirm(block, frame, thread.where)
+            if whole is not None:
+                yield whole
+        # Without partial messages only the last line of some versions tells why the message ended.
+        if not message.is_streamed and said is not None and said.stop_reason and said.usage and not frame.is_synthetic:
+            message.has_ended = True
+            yield events.MessageUsage(
+                **thread.where, message_id=id, usage=said.usage, stop_reason=said.stop_reason, model=said.model
+            )
+
+    def _user(self, frame: User) -> Iterator[Event]:
+        if self._is_repeated(frame):
+            return
+        agent = frame.parent_tool_use_id
+        where = self._where(frame, agent)
+        kind = kind_of(frame)
+        if kind is Kind.INTERRUPT:
+            yield from self._thread(frame, agent).withdraw("interrupted")
+            yield events.Notice(**where, what="interrupted", text=frame.text, record=frame)
+            return
+        results = [block for block in frame.blocks if isinstance(block, ToolResult)]
+        for block in results:
+            content = block.content if isinstance(block.content, list) else []
+            yield events.ToolResult(
+                **where,
+                id=block.tool_use_id,
+                text=block.as_text,
+                is_error=bool(block.is_error),
+                uuid=frame.uuid,
+                result=frame.tool_use_result,
+                images=sum(isinstance(part, Image) for part in content),
+            )
+        if not results:
+            yield events.Prompt(
+                **where,
+                text=frame.text,
+                uuid=frame.uuid,
+                is_replay=bool(frame.is_replay),
+                is_synthetic=kind is not Kind.PROMPT and agent is None,
+                images=sum(isinstance(block, Image) for block in frame.blocks),
+            )
+
+    def _is_repeated(self, frame: Assistant | User) -> bool:
+        """Whether this very line has come before; also tells the session that is being built."""
+        if frame.uuid is not None:
+            if frame.uuid in self._seen:
+                return True
+            self._seen.add(frame.uuid)
+        if self._builder is not None:
+            self._builder.add(frame)
+        return False
+
+    # What the client says about itself
+
+    def _system(self, frame: System) -> Iterator[Event]:
+        if self._builder is not None:
+            self._builder.add(frame)
+        if isinstance(frame, Init):
+            yield from self._init(frame)
+            return
+        if isinstance(frame, Status):
+            yield from self._mode(frame.permission_mode)
+        elif isinstance(frame, TaskEvent):
+            self._follow(frame)
+        elif isinstance(frame, BackgroundTasksChanged):
+            self._follow_all(parse_or_none(frame.tasks))
+        if frame.subtype in SYSTEM_SUBTYPES:
+            agent = self._agents.get(frame.task_id or "") if isinstance(frame, TaskEvent) else None
+            yield notice_of(frame, self._where(frame, agent))
+        else:
+            yield events.UnknownFrame(
+                **self._where(frame), record=frame, reason=f"a system frame of subtype {frame.subtype!r}"
+            )
+
+    def _init(self, frame: Init) -> Iterator[Event]:
+        """It is repeated at every turn; only news is news."""
+        started = SessionStarted(
+            **self._where(frame),
+            model=frame.model,
+            cwd=frame.cwd,
+            version=frame.claude_code_version,
+            permission_mode=frame.permission_mode,
+            tools=tuple(frame.tools or ()),
+            mcp_servers=tuple(frame.mcp_servers or ()),
+        )
+        if started != self._started:
+            self._started = started
+            yield started
+
+    def _mode(self, mode: str | None) -> Iterator[Event]:
+        if self._started is not None and mode not in (None, self._started.permission_mode):
+            self._started = replace(self._started, permission_mode=mode)
+            yield self._started
+
+    def _follow(self, frame: TaskEvent) -> None:
+        task = frame.task_id
+        if task is None:
+            return
+        if frame.call_id is not None:
+            self._agents[task] = frame.call_id
+        state = task_state(frame)
+        if frame.subtype == "task_started":
+            self.open_tasks.add(task)
+        elif frame.subtype == "task_notification" or (state is not None and state not in _TASK_GOES_ON):
+            self.open_tasks.discard(task)
+
+    def _follow_all(self, tasks: Any) -> None:
+        """The whole list of what works in the background, where the client gives it."""
+        if isinstance(tasks, list):
+            named = (task.get("task_id") or task.get("id") for task in tasks if isinstance(task, dict))
+            self.open_tasks = {name for name in named if isinstance(name, str)}
+
+    def _other(self, frame: Record) -> Iterator[Event]:
+        state = str(frame.data.get("state") or "")
+        yield events.Notice(**self._where(frame), what=frame.type or "", text=state, record=frame)
+
+    def _result(self, frame: Result) -> Iterator[Event]:
+        if self._builder is not None:
+            self._builder.add(frame)
+        yield from self._thread(frame, None).withdraw("interrupted")
+        subtype = frame.subtype or ""
+        cost = frame.total_cost_usd
+        yield events.TurnResult(
+            **self._where(frame),
+            # Up to 2.1.50 the result of an interrupted turn claims to be no error.
+            is_error=bool(frame.is_error) or subtype.startswith("error"),
+            subtype=frame.subtype,
+            text=frame.text,
+            terminal_reason=frame.terminal_reason,
+            cost_usd=Decimal(str(cost)) if cost is not None else None,
+            usage=frame.usage,
+            models=parse_or_none(frame.model_usage),
+            duration_ms=frame.duration_ms,
+            turns=frame.num_turns,
+            errors=tuple(frame.errors or ()),
+            denials=tuple(frame.permission_denials or ()),
+            origin=parse_or_none(frame.origin),
+        )
+
+    def _control(self, frame: ControlRequest | ControlResponse | ControlCancelRequest) -> Iterator[Event]:
+        if isinstance(frame, ControlRequest):
+            event = self._questions.asked(frame, self.session, self._agents)
+        elif isinstance(frame, ControlResponse):
+            event = self._questions.told(frame, self.session)
+        else:
+            event = self._questions.void(frame, self.session)
+        yield event if event is not None else self._unknown(frame)
+
+
+def _begun(event: MessageStart, frame: StreamEvent) -> StreamedMessage:
+    start = event.message
+    id, model = (start.id, start.model) if start is not None else (None, None)  # noqa: A001
+    return StreamedMessage(id, model, is_streamed=True, ttft_ms=frame.ttft_ms)
+
+
+def _blocks(frame: Assistant) -> list[Block]:
+    return [Text(text=frame.content)] if isinstance(frame.content, str) else frame.blocks
+
+
+_HANDLERS: dict[type[Record], Callable[[Stream, Any], Iterable[Event]]] = {
+    Assistant: Stream._assistant,
+    User: Stream._user,
+    System: Stream._system,
+    Result: Stream._result,
+    ControlRequest: Stream._control,
+    ControlResponse: Stream._control,
+    ControlCancelRequest: Stream._control,
+    CommandLifecycle: Stream._other,
+    ConversationReset: Stream._other,
+}

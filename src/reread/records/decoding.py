@@ -53,7 +53,7 @@ from .state import (
     Summary,
     ToolsUsed,
 )
-from .system import SYSTEM_SUBTYPES, System
+from .system import SYSTEM_SUBTYPES, System, ThinkingTokens
 from .tolerant import FAILURES, parse
 
 AnyRecord = (
@@ -153,16 +153,23 @@ def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
 
 def _look_again(record: Record, raw: bytes) -> Record:
     """The few lines one typed decode does not finish: system subtypes, and the stream's spelling."""
-    if record.session_id is None and record.session_id_twin is not None:
-        return _decode_slowly(raw)
     kind = _system_kind(record.subtype) if isinstance(record, System) else type(record)
-    if kind is type(record):
-        return record
-    try:
-        found: Record = _decoder(kind).decode(raw)
-    except FAILURES:
+    is_frame = record.session_id is None and record.session_id_twin is not None
+    if is_frame and kind not in _STREAM_ONLY:
         return _decode_slowly(raw)
-    return found
+    if kind is not type(record):
+        try:
+            record = _decoder(kind).decode(raw)
+        except FAILURES:
+            return _decode_slowly(raw)
+    if is_frame:
+        force_setattr(record, "session_id", record.session_id_twin)
+        force_setattr(record, "is_frame", True)
+    return record
+
+
+_STREAM_ONLY = frozenset({StreamEvent, ThinkingTokens})
+"""Nine of ten lines of a stream. They never stand in a transcript, so nothing but the session has two spellings."""
 
 
 def _system_kind(subtype: str | None) -> type[System]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
 from reread.pricing import Prices
-from reread.records import AgentMeta, Record
+from reread.records import AgentMeta, Assistant, Record, Usage
 
 from .agents import Subagent
 from .session import FindOutput, Session, SourceFile
@@ -32,6 +37,7 @@ class SessionBuilder:
         self._title_file: str | None = None
         self._files: list[SourceFile] = []
         self._problems: list[str] = []
+        self._finals: dict[str, Final] = {}
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
@@ -64,6 +70,10 @@ class SessionBuilder:
         """Says that a file of the session could not be read, and why."""
         self._problems.append(problem)
 
+    def add_final(self, message: str, usage: Usage, stop_reason: str | None) -> None:
+        """The final counts of a message whose lines carry those of its beginning: a stream tells them apart."""
+        self._finals[message] = Final(usage, stop_reason)
+
     def session(self) -> Session:
         agents = [
             Subagent(
@@ -76,7 +86,7 @@ class SessionBuilder:
             for name, records in self._agents.items()
         ]
         return Session(
-            self._trunk,
+            list(_completed(self._trunk, self._finals)) if self._finals else self._trunk,
             id=self._id or self.recorded_id,
             agents=agents,
             files=self._files,
@@ -90,3 +100,19 @@ class SessionBuilder:
     def recorded_id(self) -> str:
         """The last id is the session's own: a file may begin with a line of the session before it."""
         return next((record.session_id for record in reversed(self._trunk) if record.session_id), "")
+
+
+class Final(NamedTuple):
+    usage: Usage
+    stop_reason: str | None
+
+
+def _completed(records: Sequence[Record], finals: Mapping[str, Final]) -> Iterator[Record]:
+    """The records, those of a message with the counts it ended with, as a transcript has them."""
+    for record in records:
+        message = record.message if isinstance(record, Assistant) else None
+        final = finals.get(message.id or "") if message is not None else None
+        if message is None or final is None:
+            yield record
+        else:
+            yield replace(record, message=replace(message, usage=final.usage, stop_reason=final.stop_reason))
