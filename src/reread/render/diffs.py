@@ -31,7 +31,9 @@ def patched(result: Any) -> list[DiffLine]:
     if not isinstance(result, dict):
         return []
     hunks = result.get("structuredPatch")
-    found = [line for hunk in hunks if isinstance(hunk, dict) for line in _hunk(hunk)] if isinstance(hunks, list) else []
+    found = (
+        [line for hunk in hunks if isinstance(hunk, dict) for line in _hunk(hunk)] if isinstance(hunks, list) else []
+    )
     if not found and result.get("type") == "create" and isinstance(result.get("content"), str):
         return _added(result["content"])
     return found

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from .text import cells, cut, without_controls
 
-_TOKENS = re.compile(r"\n|\t| +|[^ \t\n]+")
+_PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
 _TAB = 4
 _NARROWEST = 8
 
@@ -40,19 +40,19 @@ class Flow:
         self._out: list[str] = []
 
     def add(self, text: str) -> str:
-        for token in _TOKENS.findall(without_controls(text)):
-            if token == "\n":
+        for piece in _PIECES.findall(without_controls(text)):
+            if piece == "\n":
                 self._end_word()
                 self._breaks, self._column, self._gap, self._source = self._breaks + 1, 0, 0, 0
-            elif token == "\t" or token[0] == " ":
+            elif piece == "\t" or piece[0] == " ":
                 self._end_word()
-                size = _TAB - self._source % _TAB if token == "\t" else len(token)
+                size = _TAB - self._source % _TAB if piece == "\t" else len(piece)
                 # Indentation is kept as long as it leaves room for words.
                 self._gap = min(self._gap + size, self._width - _NARROWEST)
                 self._source += size
             else:
-                self._source += len(token)
-                self._grow(token)
+                self._source += len(piece)
+                self._grow(piece)
         if self._is_live:
             self._draw()
         return self._taken()
@@ -62,13 +62,13 @@ class Flow:
         self._end_word()
         return self._taken()
 
-    def _grow(self, token: str) -> None:
+    def _grow(self, piece: str) -> None:
         """Chinese, Japanese and Korean have no spaces: a line may end after any of their characters."""
-        if token.isascii() and (not self._word or self._word.isascii()):
-            self._word += token
+        if piece.isascii() and (not self._word or self._word.isascii()):
+            self._word += piece
             self._break_long()
             return
-        for character in token:
+        for character in piece:
             size = cells(character)
             if self._word and size and (size == 2 or cells(self._word[0]) == 2):
                 self._end_word()

@@ -17,7 +17,7 @@ from .calls import point_of, tool_label
 from .flow import Flow
 from .partial import partial_input
 from .terminal import CLAUDE, YOU
-from .text import cells, clip, harmless, shorten, wrap
+from .text import cells, clip, harmless, ruler, shorten, wrap
 from .view import View
 
 THINKING = "  ✻ "
@@ -55,6 +55,8 @@ class Screen:
         self._calls: dict[str | None, _Call] = {}
         self._above: str | None = None
         """The call whose line is the last on the screen."""
+        self._answered: set[str | None] = set()
+        """Calls whose result was shown."""
         self._diffs_seen: set[str | None] = set()
         self._thought_tokens: int | None = None
         self._started: events.SessionStarted | None = None
@@ -81,6 +83,12 @@ class Screen:
     def note(self, text: str, *looks: str) -> str:
         """A line of our own."""
         return self._lines([self._view.style.paint(clip(harmless(text), self._view.width), *looks)], "note")
+
+    def heading(self, text: str) -> str:
+        """A line across the screen, above what another session says."""
+        above = self._closed() + ("\n" if self._last else "")
+        self._last, self._above, self._agent = "", None, None
+        return above + self._view.style.paint(ruler(text, self._view.width - 1), "dim") + "\n"
 
     def rest(self) -> str:
         """Ends the line that is open."""
@@ -172,6 +180,7 @@ class Screen:
         return text
 
     def _result(self, event: events.ToolResult) -> str:
+        self._answered.add(event.id)
         call = self._calls.get(event.id)
         name = call.name if call is not None else ""
         if name == "TodoWrite" and not event.is_error:
@@ -208,10 +217,13 @@ class Screen:
             status = harmless(event.text)
             waits = {"requesting": "waiting for the model", "compacting": "compacting"}.get(status)
             return self._pass(self._view.style.paint(f"  · {waits}", "dim"), event) if waits else ""
+        # An agent in front is told by its call and its result; one in the background ends after its result.
+        if event.what == "task" and event.agent is not None and event.agent not in self._answered:
+            return ""
         return self._lines(lines.notice(event, self._inner), "note", event)
 
     def _thinks(self, event: events.Notice) -> str:
-        counted = event.data.get("estimated_tokens") if isinstance(event.data, dict) else None
+        counted = event.data.get("estimated_tokens")
         self._thought_tokens = counted if isinstance(counted, int) else self._thought_tokens
         if self._flow is not None or not self._view.thinking or not self._thought_tokens:
             return ""

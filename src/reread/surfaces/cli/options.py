@@ -41,8 +41,11 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message}; see `{self.prog} --help`")
 
 
-def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> Parser:
-    """A parser with the options every command has; one that reads the archive can be told not to sync first."""
+def make_parser(name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False) -> Parser:
+    """A parser with the options every command has; one that reads the archive can be told not to sync first.
+
+    A command that shows things as they happen has `--jsonl` in the stead of `--json`.
+    """
     parser = Parser(
         prog=f"reread {name}".strip(),
         description=about,
@@ -63,7 +66,10 @@ def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> 
     if syncs:
         common.add_argument("--no-sync", action="store_true", help="answer from the archive as it is")
     common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
-    common.add_argument("--json", action="store_true", help="print one JSON document")
+    if is_stream:
+        common.add_argument("--jsonl", action="store_true", help="print one JSON document per event")
+    else:
+        common.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
