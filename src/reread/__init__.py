@@ -12,7 +12,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
     from .archive import Archive
     from .archive import open_archive as open  # noqa: A004  the name users know it by
-    from .errors import AmbiguousSession, BadInput, RereadError, SourceError, UnknownSession
+    from .errors import (
+        AmbiguousSession,
+        BadInput,
+        ClientError,
+        ClientRefused,
+        RereadError,
+        SourceError,
+        UnknownSession,
+    )
+    from .live.client import Client
+    from .live.hooks import Hook
+    from .live.outgoing import Allow, Deny
+    from .live.protocol import Stream
     from .loading import load, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
@@ -21,6 +33,13 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
 __version__ = "0.1.0"
 
 _HOME = {
+    "Allow": ".live.outgoing",
+    "Client": ".live.client",
+    "ClientError": ".errors",
+    "ClientRefused": ".errors",
+    "Deny": ".live.outgoing",
+    "Hook": ".live.hooks",
+    "Stream": ".live.protocol",
     "AmbiguousSession": ".errors",
     "Archive": ".archive",
     "BadInput": ".errors",
@@ -42,14 +61,21 @@ _HOME = {
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
 
 __all__ = [
+    "Allow",
     "AmbiguousSession",
     "Archive",
     "BadInput",
+    "Client",
+    "ClientError",
+    "ClientRefused",
+    "Deny",
+    "Hook",
     "Record",
     "RereadError",
     "Session",
     "SessionBuilder",
     "SourceError",
+    "Stream",
     "Subagent",
     "Tokens",
     "Unknown",

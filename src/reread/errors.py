@@ -4,7 +4,9 @@
     ├── SourceError        a file or folder that cannot be read
     ├── UnknownSession     no session answers to that name
     ├── AmbiguousSession   several do
-    └── BadInput           a filter, date or option that makes no sense
+    ├── BadInput           a filter, date or option that makes no sense
+    ├── ClientError        Claude Code could not be started, or ended before it was done
+    └── ClientRefused      Claude Code runs, and answered a request with an error
 
 Unreadable *lines* are never an exception: they are values, see `reread.records.Unknown`.
 """
@@ -16,7 +18,15 @@ if TYPE_CHECKING:  # `reread --help` needs none of it
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["AmbiguousSession", "BadInput", "RereadError", "SourceError", "UnknownSession"]
+__all__ = [
+    "AmbiguousSession",
+    "BadInput",
+    "ClientError",
+    "ClientRefused",
+    "RereadError",
+    "SourceError",
+    "UnknownSession",
+]
 
 
 class RereadError(Exception):
@@ -54,6 +64,21 @@ class AmbiguousSession(RereadError):
 
 class BadInput(RereadError):
     """A value given by the caller that makes no sense; the text names it."""
+
+
+class ClientError(RereadError):
+    """Claude Code could not be started, or ended before it was done; the text has the last it said on stderr."""
+
+    def __init__(self, problem: str, exit_code: int | None = None, stderr: Sequence[str] = ()) -> None:
+        said = " / ".join(printable(line) for line in stderr)
+        super().__init__(f"{problem}: {said}" if said else problem)
+        self.exit_code = exit_code
+        """None where it never ran; the negative number of a signal, as `subprocess` has it."""
+        self.stderr = tuple(stderr)
+
+
+class ClientRefused(RereadError):
+    """Claude Code answered a request with an error, here in its own words."""
 
 
 def printable(text: str) -> str:

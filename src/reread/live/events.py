@@ -238,3 +238,10 @@ class UnknownFrame(Event, tag="unknown", frozen=True, kw_only=True):
 
     record: Record
     reason: str
+
+
+class Trouble(Event, tag="trouble", frozen=True, kw_only=True):
+    """Something of ours failed, not of the client's: a hook raised, the capture file cannot be written."""
+
+    what: Literal["hook", "capture"]
+    text: str

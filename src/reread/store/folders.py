@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from pathlib import Path
 
 from msgspec import Struct
+
+from reread.folders import make_private, sync_folder
 
 from .errors import SafeError
 from .pieces import Damage, Place, decode
@@ -86,26 +86,3 @@ class PackFolder:
 
 def unnamed(pack: Path) -> Path:
     return pack.with_name(pack.name + ".new")
-
-
-def make_private(folder: Path) -> None:
-    """The folder and its missing parents, for nobody else; also under a umask that takes our own bits away."""
-    for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
-        missing.mkdir(mode=0o700, exist_ok=True)
-        missing.chmod(0o700)
-        sync_folder(missing.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes names durable, where the system can do that: Windows and some network file systems cannot."""
-    try:
-        fd = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
-            raise
-    finally:
-        os.close(fd)

@@ -1,0 +1,33 @@
+"""Folders for one's own eyes, and names that outlast a power cut."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make_private(folder: Path) -> None:
+    """The folder and its missing parents, for nobody else; also under a umask that takes our own bits away."""
+    for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+        missing.chmod(0o700)
+        sync_folder(missing.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes names durable, where the system can do that: Windows and some network file systems cannot."""
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,402 @@
+"""Drives Claude Code over the stream-json protocol.
+
+    async with reread.Client(model="opus") as client:
+        async for event in client.turn("What does this project do?"):
+            if isinstance(event, Permission):
+                await client.allow(event)
+
+One task reads what the client writes: it keeps every line, makes sense of it, hands answers to those who asked, runs
+hooks, and puts events where the loop finds them. So anything may be asked and answered from inside the loop. Whoever
+stops taking events stops the client, once some megabytes wait; except while somebody waits for the client's answer or
+for room in its input, because then nobody else could end the waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+from reread.errors import BadInput, ClientError, ClientRefused, SourceError
+from reread.records import ControlRequest
+from reread.sessions import Session, SessionBuilder
+
+from . import outgoing
+from .capture import Capture, interpreted
+from .events import (
+    ControlAnswer,
+    ControlQuestion,
+    Event,
+    HookCallback,
+    Permission,
+    Trouble,
+    TurnResult,
+    UnknownFrame,
+)
+from .hooks import Hook, Hooks
+from .mailbox import Mailbox
+from .outgoing import Allow, Decision, Deny
+from .protocol import Stream
+from .starting import Program, Start, child_environment, program
+from .transport import PATIENT, Patience, Transport, unhurried
+from .turns import Turn
+
+SHOWN_LINES = 5
+"""How many of the last lines of stderr a message repeats."""
+LISTENS = 1.0
+"""Seconds in which a client that closed its input should be gone, so that its end can be told instead."""
+
+Picture = bytes | str | os.PathLike[str]
+"""An image, or the path of one."""
+
+
+class Client:
+    """A running Claude Code: send prompts, iterate over events, answer its questions, steer it. One loop at a time.
+
+    `claude` is the program, else `claude` on PATH; `environment` takes the place of our own, as in `subprocess`;
+    `capture` is the folder that gets a file with every line of the run; `hooks` are by event, such as `PreToolUse`.
+    """
+
+    def __init__(
+        self,
+        claude: Program | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        model: str | None = None,
+        permission_mode: str | None = None,
+        max_thinking_tokens: int | None = None,
+        resume: str | None = None,
+        fork: bool = False,
+        continue_last: bool = False,
+        session_id: str | None = None,
+        partial: bool = True,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        capture: str | os.PathLike[str] | None = None,
+        hooks: Mapping[str, Sequence[Hook]] | None = None,
+        patience: Patience = PATIENT,
+    ) -> None:
+        self._program = claude
+        self._cwd = Path(cwd) if cwd is not None else None
+        self._start = Start(
+            model=model,
+            permission_mode=permission_mode,
+            max_thinking_tokens=max_thinking_tokens,
+            resume=resume,
+            fork=fork,
+            continue_last=continue_last,
+            session_id=session_id,
+            partial=partial,
+            arguments=arguments,
+        )
+        self._environment = environment
+        self._capture_folder = Path(capture) if capture is not None else None
+        self._hooks = Hooks(hooks or {})
+        self._patience = patience
+        self._builder = SessionBuilder()
+        self._stream = Stream(self._builder)
+        self._mailbox = Mailbox()
+        self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
+        self._errands: set[asyncio.Task[None]] = set()
+        self._transport: Transport | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._is_answering = False
+        self._has_failed_turn = False
+        self._is_closing = False
+        self._failure: Exception | None = None
+        self.capture: Capture | None = None
+        """Has the path of the file, and what went wrong with it."""
+        self.hook_errors: list[Exception] = []
+        """What hooks raised; the client was told, and went on."""
+
+    async def __aenter__(self) -> Self:
+        if self._reader is not None:
+            raise BadInput("a Client runs once: make another")
+        environment = child_environment(os.environ if self._environment is None else self._environment)
+        command = [*program(self._program, environment), *self._start.flags()]
+        if self._cwd is not None and not self._cwd.is_dir():
+            raise BadInput(f"{str(self._cwd)!r} is no folder to work in")
+        if self._capture_folder is not None:
+            self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._tell("capture", problem))
+            self.capture.note({"claude": command, "cwd": str(self._cwd or Path.cwd()), "pid": os.getpid()})
+        try:
+            self._transport = await Transport.start(
+                command, cwd=self._cwd, environment=environment, on_error=self._heard, patience=self._patience
+            )
+        except ClientError as error:
+            self._end_capture({"error": str(error)})
+            raise
+        self._reader = asyncio.create_task(self._read(self._transport))
+        if self._hooks:
+            try:
+                await self.ask("initialize", hooks=self._hooks.announced)
+            except BaseException:
+                await self.close()
+                raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the client: by closing its input, by asking it to end, by killing it. What it still says is kept."""
+        self._is_closing = True
+        if self._reader is not None and self._transport is not None:
+            with self._mailbox.unbounded():
+                await unhurried(asyncio.create_task(_ended(self._transport, self._reader)))
+
+    def end_input(self) -> None:
+        """Tells the client that no prompt and no answer will follow: it ends when it is done, and so do the events."""
+        self._running().end_input()
+
+    @property
+    def session(self) -> Session:
+        """The conversation so far, of the same records as one from a transcript."""
+        return self._builder.session()
+
+    @property
+    def stream(self) -> Stream:
+        """Knows the session's id, and which permissions and tasks are open."""
+        return self._stream
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; the negative number of the signal that ended it, as `subprocess` has it."""
+        return self._transport.exit_code if self._transport is not None else None
+
+    @property
+    def stderr(self) -> str:
+        """The last lines of it."""
+        return "\n".join(self._transport.stderr) if self._transport is not None else ""
+
+    # Events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        """The next event. Raises ClientError, once, behind the last one if the client did not end well."""
+        delivery = await self._mailbox.take()
+        if delivery is not None:
+            return delivery.event
+        failure, self._failure = self._failure, None
+        raise failure or StopAsyncIteration
+
+    async def turn(self, text: str, images: Sequence[Picture] = ()) -> AsyncIterator[Event]:
+        """Sends a prompt and gives events until it is answered and nothing works in the background.
+
+        It counts on being the only open prompt: leave it early only behind an `interrupt`.
+        """
+        turn = Turn(await self.send(text, images))
+        while not turn.is_done:
+            try:
+                async with asyncio.timeout(turn.grace):
+                    delivery = await self._mailbox.take()
+            except TimeoutError:
+                return
+            if delivery is None:
+                if self._failure is not None:
+                    raise self._failure
+                return
+            turn.saw(delivery)
+            yield delivery.event
+
+    # What can be said
+
+    async def send(self, text: str, images: Sequence[Picture] = ()) -> str:
+        """A prompt; gives the uuid that its line will have in the transcript. A busy client puts it into a queue."""
+        uuid = str(uuid4())
+        line = outgoing.prompt(text, [_image(picture) for picture in images], uuid=uuid)
+        self._is_answering = True
+        await self._say(line)
+        return uuid
+
+    async def decide(self, permission: Permission, decision: Decision) -> None:
+        """Answers a permission request. One that is void by now may be answered all the same."""
+        await self._say(outgoing.decision(permission.request_id, decision, permission.input))
+
+    async def allow(self, permission: Permission, input: Any = None, remember: Sequence[Any] = ()) -> None:  # noqa: A002
+        """Lets the tool run; `remember` takes from `permission.suggestions`."""
+        await self.decide(permission, Allow(input=input, remember=remember))
+
+    async def deny(self, permission: Permission, reason: str = "", interrupt: bool = False) -> None:
+        await self.decide(permission, Deny(reason=reason, interrupt=interrupt))
+
+    async def answer(self, permission: Permission, chosen: Mapping[str, str]) -> None:
+        """Answers `AskUserQuestion`: the label chosen, or own words, by question."""
+        await self.decide(permission, outgoing.answers(permission.input, chosen))
+
+    async def interrupt(self) -> None:
+        """Stops what the client does; a result follows. Harmless when it does nothing."""
+        await self.ask("interrupt")
+
+    async def set_model(self, model: str | None) -> None:
+        await self.ask("set_model", model=model)
+
+    async def set_permission_mode(self, mode: str) -> None:
+        await self.ask("set_permission_mode", mode=mode)
+
+    async def set_thinking_budget(self, tokens: int | None) -> None:
+        """From the next request on; 0 turns thinking off, None leaves it to the client."""
+        await self.ask("set_max_thinking_tokens", max_thinking_tokens=tokens)
+
+    async def ask(self, subtype: str, **fields: Any) -> Any:
+        """Any control request; gives the response, {} where there is none.
+
+        Raises ClientRefused where the answer is an error, ClientError where the client ends before it answers.
+        """
+        request_id = str(uuid4())
+        answered: asyncio.Future[ControlAnswer] = asyncio.get_running_loop().create_future()
+        self._asked[request_id] = answered
+        try:
+            with self._mailbox.unbounded():
+                await self._say(outgoing.request(request_id, subtype, **fields))
+                answer = await answered
+        finally:
+            del self._asked[request_id]
+        if not answer.ok:
+            raise ClientRefused(answer.error or f"the client refused {subtype!r} without a reason")
+        return {} if answer.response is None else answer.response
+
+    async def _say(self, line: bytes) -> None:
+        transport = self._running()
+        if self.capture is not None:
+            self.capture.sent(line)
+        self._deliver(self._stream.sent(line))
+        with self._mailbox.unbounded():
+            try:
+                await transport.write(line)
+            except ConnectionError as error:
+                await asyncio.wait([self._reader] if self._reader is not None else [], timeout=LISTENS)
+                raise self._gone() from error
+
+    def _running(self) -> Transport:
+        if self._transport is None or self._reader is None:
+            raise BadInput("the client has not been started: use `async with`")
+        if self._reader.done() or self._is_closing:
+            raise self._gone()
+        return self._transport
+
+    # What it says
+
+    async def _read(self, transport: Transport) -> None:
+        """All the client ever writes. It waits for room, never for an answer of the host."""
+        line = b"\n"
+        try:
+            async for line in transport.lines():
+                if self.capture is not None:
+                    self.capture.received(line)
+                self._deliver(interpreted(self._stream, line), len(line))
+                await self._mailbox.room()
+            await transport.close()
+            self._deliver(self._stream.close())
+            self._failure = self._trouble()
+        except Exception as error:  # noqa: BLE001  a mistake of ours must reach whoever waits for events
+            self._failure = error
+        finally:
+            transport.kill()
+            self._end_capture({"exit_code": transport.exit_code, "unterminated": not line.endswith(b"\n")})
+            for errand in self._errands:
+                errand.cancel()
+            for answered in self._asked.values():
+                if not answered.done():
+                    answered.set_exception(self._gone())
+            self._mailbox.end()
+
+    def _deliver(self, events: Sequence[Event], weight: int = 0) -> None:
+        for event in events:
+            if isinstance(event, ControlAnswer):
+                answered = self._asked.get(event.request_id)
+                if answered is not None and not answered.done():
+                    answered.set_result(event)
+            elif isinstance(event, HookCallback):
+                self._send_out(self._call_hook(event))
+            elif unknown := _unanswerable(event):
+                self._send_out(self._say(unknown))
+            elif isinstance(event, TurnResult):
+                self._is_answering = self._is_answering and event.origin is not None
+                self._has_failed_turn = event.is_error
+        self._mailbox.add(events, bool(self._stream.open_tasks), weight)
+
+    def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
+        """In a task of its own: the reader must not wait for room in the client's input."""
+        task = asyncio.create_task(_suppressing_the_end(errand))
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+
+    async def _call_hook(self, asked: HookCallback) -> None:
+        try:
+            line = outgoing.success(asked.request_id, await self._hooks.answer(asked))
+        except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
+            self.hook_errors.append(error)
+            self._tell("hook", f"{type(error).__name__}: {error}")
+            line = outgoing.failure(asked.request_id, f"{type(error).__name__}: {error}")
+        await self._say(line)
+
+    def _heard(self, line: bytes) -> None:
+        if self.capture is not None:
+            self.capture.error(line)
+
+    def _tell(self, what: Literal["hook", "capture"], text: str) -> None:
+        self._deliver([Trouble(session=self._stream.session, what=what, text=text)])
+
+    def _end_capture(self, note: Mapping[str, Any]) -> None:
+        if self.capture is not None:
+            lost = {"lost": self.capture.lost} if self.capture.lost else {}
+            self.capture.note({**note, **lost})
+            self.capture.close(self._stream.session)
+
+    # How it ended
+
+    def _trouble(self) -> ClientError | None:
+        """What to say of its end, if that was not as it should be."""
+        if self._is_closing:
+            return None
+        if self._is_answering:
+            return self._error("Claude Code ended in the middle of a turn")
+        return self._error("Claude Code ended") if self.exit_code and not self._has_failed_turn else None
+
+    def _gone(self) -> Exception:
+        ended = "Claude Code has ended" if self.exit_code is not None else "Claude Code does not listen any more"
+        return self._failure or self._error(ended)
+
+    def _error(self, what: str) -> ClientError:
+        said = self._transport.stderr[-SHOWN_LINES:] if self._transport is not None else ()
+        code = self.exit_code
+        return ClientError(what if code is None else f"{what} (exit code {code})", code, said)
+
+
+async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:
+    await transport.close()
+    await asyncio.wait([reader])
+
+
+async def _suppressing_the_end(errand: Coroutine[Any, Any, None]) -> None:
+    """A client that has ended needs no answer; whoever iterates hears of it."""
+    with contextlib.suppress(ClientError):
+        await errand
+
+
+def _unanswerable(event: Event) -> bytes | None:
+    """The answer to a question that only a newer host could answer: one left open would stop the client for ever."""
+    if isinstance(event, ControlQuestion):
+        return outgoing.failure(event.request_id, f"this host does not know {event.subtype!r}")
+    if isinstance(event, UnknownFrame) and isinstance(event.record, ControlRequest) and event.record.request_id:
+        return outgoing.failure(event.record.request_id, "this host does not understand the request")
+    return None
+
+
+def _image(picture: Picture) -> bytes:
+    if isinstance(picture, bytes):
+        return picture
+    try:
+        return Path(picture).read_bytes()
+    except OSError as error:
+        raise SourceError(Path(picture), error.strerror or str(error)) from error
