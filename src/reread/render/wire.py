@@ -39,9 +39,10 @@ class Screen:
     """What a person sees of a stream. Every text of the model, a tool or the client is made harmless here."""
 
     def __init__(self, view: View, *, is_terminal: bool) -> None:
-        self._view = view
+        self.view = view
         self._is_terminal = is_terminal
-        self._project: str | None = None
+        self.project: str | None = None
+        """Where the session works, once it has said so: paths below it are shown without it."""
         self._last = ""
         """What the line above is: blank lines stand between some kinds."""
         self._agent: str | None = None
@@ -63,8 +64,8 @@ class Screen:
 
     def resize(self, width: int) -> None:
         """For what comes next; a block that streams keeps its width."""
-        if width != self._view.width:
-            self._view = self._view._replace(width=width)
+        if width != self.view.width:
+            self.view = self.view._replace(width=width)
 
     def show(self, event: Event) -> str:
         """The text to write now; empty for what needs none."""
@@ -74,7 +75,7 @@ class Screen:
     def learn(self, event: Event) -> None:
         """Of something that is not to be shown: a later result will name its call."""
         if isinstance(event, events.ToolCall):
-            self._calls[event.id] = _Call(event.name, point_of(event.name, event.input, self._project))
+            self._calls[event.id] = _Call(event.name, point_of(event.name, event.input, self.project))
 
     def saw_diff(self, call: str | None) -> None:
         """The person has seen what this edit changes: its result need not show it again."""
@@ -82,13 +83,17 @@ class Screen:
 
     def note(self, text: str, *looks: str) -> str:
         """A line of our own."""
-        return self._lines([self._view.style.paint(clip(harmless(text), self._view.width), *looks)], "note")
+        return self._lines([self.view.style.paint(clip(harmless(text), self.view.width), *looks)], "note")
+
+    def question(self, shown: Iterable[str]) -> str:
+        """Lines of ours that ask for something."""
+        return self._lines(shown, "question")
 
     def heading(self, text: str) -> str:
         """A line across the screen, above what another session says."""
         above = self._closed() + ("\n" if self._last else "")
         self._last, self._above, self._agent = "", None, None
-        return above + self._view.style.paint(ruler(text, self._view.width - 1), "dim") + "\n"
+        return above + self.view.style.paint(ruler(text, self.view.width - 1), "dim") + "\n"
 
     def rest(self) -> str:
         """Ends the line that is open."""
@@ -98,7 +103,7 @@ class Screen:
 
     def _delta(self, event: events.Delta) -> str:
         is_thinking = isinstance(event, events.ThinkingDelta)
-        if is_thinking and not self._view.thinking:
+        if is_thinking and not self.view.thinking:
             return ""
         key = _block(event)
         begun = "" if self._flow is not None and self._flowing == key else self._begin(event, is_thinking=is_thinking)
@@ -113,9 +118,9 @@ class Screen:
         gap = "" if key in self._streamed else self._gap("thinking" if is_thinking else "text")
         looks = ("dim",) if is_thinking else ("green", "bold")
         before = self._before
-        painted = self._view.style.paint(lead, *looks) if key not in self._streamed else " " * cells(lead)
-        room = self._view.width - 1 - cells(before) - cells(lead)
-        paint: Callable[[str], str] = (lambda text: self._view.style.paint(text, "dim")) if is_thinking else str
+        painted = self.view.style.paint(lead, *looks) if key not in self._streamed else " " * cells(lead)
+        room = self.view.width - 1 - cells(before) - cells(lead)
+        paint: Callable[[str], str] = (lambda text: self.view.style.paint(text, "dim")) if is_thinking else str
         self._flow = Flow(room, before + " " * cells(lead), paint, is_live=self._is_terminal)
         self._flowing = key
         self._last, self._above = "thinking" if is_thinking else "text", None
@@ -127,7 +132,7 @@ class Screen:
         key = _block(event)
         shown = self._streamed.get(key, 0)
         left = event.text[shown:] if shown else event.text.strip("\n")
-        if is_thinking and not self._view.thinking:
+        if is_thinking and not self.view.thinking:
             return ""
         if isinstance(event, events.Thinking) and not left.strip() and not shown:
             return self._withheld(event)
@@ -144,14 +149,14 @@ class Screen:
         about = f", about {self._thought_tokens:,} tokens" if self._thought_tokens else ""
         self._thought_tokens = None
         kind = "redacted" if event.is_redacted else "withheld"
-        line = self._view.style.paint(f"{THINKING}thought{about} (its text is {kind})", "dim")
+        line = self.view.style.paint(f"{THINKING}thought{about} (its text is {kind})", "dim")
         return self._lines([line], "thinking", event)
 
     def _withdrawn(self, event: events.Withdrawn) -> str:
         key = _block(event)
         self._streamed.pop(key, None)
         self._forming.pop(key, None)
-        if event.kind == "thinking" and not self._view.thinking and event.reason != "interrupted":
+        if event.kind == "thinking" and not self.view.thinking and event.reason != "interrupted":
             return ""
         return self._lines(lines.withdrawn(event, self._inner), "note", event)
 
@@ -165,7 +170,7 @@ class Screen:
             return ""
         self._redrawn = len(given)
         name = event.name or ""
-        point = point_of(name, partial_input(given[:_PARSED]), self._project)
+        point = point_of(name, partial_input(given[:_PARSED]), self.project)
         size = f"{len(given):,} characters" if len(given) > _PARSED else ""
         return self._pass(lines.call_line(name, point, size, self._inner, mark=("○", "dim")), event)
 
@@ -194,7 +199,7 @@ class Screen:
 
     def _started_session(self, event: events.SessionStarted) -> str:
         before, self._started = self._started, event
-        self._project = event.cwd or self._project
+        self.project = event.cwd or self.project
         return self._lines(lines.started(event, before, self._inner), "note")
 
     def _prompt(self, event: events.Prompt) -> str:
@@ -205,8 +210,8 @@ class Screen:
         pictures = f" [{event.images} image{'s' if event.images > 1 else ''}]" if event.images else ""
         indent = " " * cells(YOU)
         spoken = [
-            (self._view.style.paint(YOU, "yellow", "bold") if number == 0 else indent) + line
-            for number, line in enumerate(wrap(event.text.strip() + pictures, self._view.width - cells(YOU)))
+            (self.view.style.paint(YOU, "yellow", "bold") if number == 0 else indent) + line
+            for number, line in enumerate(wrap(event.text.strip() + pictures, self.view.width - cells(YOU)))
         ]
         return self._lines(spoken, "prompt", event)
 
@@ -216,7 +221,7 @@ class Screen:
         if event.what == "status":
             status = harmless(event.text)
             waits = {"requesting": "waiting for the model", "compacting": "compacting"}.get(status)
-            return self._pass(self._view.style.paint(f"  · {waits}", "dim"), event) if waits else ""
+            return self._pass(self.view.style.paint(f"  · {waits}", "dim"), event) if waits else ""
         # An agent in front is told by its call and its result; one in the background ends after its result.
         if event.what == "task" and event.agent is not None and event.agent not in self._answered:
             return ""
@@ -225,13 +230,13 @@ class Screen:
     def _thinks(self, event: events.Notice) -> str:
         counted = event.data.get("estimated_tokens")
         self._thought_tokens = counted if isinstance(counted, int) else self._thought_tokens
-        if self._flow is not None or not self._view.thinking or not self._thought_tokens:
+        if self._flow is not None or not self.view.thinking or not self._thought_tokens:
             return ""
-        line = self._view.style.paint(f"{THINKING}thinking, about {self._thought_tokens:,} tokens", "dim")
+        line = self.view.style.paint(f"{THINKING}thinking, about {self._thought_tokens:,} tokens", "dim")
         return self._pass(line, event)
 
     def _permission(self, event: events.Permission) -> str:
-        return self._lines(lines.permission(event, self._project, self._inner), "note", event)
+        return self._lines(lines.permission(event, self.project, self._inner), "note", event)
 
     def _other(self, event: Event) -> str:
         """Events that are one line or a few, whatever came before."""
@@ -245,11 +250,11 @@ class Screen:
     @property
     def _before(self) -> str:
         """What stands before every line of an agent."""
-        return "" if self._agent is None else f"    {self._view.style.paint('│', 'blue')} "
+        return "" if self._agent is None else f"    {self.view.style.paint('│', 'blue')} "
 
     @property
     def _inner(self) -> View:
-        return self._view._replace(width=max(20, self._view.width - cells(self._before) - 1))
+        return self.view._replace(width=max(20, self.view.width - cells(self._before) - 1))
 
     def _lines(self, shown: Iterable[str], kind: str, event: Event | None = None) -> str:
         found = list(shown)
@@ -265,7 +270,7 @@ class Screen:
             return ""
         text = self._closed() + self._speaks(event) + (self._gap("tool") if self._last != "tool" else "")
         self._is_passing = True
-        return text + self._before + clip(line, self._view.width - cells(self._before) - 1)
+        return text + self._before + clip(line, self.view.width - cells(self._before) - 1)
 
     def _closed(self) -> str:
         """Ends what is open on the last line, or takes the passing line away."""
@@ -282,7 +287,9 @@ class Screen:
         """A blank line, where another kind of thing begins."""
         if not self._last or self._agent is not None:
             return ""
-        is_apart = kind in ("text", "thinking", "prompt", "result") and (kind != self._last or kind == "prompt")
+        is_apart = kind in ("text", "thinking", "prompt", "result", "question") and (
+            kind != self._last or kind in ("prompt", "question")
+        )
         return "\n" if is_apart else ""
 
     def _speaks(self, event: Event) -> str:
@@ -294,7 +301,7 @@ class Screen:
             return ""
         call = self._calls.get(event.agent)
         label = f"{tool_label(call.name)} · {call.point}" if call is not None else "agent"
-        return self._view.style.paint(f"    ┌ {shorten(label, self._view.width - 7)}", "blue") + "\n"
+        return self.view.style.paint(f"    ┌ {shorten(label, self.view.width - 7)}", "blue") + "\n"
 
 
 def _block(event: Event) -> Block:

@@ -184,6 +184,10 @@ def _control_answer(event: events.ControlAnswer, view: View) -> Iterator[str]:
         yield view.style.paint(f"  ✗ {shorten(f'the client refused: {event.error}', view.width - 4)}", "red")
 
 
+def _trouble(event: events.Trouble, view: View) -> Iterator[str]:
+    yield view.style.paint(f"  ✗ {shorten(f'{event.what}: {event.text}', view.width - 4)}", "red")
+
+
 def _unknown(event: events.UnknownFrame, view: View) -> Iterator[str]:
     raw = event.record.raw[:_SHOWN_OF_WITHDRAWN].decode("utf-8", "replace")
     yield view.style.paint(f"  ? {shorten(f'unknown, {event.reason}: {raw}', view.width - 4)}", "dim")
@@ -194,6 +198,7 @@ OTHERS: dict[type[events.Event], Callable[[Any, View], Iterable[str]]] = {
     events.PermissionVoid: _void,
     events.OtherBlock: _other_block,
     events.ControlAnswer: _control_answer,
+    events.Trouble: _trouble,
     events.UnknownFrame: _unknown,
 }
 
