@@ -13,7 +13,7 @@ from reread.render.flow import Flow
 from screens import displayed
 
 LEAD = "> "
-TEXTS = st.text(alphabet=st.sampled_from("ab c\n\t中文é́\x1b[2J]0;\r\x07\u202e"), max_size=200)
+TEXTS = st.text(alphabet=st.sampled_from("ab -c\n\t中文é́\x1b[2J]0;\r\x07\u202e"), max_size=200)
 WIDTH = 22
 
 
@@ -78,3 +78,13 @@ def test_no_control_character_gets_through_wherever_it_is_cut(evil: str) -> None
     for cut in range(len(evil) + 1):
         shown = flowed(["safe ", evil[:cut], evil[cut:], " end"], is_live=True)
         assert not set(re.sub(r"\x1b\[(\d+D|K)", "", shown)) & set("\x1b\x9b\x07\x08\u202e")
+
+
+def test_what_goes_on_from_a_list_item_or_from_indented_code_is_indented_like_it() -> None:
+    assert displayed(flowed(["- one two three four five\n    six seven eight nine\nten"], is_live=True)) == [
+        "> - one two three four",
+        "    five",
+        "      six seven eight",
+        "      nine",
+        "  ten",
+    ]

@@ -69,7 +69,7 @@ def _reasons(asked: Permission, project: str | None) -> Iterator[str]:
     if asked.reason:
         yield f"asked because: {asked.reason}"
     if asked.blocked_path:
-        yield f"outside what is allowed: {relative(asked.blocked_path, project) if project else asked.blocked_path}"
+        yield f"because of {relative(asked.blocked_path, project) if project else asked.blocked_path}"
 
 
 def in_words(suggestion: Any) -> str:
@@ -102,13 +102,17 @@ def _rules(rules: Any) -> str:
 
 
 def key_line(asked: Permission, view: View) -> Iterator[str]:
-    """The keys that answer; `always` says what would be remembered."""
+    """The keys that answer, and what `always` would have remembered: everything suggested, or by number one of it."""
     paint = view.style.paint
     keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if asked.suggestions else []), ("e", "dit"), ("q", "uit turn")]
     yield "  " + " ".join(f"{paint(f'[{key}]', 'bold')}{rest}" for key, rest in keys)
-    if asked.suggestions:
-        always = "; ".join(map(in_words, asked.suggestions))
-        yield from (paint(f"  {line}", "dim") for line in wrap(f"a = {always}", view.width - 2))
+    is_one = len(asked.suggestions) == 1
+    if asked.suggestions and not is_one:
+        yield paint("  a = all of these, a number = that one:", "dim")
+    for number, suggestion in enumerate(asked.suggestions, 1):
+        lead = "  a = " if is_one else f"    {number} = "
+        for row, line in enumerate(wrap(in_words(suggestion), view.width - len(lead))):
+            yield paint((lead if row == 0 else " " * len(lead)) + line, "dim")
 
 
 def plan_lines(asked: Permission, view: View) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from .text import cells, cut, without_controls
 
 _PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
+_BULLET = re.compile(r"[-*+•–]|\d{1,3}[.)]")
 _TAB = 4
 _NARROWEST = 8
 
@@ -33,6 +34,8 @@ class Flow:
         self._breaks = 0
         self._gap = 0
         self._source = 0
+        self._hang: int | None = None
+        """How far lines are indented that go on with this one; None before its first word."""
         self._word = ""
         self._drawn = 0
         """How many characters of the word are on the screen."""
@@ -44,6 +47,7 @@ class Flow:
             if piece == "\n":
                 self._end_word()
                 self._breaks, self._column, self._gap, self._source = self._breaks + 1, 0, 0, 0
+                self._hang = None
             elif piece == "\t" or piece[0] == " ":
                 self._end_word()
                 size = _TAB - self._source % _TAB if piece == "\t" else len(piece)
@@ -96,6 +100,9 @@ class Flow:
     def _end_word(self) -> None:
         if self._word:
             self._draw()
+            if self._hang is None:
+                bullet = cells(self._word) + 1 if _BULLET.fullmatch(self._word) else 0
+                self._hang = min(self._gap + bullet, self._width // 2)
             self._column += self._gap + cells(self._word)
             self._gap, self._word, self._drawn = 0, "", 0
 
@@ -125,7 +132,7 @@ class Flow:
             self._drawn = 0
         self._new_lines()
         self._out.append("\n" + self._further)
-        self._column, self._gap = 0, 0
+        self._column, self._gap = 0, self._hang or 0
 
     def _flush(self) -> None:
         text = "".join(self._plain)

@@ -158,7 +158,8 @@ class Screen:
         self._forming.pop(key, None)
         if event.kind == "thinking" and not self.view.thinking and event.reason != "interrupted":
             return ""
-        return self._lines(lines.withdrawn(event, self._inner), "note", event)
+        kind = "interrupt" if event.reason == "interrupted" else "note"
+        return self._lines(lines.withdrawn(event, self._inner), kind, event)
 
     # Tool calls
 
@@ -190,7 +191,7 @@ class Screen:
         name = call.name if call is not None else ""
         if name == "TodoWrite" and not event.is_error:
             return ""
-        is_below = self._above is not None and self._above == event.id
+        is_below = (self._above is not None and self._above == event.id) or name == "AskUserQuestion"
         label = "" if is_below or call is None else f"{tool_label(call.name)} {call.point}"
         shown = lines.result(event, name, label, self._inner, has_seen_diff=event.id in self._diffs_seen)
         return self._lines(shown, "tool", event)
@@ -222,6 +223,8 @@ class Screen:
             status = harmless(event.text)
             waits = {"requesting": "waiting for the model", "compacting": "compacting"}.get(status)
             return self._pass(self.view.style.paint(f"  · {waits}", "dim"), event) if waits else ""
+        if event.what == "interrupted" and self._last == "interrupt":
+            return ""  # what it interrupted has been said
         # An agent in front is told by its call and its result; one in the background ends after its result.
         if event.what == "task" and event.agent is not None and event.agent not in self._answered:
             return ""

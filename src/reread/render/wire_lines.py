@@ -97,7 +97,7 @@ def started(event: events.SessionStarted, before: events.SessionStarted | None, 
     if before is not None and before.session == event.session:
         facts = [
             f"model {event.model}" if event.model != before.model else None,
-            f"permissions: {event.permission_mode}" if event.permission_mode != before.permission_mode else None,
+            f"permission mode {event.permission_mode}" if event.permission_mode != before.permission_mode else None,
             event.cwd if event.cwd != before.cwd else None,
         ]
     else:
@@ -105,7 +105,8 @@ def started(event: events.SessionStarted, before: events.SessionStarted | None, 
         client = f"Claude Code {event.version}" if event.version else None
         facts = [f"session {event.session or '?'}", event.model, client, mode, event.cwd]
     found = " · ".join(fact for fact in facts if fact)
-    yield from (view.style.paint(line, "dim") for line in wrap(found, view.width) if found)
+    lead = "" if before is None else "  · "
+    yield from (view.style.paint(lead + line, "dim") for line in wrap(found, view.width - cells(lead)) if found)
 
 
 def aside(text: str, view: View) -> str:
@@ -215,14 +216,16 @@ def ending(event: events.TurnResult, view: View) -> Iterator[str]:
         count(len(event.denials), "refusal") if event.denials else None,
     ]
     told = " · ".join(fact for fact in facts if fact)
-    if event.is_error:
+    is_stop = event.is_error and event.terminal_reason in ("aborted_streaming", "aborted_tools") and not event.text
+    if is_stop:
+        told = " · ".join(part for part in ("stopped", told) if part)
+    elif event.is_error:
         reasons = [text for text in (event.text, *map(_error_text, event.errors)) if text]
         why = "; ".join(reasons) or event.terminal_reason or event.subtype or "failed"
-        is_stop = event.terminal_reason in ("aborted_streaming", "aborted_tools")
-        said = "stopped" if is_stop and not event.text else f"failed: {why}"
-        for number, line in enumerate(wrap(said, view.width - 2)):
+        for number, line in enumerate(wrap(f"failed: {why}", view.width - 2)):
             yield view.style.paint(("✗ " if number == 0 else "  ") + line, "red")
-    yield from (view.style.paint(line, "dim") for line in wrap(f"✓ {told}" if not event.is_error else told, view.width))
+    mark = "■" if is_stop else "✗" if event.is_error else "✓"
+    yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))
 
 
 def _error_text(error: object) -> str:

@@ -36,13 +36,14 @@ class Person:
         screen: Screen,
         write: Callable[[Iterable[str]], None],
         put: Callable[[str], None],
+        keyboard: Keyboard,
         interrupts: Interrupts,
     ) -> None:
         self._screen = screen
         self._write = write
         self._put = put
         self._interrupts = interrupts
-        self._keyboard = Keyboard()
+        self._keyboard = keyboard
 
     @property
     def _view(self) -> View:
@@ -71,6 +72,9 @@ class Person:
             if key == "a" and asked.suggestions:
                 self._put("always\n")
                 return Allow(remember=asked.suggestions)
+            if len(asked.suggestions) > 1 and key.isdecimal() and 0 < int(key) <= len(asked.suggestions):
+                self._put(f"always {key}\n")
+                return Allow(remember=asked.suggestions[int(key) - 1 : int(key)])
             if key == "e":
                 self._put("edit\n")
                 edited = await self._edited(asked)

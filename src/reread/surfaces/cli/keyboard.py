@@ -16,6 +16,11 @@ if sys.platform == "win32":
         """The keys of a Windows console, which can only be looked at now and then."""
 
         @contextlib.contextmanager
+        def quiet(self) -> Iterator[None]:
+            """A console shows a key only when it is read."""
+            yield
+
+        @contextlib.contextmanager
         def listening(self) -> Iterator[None]:
             """From here on a key counts; what was typed before was not meant for what is asked."""
             while msvcrt.kbhit():
@@ -44,7 +49,6 @@ if sys.platform == "win32":
 else:
     import os
     import termios
-    import tty
 
     class Keyboard:
         """The keys of a terminal."""
@@ -55,20 +59,17 @@ else:
             self._is_line_wise = False
 
         @contextlib.contextmanager
+        def quiet(self) -> Iterator[None]:
+            """What is typed while nothing is asked does not show between the lines, nor does `^C`."""
+            with self._mode(0, termios.ECHO):
+                yield
+
+        @contextlib.contextmanager
         def listening(self) -> Iterator[None]:
             """From here on a key counts; what was typed before was not meant for what is asked."""
             self._ahead = b""
-            try:
-                before = termios.tcgetattr(self._terminal)
-                tty.setcbreak(self._terminal, termios.TCSAFLUSH)
-            except termios.error:  # it is no terminal that can do that: keys need Enter
-                self._is_line_wise = True
+            with self._mode(0, termios.ECHO | termios.ICANON, termios.TCSAFLUSH):
                 yield
-                return
-            try:
-                yield
-            finally:
-                termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
 
         async def key(self) -> str:
             """One character; the keys that send several count as none."""
@@ -99,13 +100,20 @@ else:
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
             """Lines with echo for a while."""
-            if self._is_line_wise:
+            with self._mode(termios.ECHO | termios.ICANON, 0):
+                yield
+
+        @contextlib.contextmanager
+        def _mode(self, on: int, off: int, when: int = termios.TCSADRAIN) -> Iterator[None]:
+            try:
+                before = termios.tcgetattr(self._terminal)
+                wanted = termios.tcgetattr(self._terminal)
+                wanted[3] = wanted[3] & ~off | on
+                termios.tcsetattr(self._terminal, when, wanted)
+            except termios.error:  # it is no terminal that can do that: keys need Enter
+                self._is_line_wise = True
                 yield
                 return
-            before = termios.tcgetattr(self._terminal)
-            lines = termios.tcgetattr(self._terminal)
-            lines[3] |= termios.ICANON | termios.ECHO
-            termios.tcsetattr(self._terminal, termios.TCSADRAIN, lines)
             try:
                 yield
             finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from .answering import Program
 from .conversing import Answerer, Conversation
 from .deciding import Person
 from .interrupts import Interrupts
-from .keyboard import typed_line
+from .keyboard import Keyboard, typed_line
 from .main import EXIT_INTERRUPTED
 from .showing import Showing
 
@@ -48,6 +49,7 @@ class _Run:
         if self._is_interactive and not sys.stdin.isatty():
             raise BadInput("--interactive needs a terminal to ask at")
         self._showing = Showing(given, config)
+        self._keyboard = Keyboard()
         self._client = Client(
             claude=given.claude,
             cwd=given.cwd,
@@ -66,11 +68,13 @@ class _Run:
         assert main is not None  # noqa: S101  asyncio.run made it
         self._interrupts = Interrupts()
         talk = Conversation(self._client, self._showing, self._given.permission, self._answerer())
-        with self._interrupts.caught(lambda: talk.press(main)):
+        quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
+        with quiet, self._interrupts.caught(lambda: talk.press(main)):
             try:
                 async with self._client:
                     await self._turns(talk)
             except asyncio.CancelledError:
+                self._showing.note("  ■ ended", "yellow")
                 self._end(talk)
                 return EXIT_INTERRUPTED
         self._end(talk)
@@ -78,7 +82,7 @@ class _Run:
 
     def _answerer(self) -> Answerer | None:
         if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
-            return Person(self._showing.screen, self._write, self._put, self._interrupts)
+            return Person(self._showing.screen, self._write, self._put, self._keyboard, self._interrupts)
         return Program() if self._given.jsonl and self._can_answer else None
 
     async def _turns(self, talk: Conversation) -> None:
@@ -101,7 +105,7 @@ class _Run:
         """None at Ctrl-D. Nothing happens meanwhile: a turn ends when nothing works in the background."""
         while True:
             try:
-                with self._interrupts.raised():
+                with self._interrupts.raised(), self._keyboard.typing():
                     typed = typed_line(f"\n{PROMPT}").strip()
             except EOFError:
                 self._put("\n")
@@ -149,7 +153,7 @@ class _Run:
         """Where the session is found again."""
         self._showing.end()
         if talk.session is not None:
-            self._showing.note(f"session {talk.session} · reread show {talk.session[:8]}", "dim")
+            self._showing.note(f"reread show {talk.session}", "dim")
 
 
 def _number(text: str) -> int | None:
