@@ -56,10 +56,13 @@ class Screen:
         self._calls: dict[str | None, _Call] = {}
         self._above: str | None = None
         """The call whose line is the last on the screen."""
+        self._unanswered: dict[str | None, set[str | None]] = {}
+        """Calls without a result, by agent: where there are several, a result names its own."""
         self._answered: set[str | None] = set()
         """Calls whose result was shown."""
         self._diffs_seen: set[str | None] = set()
         self._thought_tokens: int | None = None
+        self._told_failure: str | None = None
         self._started: events.SessionStarted | None = None
 
     def resize(self, width: int) -> None:
@@ -89,8 +92,9 @@ class Screen:
         """Lines of ours that ask for something."""
         return self._lines(shown, "question")
 
-    def heading(self, text: str) -> str:
+    def heading(self, text: str, project: str | None) -> str:
         """A line across the screen, above what another session says."""
+        self.project = project
         above = self._closed() + ("\n" if self._last else "")
         self._last, self._above, self._agent = "", None, None
         return above + self.view.style.paint(ruler(text, self.view.width - 1), "dim") + "\n"
@@ -128,6 +132,9 @@ class Screen:
 
     def _whole(self, event: events.Thinking | events.Text) -> str:
         """The block once more, complete: what the deltas have shown of it is not shown again."""
+        if isinstance(event, events.Text) and event.is_synthetic:
+            self._told_failure = event.text
+            return self._lines(lines.failed(event.text, self._inner), "note", event)
         is_thinking = isinstance(event, events.Thinking)
         key = _block(event)
         shown = self._streamed.get(key, 0)
@@ -179,6 +186,7 @@ class Screen:
         self._forming.pop(_block(event), None)
         self._redrawn = 0
         self.learn(event)
+        self._unanswered.setdefault(event.agent, set()).add(event.id)
         call = self._calls[event.id]
         shown = [lines.call_line(call.name, call.point, "", self._inner), *lines.todos(event, self._inner)]
         text = self._lines(shown, "tool", event)
@@ -191,7 +199,9 @@ class Screen:
         name = call.name if call is not None else ""
         if name == "TodoWrite" and not event.is_error:
             return ""
-        is_below = (self._above is not None and self._above == event.id) or name == "AskUserQuestion"
+        unanswered = self._unanswered.get(event.agent, set())
+        unanswered.discard(event.id)
+        is_below = (self._above == event.id and not unanswered) or name == "AskUserQuestion"
         label = "" if is_below or call is None else f"{tool_label(call.name)} {call.point}"
         shown = lines.result(event, name, label, self._inner, has_seen_diff=event.id in self._diffs_seen)
         return self._lines(shown, "tool", event)
@@ -246,7 +256,8 @@ class Screen:
         return self._lines(lines.OTHERS[type(event)](event, self._inner), "note", event)
 
     def _end(self, event: events.TurnResult) -> str:
-        return self._lines(lines.ending(event, self._inner), "result")
+        has_told = bool(event.text) and event.text == self._told_failure
+        return self._lines(lines.ending(event, self._inner, has_told=has_told), "result")
 
     # How lines get onto the screen
 
@@ -299,7 +310,7 @@ class Screen:
         """Names an agent where it begins to speak."""
         if event.agent == self._agent:
             return ""
-        self._agent = event.agent
+        self._agent, self._last = event.agent, "agent"
         if event.agent is None:
             return ""
         call = self._calls.get(event.agent)

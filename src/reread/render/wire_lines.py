@@ -45,7 +45,7 @@ def result(
     paint = view.style.paint
     said = f"{shorten(label, view.width // 3)}: " if label else ""
     if event.is_error:
-        yield from _failed(said, without_error_tags(event.text), view)
+        yield from failed(said + without_error_tags(event.text), view, "    ✗ ")
         return
     diff = patched(event.result) if is_edit(name) else []
     if diff:
@@ -72,13 +72,14 @@ def _gist(said: str, event: events.ToolResult, width: int) -> str:
     return "  ".join(part for part in (shorten(said + first, width - cells(end) - 2), end) if part)
 
 
-def _failed(said: str, text: str, view: View) -> Iterator[str]:
-    room = view.width - 6
-    found = list(wrap(f"{said}{text.strip() or 'failed'}", room))
+def failed(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:
+    """Why something did not work, in red."""
+    indent = " " * cells(lead)
+    found = list(wrap(text.strip() or "failed", view.width - cells(lead)))
     for number, line in enumerate(found[:_MOST_ERROR_LINES]):
-        yield view.style.paint(("    ✗ " if number == 0 else "      ") + line, "red")
+        yield view.style.paint((lead if number == 0 else indent) + line, "red")
     if len(found) > _MOST_ERROR_LINES:
-        yield view.style.paint(f"      … {count(len(found) - _MOST_ERROR_LINES, 'more line')}", "red")
+        yield view.style.paint(f"{indent}… {count(len(found) - _MOST_ERROR_LINES, 'more line')}", "red")
 
 
 def withdrawn(event: events.Withdrawn, view: View) -> Iterator[str]:
@@ -204,8 +205,8 @@ OTHERS: dict[type[events.Event], Callable[[Any, View], Iterable[str]]] = {
 }
 
 
-def ending(event: events.TurnResult, view: View) -> Iterator[str]:
-    """How a turn ended: tokens, the client's own cost, time."""
+def ending(event: events.TurnResult, view: View, *, has_told: bool = False) -> Iterator[str]:
+    """How a turn ended: tokens, the client's own cost, time. `has_told` says that the failure stands above."""
     used = Rated.of(event.usage, 0) if event.usage is not None else Rated()
     facts = [
         duration(event.duration_ms / 1000) if event.duration_ms is not None else None,
@@ -217,13 +218,12 @@ def ending(event: events.TurnResult, view: View) -> Iterator[str]:
     ]
     told = " · ".join(fact for fact in facts if fact)
     is_stop = event.is_error and event.terminal_reason in ("aborted_streaming", "aborted_tools") and not event.text
-    if is_stop:
-        told = " · ".join(part for part in ("stopped", told) if part)
+    if is_stop or (event.is_error and has_told):
+        told = " · ".join(part for part in ("stopped" if is_stop else "failed", told) if part)
     elif event.is_error:
         reasons = [text for text in (event.text, *map(_error_text, event.errors)) if text]
         why = "; ".join(reasons) or event.terminal_reason or event.subtype or "failed"
-        for number, line in enumerate(wrap(f"failed: {why}", view.width - 2)):
-            yield view.style.paint(("✗ " if number == 0 else "  ") + line, "red")
+        yield from failed(f"failed: {why}", view, "✗ ")
     mark = "■" if is_stop else "✗" if event.is_error else "✓"
     yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))
 

@@ -53,7 +53,7 @@ class _Speakers:
         if events and session.id != self._last:
             project = Path(session.project).name if session.project else ""
             title = " · ".join(part for part in (project, session.title, session.id[:8]) if part)
-            self._showing.heading(title)
+            self._showing.heading(title, session.project)
             self._last = session.id
         self._showing.show([*([saved.started(session)] if is_first and self._showing.is_json else []), *events])
 

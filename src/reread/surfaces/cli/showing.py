@@ -39,10 +39,10 @@ class Showing:
             sys.stdout.write(self.screen.note(text, *looks))
             sys.stdout.flush()
 
-    def heading(self, text: str) -> None:
+    def heading(self, text: str, project: str | None) -> None:
         """Names the one who speaks from here on, for a person only."""
         if not self.is_json:
-            sys.stdout.write(self.screen.heading(text))
+            sys.stdout.write(self.screen.heading(text, project))
 
     def end(self) -> None:
         """Nothing more comes: the line that is open ends."""
