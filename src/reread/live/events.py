@@ -15,7 +15,8 @@ from msgspec import Struct
 from reread.records import Record, Usage
 
 Withdrawal = Literal["interrupted", "error", "cut"]
-"""By the person; by an error in mid-stream, after which the client asked again; or the stream just ended."""
+"""By the person; by an error or a broken connection, after which the client asks again or gives up; or the stream
+itself ended."""
 
 
 class Where(TypedDict):
@@ -87,6 +88,8 @@ class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
     id: str | None
     name: str
     input: Any
+    is_server: bool = False
+    """Whether the API runs it by itself."""
 
 
 class OtherBlock(Whole, tag="block", frozen=True, kw_only=True):
