@@ -87,8 +87,9 @@ class Person:
                 self._put("\r")
 
     async def _line(self, prompt: str) -> str:
-        self._put(prompt)
-        return await self._keyboard.line()
+        with self._keyboard.typing():
+            self._put(prompt)
+            return await self._keyboard.line()
 
     async def _judge_plan(self, asked: Permission) -> Decision:
         self._write([*asking.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
@@ -122,8 +123,10 @@ class Person:
         by_key = len(labels) < 10 and not question.get("multiSelect")
         several = " (several: 1,3)" if question.get("multiSelect") else ""
         while True:
-            self._put(f"  number{several} or o > ")
-            typed = await self._keyboard.key() if by_key else await self._keyboard.line()
+            prompt = f"  number{several} or o > "
+            if by_key:
+                self._put(prompt)
+            typed = await self._keyboard.key() if by_key else await self._line(prompt)
             if typed == "" and by_key:
                 return None
             if typed.lower() == "o":

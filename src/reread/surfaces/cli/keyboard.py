@@ -48,7 +48,11 @@ if sys.platform == "win32":
 
 else:
     import os
+    import re
     import termios
+
+    _SEQUENCE = re.compile(rb"\x1b(\[[0-9;?]*[@-~]|O.|.)?", re.DOTALL)
+    """What arrows and function keys send."""
 
     class Keyboard:
         """The keys of a terminal."""
@@ -80,11 +84,10 @@ else:
                 self._ahead = b""
                 if not typed:
                     return ""
-                if not typed.startswith(b"\x1b"):
-                    text = typed.decode("utf-8", "ignore")
-                    self._ahead = text[1:].encode()
-                    if text:
-                        return text[0]
+                text = _SEQUENCE.sub(b"", typed).decode("utf-8", "ignore")
+                self._ahead = text[1:].encode()
+                if text:
+                    return text[0]
 
         async def line(self) -> str:
             """What is typed up to Enter, with the terminal's own editing."""
