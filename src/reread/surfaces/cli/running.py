@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reread.config import Config
-from reread.errors import SourceError
+from reread.errors import SourceError, printable
 from reread.live import saved
 from reread.live.events import Event, Notice
 from reread.loading import add_file, records_of
@@ -38,7 +38,7 @@ def follow_running(given: argparse.Namespace, config: Config) -> int:
     places = config.sources if only is None else (only,)
     if only is None:
         options.open_shelf(config)  # says what is wrong where there is nothing to follow
-    _Watch(places, showing).run()
+    _Watch(places, "every session that grows" if only is None else printable(only.stem), showing).run()
     return 0
 
 
@@ -65,8 +65,9 @@ class _Speakers:
 class _Watch:
     """All files of some sources; those that grow are read."""
 
-    def __init__(self, places: tuple[Path, ...], speakers: _Speakers) -> None:
+    def __init__(self, places: tuple[Path, ...], name: str, speakers: _Speakers) -> None:
         self._places = places
+        self._name = name
         self._speakers = speakers
         self._sizes: dict[Path, int] = {}
         self._sessions: dict[tuple[Path, str], _Growing] = {}
@@ -76,7 +77,9 @@ class _Watch:
         found = list(self._files())
         self._sizes = {file.path: file.size for file in found}
         self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
-        self._tell()
+        # From here on nothing is missed, which is good to know for programs, too.
+        sys.stderr.write(f"reread: following {self._name}; Ctrl-C ends\n")
+        sys.stderr.flush()
         while True:
             end = time.monotonic() + SELDOM
             while time.monotonic() < end:
@@ -111,10 +114,6 @@ class _Watch:
             if key in keys:
                 session = self._sessions.setdefault(key, _Growing(key[1]))
                 session.add(file, self._sizes.get(file.path, 0))
-
-    def _tell(self) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write("reread: following every session that grows; Ctrl-C ends\n")
 
 
 class _Growing:
