@@ -72,6 +72,13 @@ class Terminal:
             assert self._take(max(0.0, end - time.monotonic())), f"{text!r} was not shown, but:\n{plain}"
         self._seen = plain.index(text, self._seen) + len(text)
 
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed."""
+        import termios
+
+        return bool(termios.tcgetattr(self._ours)[3] & termios.ECHO)
+
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 

@@ -153,6 +153,16 @@ def test_a_session_is_resumed_by_the_beginning_of_its_id_in_its_own_folder(place
     assert told["cwd"] == str(work)
 
 
+def test_a_session_that_the_client_deleted_cannot_be_resumed(place: Place, tmp_path: Path) -> None:
+    name = "abcdef00-0000-4000-8000-000000000000"
+    path = a_session(a_prompt("hi"), id=name).write(tmp_path / ".claude" / "projects")
+    assert place("hello", "--resume", name).code == 0
+    path.unlink()
+    ran = place("hello", "--resume", name)
+    assert ran.code == 2
+    assert f"reread archive restore {name}" in ran.err
+
+
 def test_nobody_there_means_no_and_says_so_once(place: Place) -> None:
     ran = place("two")
     assert ran.code == 0
@@ -369,6 +379,15 @@ def test_the_second_ctrl_c_ends_the_run_and_keeps_what_came(place: Place) -> Non
     assert "Thinking " in place.captured
 
 
+def test_a_run_that_is_told_to_end_leaves_the_terminal_as_it_was(place: Place) -> None:
+    with place.terminal("slow") as terminal:
+        terminal.wait_for("Thinking on")
+        terminal.process.terminate()
+        assert terminal.end(30) == 130
+        assert terminal.echoes
+    assert "Thinking " in place.captured
+
+
 def test_a_conversation_goes_on_until_ctrl_d(place: Place) -> None:
     with place.terminal("-i") as terminal:
         terminal.wait_for("> ")
@@ -406,6 +425,7 @@ def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
 def test_ctrl_c_at_the_prompt_ends_the_run(place: Place) -> None:
     with place.terminal("-i") as terminal:
         terminal.wait_for("> ")
+        time.sleep(0.5)  # a signal between the prompt and the waiting for a key is seen by Python with the next key
         terminal.press("\x03")
         assert terminal.end() == 130
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from reread.live import events
 from reread.pricing.cost import Rated
+from reread.sessions.calls import is_rejection
 
 from .calls import point_of, tool_label, without_error_tags
 from .diffs import changed, diff_lines, is_edit, patched
@@ -44,6 +45,9 @@ def result(
     """What a tool gave back, in a line; an edit with its diff, a failure with its text."""
     paint = view.style.paint
     said = f"{shorten(label, view.width // 3)}: " if label else ""
+    if event.is_error and is_rejection(event.text):
+        yield paint(f"    ⊘ {said}rejected, not applied", "red")
+        return
     if event.is_error:
         yield from failed(said + without_error_tags(event.text), view, "    ✗ ")
         return

@@ -165,7 +165,6 @@ class Conversation:
         stopped.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await stopped
-        self._showing.note("  · no longer asked", "dim")
         if self._waiting:
             self._asking = asyncio.create_task(self._ask_each())
 

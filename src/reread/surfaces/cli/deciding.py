@@ -51,11 +51,15 @@ class Person:
 
     async def decide(self, asked: Permission) -> Decision:
         with self._keyboard.listening():
-            if asked.is_question and asking.questions_of(asked):
-                return await self._answer(asked)
-            if asked.is_plan:
-                return await self._judge_plan(asked)
-            return await self._permit(asked)
+            try:
+                if asked.is_question and asking.questions_of(asked):
+                    return await self._answer(asked)
+                if asked.is_plan:
+                    return await self._judge_plan(asked)
+                return await self._permit(asked)
+            except asyncio.CancelledError:
+                self._put("no longer asked\n")
+                raise
 
     async def _permit(self, asked: Permission) -> Decision:
         self._write(

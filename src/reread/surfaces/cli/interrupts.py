@@ -19,20 +19,26 @@ class Interrupts:
         self._is_deaf = False
 
     @contextlib.contextmanager
-    def caught(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Calls back for every one, inside the loop."""
+    def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
+        """Calls back for every one, inside the loop; `ended` when somebody asks the process to end."""
         self._callback = callback
-        before = signal.getsignal(signal.SIGINT)
-        # Not the loop's own way, which Windows does not have. The loop wakes up for any signal.
-        signal.signal(signal.SIGINT, self._came)
+        # Not the loop's own way, which Windows does not have. The loop wakes up for what another thread says.
+        before = [
+            (signal.SIGINT, signal.signal(signal.SIGINT, self._came)),
+            (signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: self._soon(ended))),
+        ]
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before:
+                signal.signal(number, handler)
 
     def _came(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
         if not self._is_deaf:
-            self._loop.call_soon_threadsafe(self._callback)
+            self._soon(self._callback)
+
+    def _soon(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon_threadsafe(callback)
 
     @contextlib.contextmanager
     def left_alone(self) -> Iterator[None]:

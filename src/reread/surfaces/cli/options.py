@@ -133,13 +133,17 @@ def open_shelf(config: Config) -> Shelf:
     """The transcripts of the sources; having none is an error a person can act on."""
     from reread.loading import Shelf
 
-    if not config.sources:
-        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+    refuse_no_sources(config)
     shelf = Shelf(config.sources)
     if not shelf.sessions and not shelf.files:
         places = ", ".join(str(place) for place in config.sources)
         raise BadInput(f"no transcripts in {places}")
     return shelf
+
+
+def refuse_no_sources(config: Config) -> None:
+    if not config.sources:
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
 def make_config(given: argparse.Namespace) -> Config:

@@ -96,7 +96,11 @@ def _find_session(given: argparse.Namespace, config: Config) -> None:
 
     with bare_archive(config) as archive:
         freshen(archive)
-        found = archive.find(given.resume).row
+        stored = archive.find(given.resume)
+    found = stored.row
+    if not stored.present:
+        how = f"`reread archive restore {found.uuid} --to DIR` gives its files back"
+        raise BadInput(f"Claude Code does not have the session {found.uuid} any more; {how}")
     given.resume = found.uuid
     if given.cwd is None and found.project and Path(found.project).is_dir():
         given.cwd = found.project

@@ -23,6 +23,8 @@ from .showing import Showing
 OFTEN = 0.1
 SELDOM = 2.0
 """How often the sources are walked for files that are new, or that grow again."""
+BUSY = 0.02
+"""The share of the time that may be spent on that: with thousands of old sessions a walk is no trifle."""
 AWAKE = 600.0
 """A session that grew within so many seconds is looked at often."""
 
@@ -37,7 +39,7 @@ def follow_running(given: argparse.Namespace, config: Config) -> int:
         raise SourceError(only, "no such file or folder")
     places = config.sources if only is None else (only,)
     if only is None:
-        options.open_shelf(config)  # says what is wrong where there is nothing to follow
+        options.refuse_no_sources(config)
     _Watch(places, "every session that grows" if only is None else printable(only.stem), showing).run()
     return 0
 
@@ -80,8 +82,9 @@ class _Watch:
         # From here on nothing is missed, which is good to know for programs, too.
         sys.stderr.write(f"reread: following {self._name}; Ctrl-C ends\n")
         sys.stderr.flush()
+        took = 0.0
         while True:
-            end = time.monotonic() + SELDOM
+            end = time.monotonic() + max(SELDOM, took / BUSY)
             while time.monotonic() < end:
                 for key, session in list(self._sessions.items()):
                     try:
@@ -90,7 +93,9 @@ class _Watch:
                         options.warn([problem])
                         del self._sessions[key]
                 time.sleep(OFTEN)
+            began = time.monotonic()
             self._look_around()
+            took = time.monotonic() - began
 
     def _files(self) -> Iterator[SourceFile]:
         for place in self._places:

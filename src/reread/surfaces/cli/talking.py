@@ -69,7 +69,11 @@ class _Run:
         self._interrupts = Interrupts()
         talk = Conversation(self._client, self._showing, self._given.permission, self._answerer())
         quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
-        with quiet, self._interrupts.caught(lambda: talk.press(main)):
+
+        def told_to_end() -> None:
+            main.cancel()
+
+        with quiet, self._interrupts.caught(lambda: talk.press(main), told_to_end):
             try:
                 async with self._client:
                     await self._turns(talk)
