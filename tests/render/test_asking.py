@@ -80,7 +80,7 @@ def test_an_unknown_tool_is_shown_with_its_whole_input() -> None:
         ({"type": "setMode", "mode": "acceptEdits", "destination": "session"}, "accept every edit in this session"),
         ({"type": "setMode", "mode": "martian", "destination": "session"}, "mode martian in this session"),
         ({"type": "new", "x": 1}, '{"type": "new", "x": 1}'),
-        ("text\x1b[2J", "text[2J"),
+        ("text\x1b[2J", "text"),
     ],
 )
 def test_what_would_be_remembered_is_said_in_words(suggestion: Any, words: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .text import cells, cut, without_controls
+from .text import UNFINISHED, cells, cut, tabbed
 
 _PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
 _BULLET = re.compile(r"[-*+•–]|\d{1,3}[.)]")
@@ -31,6 +31,8 @@ class Flow:
         self._column = 0
         self._is_fresh = True
         """Whether nothing was written yet: a text does not begin with empty lines."""
+        self._held = ""
+        """The beginning of an escape sequence: it goes as a whole."""
         self._breaks = 0
         self._gap = 0
         self._source = 0
@@ -43,7 +45,16 @@ class Flow:
         self._out: list[str] = []
 
     def add(self, text: str) -> str:
-        for piece in _PIECES.findall(without_controls(text)):
+        text = self._held + text
+        unfinished = UNFINISHED.search(text)
+        self._held = unfinished[0] if unfinished else ""
+        self._take(text[: len(text) - len(self._held)])
+        if self._is_live:
+            self._draw()
+        return self._taken()
+
+    def _take(self, text: str) -> None:
+        for piece in _PIECES.findall(tabbed(text)):
             if piece == "\n":
                 self._end_word()
                 self._breaks, self._column, self._gap, self._source = self._breaks + 1, 0, 0, 0
@@ -57,12 +68,11 @@ class Flow:
             else:
                 self._source += len(piece)
                 self._grow(piece)
-        if self._is_live:
-            self._draw()
-        return self._taken()
 
     def end(self) -> str:
         """The last word; the line stays open."""
+        self._take(self._held)
+        self._held = ""
         self._end_word()
         return self._taken()
 

@@ -18,6 +18,8 @@ from typing import Any
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 
+from .telling import tell
+
 NOBODY = "Nobody is there to answer: standard input has ended."
 
 
@@ -61,7 +63,7 @@ class Program:
         try:
             request_id, decision = _decision(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
-            sys.stderr.write(f"reread: an answer that is none: {error}\n")
+            tell(f"an answer that is none: {error}")
             return
         waiting = self._waiting.get(request_id)
         if waiting is None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from reread.live.outgoing import Allow, Decision, Deny
 from reread.render.diffs import is_edit
 
 from .showing import Showing
+from .telling import tell
 
 Policy = Literal["ask", "allow", "deny"]
 REFUSED = "Permission was denied: the run was started with --permission deny."
@@ -131,7 +131,7 @@ class Conversation:
             self._has_told = True
             what = "a question" if asked.is_question else asked.tool
             hint = "answer at a terminal, or choose with --permission allow|deny"
-            sys.stderr.write(f"reread: {what} was denied, because nobody could be asked; {hint}\n")
+            tell(f"{what} was denied, because nobody could be asked; {hint}")
         return Deny(reason=UNASKED)
 
     async def _ask_each(self) -> None:

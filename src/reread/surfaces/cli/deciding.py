@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from reread.live.outgoing import Allow, Decision, Deny
 from reread.render import asking
 from reread.render.text import harmless
 from reread.render.view import View
-from reread.render.wire import Screen
 
 from .interrupts import Interrupts
 from .keyboard import Keyboard, typed_line
+from .showing import Showing
 
 STOPPED = "The user stopped here."
 NO_PLAN = "The user wants another plan."
@@ -33,21 +33,18 @@ class Person:
 
     def __init__(
         self,
-        screen: Screen,
-        write: Callable[[Iterable[str]], None],
-        put: Callable[[str], None],
+        showing: Showing,
         keyboard: Keyboard,
         interrupts: Interrupts,
     ) -> None:
-        self._screen = screen
-        self._write = write
-        self._put = put
+        self._showing = showing
+        self._put = showing.put
         self._interrupts = interrupts
         self._keyboard = keyboard
 
     @property
     def _view(self) -> View:
-        return self._screen.view
+        return self._showing.screen.view
 
     async def decide(self, asked: Permission) -> Decision:
         with self._keyboard.listening():
@@ -62,8 +59,11 @@ class Person:
                 raise
 
     async def _permit(self, asked: Permission) -> Decision:
-        self._write(
-            [*asking.permission_lines(asked, self._screen.project, self._view), *asking.key_line(asked, self._view)]
+        self._showing.ask(
+            [
+                *asking.permission_lines(asked, self._showing.screen.project, self._view),
+                *asking.key_line(asked, self._view),
+            ]
         )
         while True:
             self._put("  > ")
@@ -96,7 +96,7 @@ class Person:
             return await self._keyboard.line()
 
     async def _judge_plan(self, asked: Permission) -> Decision:
-        self._write([*asking.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
+        self._showing.ask([*asking.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -114,7 +114,7 @@ class Person:
     async def _answer(self, asked: Permission) -> Decision:
         chosen: dict[str, str] = {}
         for question in asking.questions_of(asked):
-            self._write(asking.menu_lines(question, self._view))
+            self._showing.ask(asking.menu_lines(question, self._view))
             answer = await self._choice(question)
             if answer is None:
                 return Deny(reason=STOPPED, interrupt=True)

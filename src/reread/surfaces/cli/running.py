@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from reread.config import Config
-from reread.errors import SourceError, printable
+from reread.errors import SourceError
 from reread.live import saved
 from reread.live.events import Event, Notice
 from reread.loading import add_file, records_of
@@ -19,6 +18,7 @@ from reread.sources import Kind, Line, Reset, SourceFile, find, follow_looks
 from . import options
 from .following import trunk_of
 from .showing import Showing
+from .telling import tell
 
 OFTEN = 0.1
 SELDOM = 2.0
@@ -40,7 +40,7 @@ def follow_running(given: argparse.Namespace, config: Config) -> int:
     places = config.sources if only is None else (only,)
     if only is None:
         options.refuse_no_sources(config)
-    _Watch(places, "every session that grows" if only is None else printable(only.stem), showing).run()
+    _Watch(places, "every session that grows" if only is None else only.stem, showing).run()
     return 0
 
 
@@ -80,8 +80,7 @@ class _Watch:
         self._sizes = {file.path: file.size for file in found}
         self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
         # From here on nothing is missed, which is good to know for programs, too.
-        sys.stderr.write(f"reread: following {self._name}; Ctrl-C ends\n")
-        sys.stderr.flush()
+        tell(f"following {self._name}; Ctrl-C ends")
         took = 0.0
         while True:
             end = time.monotonic() + max(SELDOM, took / BUSY)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from reread.config import Config, terminal_width
 from reread.live.events import Event
+from reread.render.text import printed
 from reread.render.wire import Screen
 
 from . import options
@@ -43,6 +44,21 @@ class Showing:
         """Names the one who speaks from here on, for a person only."""
         if not self.is_json:
             sys.stdout.write(self.screen.heading(text, project))
+
+    def ask(self, lines: Iterable[str]) -> None:
+        """Puts a question: on the screen, or beside it where that is no terminal or not for people."""
+        harmless = list(map(printed, lines))
+        self.put(self.screen.question(harmless) if self._is_for_people else "".join(f"{line}\n" for line in harmless))
+
+    def put(self, text: str) -> None:
+        """A word of ours behind a question."""
+        stream = sys.stdout if self._is_for_people else sys.stderr
+        stream.write(text)
+        stream.flush()
+
+    @property
+    def _is_for_people(self) -> bool:
+        return self._is_terminal and not self.is_json
 
     def end(self) -> None:
         """Nothing more comes: the line that is open ends."""

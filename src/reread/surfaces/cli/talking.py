@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from reread.config import Config
@@ -86,7 +86,7 @@ class _Run:
 
     def _answerer(self) -> Answerer | None:
         if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
-            return Person(self._showing.screen, self._write, self._put, self._keyboard, self._interrupts)
+            return Person(self._showing, self._keyboard, self._interrupts)
         return Program() if self._given.jsonl and self._can_answer else None
 
     async def _turns(self, talk: Conversation) -> None:
@@ -112,7 +112,7 @@ class _Run:
                 with self._interrupts.raised(), self._keyboard.typing():
                     typed = typed_line(f"\n{PROMPT}").strip()
             except EOFError:
-                self._put("\n")
+                self._showing.put("\n")
                 return None
             except KeyboardInterrupt:
                 raise asyncio.CancelledError from None
@@ -139,19 +139,6 @@ class _Run:
         else:
             self._showing.note(f"  · {name[1:]} {value}", "dim")
         return True
-
-    # Where a person is asked: on the screen, or beside it where that is no terminal
-
-    def _write(self, lines: Iterable[str]) -> None:
-        if sys.stdout.isatty() and not self._showing.is_json:
-            sys.stdout.write(self._showing.screen.question(lines))
-        else:
-            sys.stderr.write("".join(f"{line}\n" for line in lines))
-
-    def _put(self, text: str) -> None:
-        out = sys.stdout if sys.stdout.isatty() and not self._showing.is_json else sys.stderr
-        out.write(text)
-        out.flush()
 
     def _end(self, talk: Conversation) -> None:
         """Where the session is found again."""
