@@ -27,6 +27,9 @@ _PARSED = 2000
 _REDRAWN = 500
 """A longer input is redrawn each time it has grown by so much."""
 
+_BESIDE_A_CALL = frozenset({"tool", "note", "question"})
+"""Kinds of lines that leave no doubt which call a result below them belongs to."""
+
 Block = tuple[str | None, str | None, str | None, int | None]
 
 
@@ -55,13 +58,14 @@ class Screen:
         self._is_passing = False
         self._calls: dict[str | None, _Call] = {}
         self._above: str | None = None
-        """The call whose line is the last on the screen."""
+        """The call that was shown last, while nothing but notes stands below it."""
         self._unanswered: dict[str | None, set[str | None]] = {}
         """Calls without a result, by agent: where there are several, a result names its own."""
         self._answered: set[str | None] = set()
         """Calls whose result was shown."""
         self._diffs_seen: set[str | None] = set()
         self._thought_tokens: int | None = None
+        self._prompts: set[str] = set()
         self._told_failure: str | None = None
         self._started: events.SessionStarted | None = None
 
@@ -216,8 +220,11 @@ class Screen:
     def _prompt(self, event: events.Prompt) -> str:
         if not event.text.strip() and not event.images:
             return ""
+        if event.is_replay and event.text in self._prompts:
+            return ""  # what was sent comes back
         if event.is_synthetic or event.agent is not None:
             return self._lines([lines.aside(event.text, self._inner)], "note", event)
+        self._prompts.add(event.text)
         pictures = f" [{event.images} image{'s' if event.images > 1 else ''}]" if event.images else ""
         indent = " " * cells(YOU)
         spoken = [
@@ -275,7 +282,9 @@ class Screen:
         if not found:
             return ""
         text = self._closed() + (self._speaks(event) if event is not None else "") + self._gap(kind)
-        self._last, self._above = kind, None
+        self._last = kind
+        if kind not in _BESIDE_A_CALL:
+            self._above = None
         return text + "".join(f"{self._before}{line}\n" for line in found)
 
     def _pass(self, line: str, event: Event) -> str:
@@ -310,7 +319,7 @@ class Screen:
         """Names an agent where it begins to speak."""
         if event.agent == self._agent:
             return ""
-        self._agent, self._last = event.agent, "agent"
+        self._agent, self._last, self._above = event.agent, "agent", None
         if event.agent is None:
             return ""
         call = self._calls.get(event.agent)

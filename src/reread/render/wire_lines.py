@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from .view import View
 RESULT = "    └─ "
 _MOST_ERROR_LINES = 8
 _SHOWN_OF_WITHDRAWN = 200
+_TAG = re.compile(r"</?local-command-[a-z]+>")
 
 
 def call_line(name: str, point: str, end: str, view: View, mark: tuple[str, str] = ("●", "green")) -> str:
@@ -110,13 +112,14 @@ def started(event: events.SessionStarted, before: events.SessionStarted | None, 
         client = f"Claude Code {event.version}" if event.version else None
         facts = [f"session {event.session or '?'}", event.model, client, mode, event.cwd]
     found = " · ".join(fact for fact in facts if fact)
-    lead = "" if before is None else "  · "
-    yield from (view.style.paint(lead + line, "dim") for line in wrap(found, view.width - cells(lead)) if found)
+    lead = "  · " if before is not None and before.session == event.session else ""
+    for number, line in enumerate(wrap(found, view.width - cells(lead)) if found else ()):
+        yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, "dim")
 
 
 def aside(text: str, view: View) -> str:
     """What was said to the model in the person's name, or to an agent."""
-    return view.style.paint(f"  ▸ {shorten(text, view.width - 4)}", "dim")
+    return view.style.paint(f"  ▸ {shorten(_TAG.sub('', text), view.width - 4)}", "dim")
 
 
 _NOTICES: Mapping[str, tuple[str, str, str]] = {
