@@ -356,6 +356,23 @@ def test_closing_survives_being_cancelled() -> None:
     assert asyncio.run(main()).exit_code == -9
 
 
+@posix_only
+def test_a_client_that_nobody_closes_ends_with_the_loop(tmp_path: Path) -> None:
+    async def main() -> Client:
+        client = await Client(fake("hangs_on_close"), capture=tmp_path).__aenter__()
+        await one_turn(client)
+        return client
+
+    began = time.monotonic()
+    client = asyncio.run(main())
+    assert time.monotonic() - began < 5
+    assert client._transport is not None
+    with pytest.raises(ChildProcessError):  # killed, and reaped by whoever watches children
+        while os.waitpid(client._transport.pid, 0):
+            pass
+    assert results([event for _, event in replay(next(tmp_path.rglob("*.wire")))]) == ["done"]
+
+
 def test_a_client_is_not_used_before_or_after_its_time() -> None:
     client = Client(fake("echoes"), patience=HURRY)
 
