@@ -69,7 +69,7 @@ def test_a_stream_is_shown_as_a_conversation() -> None:
         "Claude ▸ A word.",
         "  ● Bash  ls",
         "  ? asks to use Bash ls",
-        "    └─ Bash ls: a.txt",
+        "    └─ a.txt",
         "",
         "✓ 17 in · 63 out · $0.5000 by the client's count",
     ]
