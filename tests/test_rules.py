@@ -128,6 +128,7 @@ def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str
 WRITERS = {
     "options": "prints lines, text and JSON, and lets nothing of them through that a terminal obeys",
     "telling": "the same for standard error",
+    "showing": "events and questions through the screen, which makes every text of theirs harmless",
     "main": "the general help and the version, which are ours",
     "statusline": "its values are printable by themselves, and the rest is the person's own --format",
     "progress": "figures of ours, drawn over themselves",

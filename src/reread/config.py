@@ -30,6 +30,7 @@ class Config:
         now: datetime,
         width: int,
         colour: bool,
+        can_redraw: bool = False,
     ) -> None:
         self.sources = sources
         """Where transcripts are looked for."""
@@ -45,6 +46,8 @@ class Config:
         self.now = now
         self.width = width
         self.colour = colour
+        self.can_redraw = can_redraw
+        """Whether standard output is a terminal that can move and erase."""
 
 
 def make_config(
@@ -58,7 +61,7 @@ def make_config(
     """The configuration of one run of a command."""
     place = expanded(home) if home else archive_home(environ, sys.platform, _user_folder())
     places = [expanded(source) for source in sources or ()]
-    is_terminal = sys.stdout.isatty()
+    can_redraw = sys.stdout.isatty() and environ.get("TERM") != "dumb"
     return Config(
         sources=tuple(places or roots(environ, _user_folder())),
         is_source_named=bool(places),
@@ -68,7 +71,8 @@ def make_config(
         timezone=_zone(timezone),
         now=datetime.now(UTC),
         width=terminal_width(environ),
-        colour=is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
+        colour=can_redraw and not environ.get("NO_COLOR"),
+        can_redraw=can_redraw,
     )
 
 

@@ -121,13 +121,13 @@ def load_session(
     for file in (*files.all, *strays):
         builder.add_file(str(file.path), file.size)
         try:
-            _add_file(builder, file, disk)
+            add_file(builder, file, disk)
         except (SourceError, OSError) as problem:
             builder.add_problem(str(problem))
     return builder.session()
 
 
-def _add_file(builder: SessionBuilder, file: SourceFile, disk: Disk) -> None:
+def add_file(builder: SessionBuilder, file: SourceFile, disk: Disk = DISK) -> None:
     """What a file beside the trunk tells; tool results are read when they are asked for."""
     if file.kind is Kind.SUBAGENT:
         agent = file.agent or file.path.stem

@@ -103,6 +103,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["--home", "HOME", "--format", "{model} {session} {today} {five_hour}"],
         ["--NAME"],
     ],
+    "live": [["-"], ["NAME", "HERE"], ["NAME.jsonl"]],
+    "run": [["PROSE", "HERE", "--claude", "NAME"], ["x", "--resume", "NAME", "HERE"], ["x", "HERE", "--cwd", "NAME"]],
     "tools": [["HERE"], ["@last", "HERE"], ["ONLY"], ["HERE", "--tool", "NAME"]],
     "prices": [["HERE"], ["HERE", "--all", "--prices", "PRICES"], ["HERE", "--model", "NAME"]],
     "doctor": [["ONLY"], ["ONLY", "--strict"], ["--source", "NAME"], ["--source", "EMPTY"]],
@@ -146,6 +148,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
 """By command, with words that stand for what cannot be written here; each is run as text and as JSON."""
 TABLES = frozenset({"list", "tools", "usage", "prices", "sql"})
 """Whose names stand in columns: none may begin a line, as a break in prose may."""
+STREAMS = frozenset({"live", "run"})
+"""They print a document per event."""
 WITHOUT_JSON = frozenset({"statusline", "completion", "demo"})
 
 LOOKS = ("bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan")
@@ -287,7 +291,8 @@ def test_no_command_lets_a_session_speak_to_the_terminal(
     everything = ""
     for words in ARGUMENTS[command]:
         as_json = form == "json" and command not in WITHOUT_JSON and not {"--csv", "-", "--schema"} & set(words)
-        arguments = [*_arguments(words, original, home, tmp_path), *(["--json"] if as_json else [])]
+        flag = "--jsonl" if command in STREAMS else "--json"
+        arguments = [*_arguments(words, original, home, tmp_path), *([flag] if as_json else [])]
         written = _run(arguments if command == OVERVIEW else [command, *arguments], is_terminal=is_terminal)
         assert not _faults(written, is_terminal=is_terminal), words
         assert "EVIL\x1b[0mEVIL" not in written.out, f"{words} shows a colour of the session's own"

@@ -42,13 +42,17 @@ _KEYS: dict[str, tuple[str, ...]] = {
 
 def summary(call: ToolCall, project: str | None) -> str:
     """`src/foo.py`, `ls -la`: the point of a call without its tool's name."""
-    given = call.input
+    return point_of(call.name, call.input, project)
+
+
+def point_of(name: str, given: Any, project: str | None) -> str:
+    """The same of an input that may be all there is."""
     if not isinstance(given, dict):
         return "" if given is None else str(given)
-    special = _SPECIAL.get(call.name)
+    special = _SPECIAL.get(name)
     if special is not None:
         return special(given)
-    keys = _KEYS.get(call.name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
+    keys = _KEYS.get(name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
     found = [_value(given[key], project) for key in keys if given.get(key) not in (None, "")]
     return " · ".join(found)
 
@@ -110,6 +114,11 @@ def answers(call: ToolCall) -> str:
     return ", ".join(str(answer) for answer in given.values()) if isinstance(given, dict) else ""
 
 
+def without_error_tags(text: str) -> str:
+    """What the client wraps around the text of a tool's own failure is meant for the model."""
+    return text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+
+
 def failure(call: ToolCall) -> str:
     """Why a call did not do what it was asked to; empty for those that did."""
     if call.status is Status.REJECTED:
@@ -119,6 +128,5 @@ def failure(call: ToolCall) -> str:
     if call.status is Status.MISSING:
         return "no result"
     if call.status is Status.ERROR and call.output is not None:
-        text = call.output.text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-        return text.strip()
+        return without_error_tags(call.output.text)
     return ""

@@ -30,6 +30,8 @@ OBEYED = (
 joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
 _OBEYED = re.compile(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
 """One of them; a sequence that sets colours or moves the cursor goes as a whole."""
+UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+"""A sequence that the next piece of a text may end."""
 _BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
 _LOOK = f"(?:{'|'.join(_CODES.values())})"
 _FOREIGN = re.compile(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
@@ -52,7 +54,12 @@ def harmless(text: str) -> str:
     """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
     if text.isprintable():
         return text
-    return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text).expandtabs(4)
+    return tabbed(text).expandtabs(4)
+
+
+def tabbed(text: str) -> str:
+    """The same, with its tabs."""
+    return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text)
 
 
 def without_controls(text: str) -> str:
@@ -93,7 +100,7 @@ def shorten(text: str, width: int) -> str:
     line = one_line(text)
     if cells(line) <= width:
         return line
-    return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
+    return cut(line, max(0, width - 1)) + "…" if width > 0 else ""
 
 
 def shorten_path(path: str, width: int) -> str:
@@ -101,17 +108,18 @@ def shorten_path(path: str, width: int) -> str:
     line = one_line(path)
     if cells(line) <= width or not ("/" in line or "\\" in line):
         return shorten(line, width)
-    end = _cut(line[::-1], max(0, width - 1))[::-1]
+    end = cut(line[::-1], max(0, width - 1))[::-1]
     return "…" + end if width > 0 else ""
 
 
 def clip(line: str, width: int) -> str:
     """A line of ours, cut where the screen ends."""
     line = line.rstrip()
-    return line if cells(line) <= width else _cut(line, max(0, width - 1)) + "…"
+    return line if cells(line) <= width else cut(line, max(0, width - 1)) + "…"
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """As much of a text as fits."""
     if text.isascii():
         return text[:width]
     used = 0

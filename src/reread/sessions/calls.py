@@ -135,13 +135,18 @@ def server_call(record: Assistant, use: ServerToolUse) -> ToolCall:
     return ToolCall(record=record, block=use, output=None)
 
 
+def is_rejection(text: str) -> bool:
+    """Whether a failed result says, in the client's words, that the person did not let the tool run."""
+    return text[:100].lstrip().startswith(_REJECTIONS)
+
+
 def _status(output: ToolOutput) -> Status:
     """By evidence, strongest first: a refusal is also marked as an error, an interrupt sometimes is not."""
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
         return Status.REJECTED
-    if is_error and (text.startswith(_REJECTIONS) or twin.message.startswith(_REJECTIONS)):
+    if is_error and (is_rejection(text) or is_rejection(twin.message)):
         return Status.REJECTED
     if twin.interrupted or (is_error and _INTERRUPT in text):
         return Status.INTERRUPTED

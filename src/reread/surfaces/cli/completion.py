@@ -38,7 +38,7 @@ def words() -> dict[str, list[str]]:
     """What may follow each command: its options, and the words that are no free text."""
     found = {name: _words_of(import_module(f"{__package__}.{name}").parser()) for name in _with_parser()}
     found["completion"] = sorted(SHELLS)
-    found["demo"] = [name for name in main.COMMANDS if name not in _NO_PARSER]
+    found["demo"] = [name for name in main.COMMANDS if name not in (*_NO_PARSER, "run")]
     return found
 
 

@@ -8,6 +8,8 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from reread.errors import BadInput
+
 from . import main, options
 
 USAGE = """\
@@ -29,6 +31,8 @@ def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         options.print_text(USAGE)
         return 0
+    if arguments and arguments[0] == "run":
+        raise BadInput("there is nothing to demonstrate without Claude Code itself; see `reread run --help`")
     with TemporaryDirectory(prefix="reread-demo-") as folder:
         place = _lay_out(Path(folder))
         scratch = ["--source", str(place), "--home", str(Path(folder, "home"))]

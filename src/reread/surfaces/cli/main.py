@@ -23,6 +23,8 @@ COMMANDS: dict[str, str] = {
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",
     "search": "finds words in prompts, replies, thinking and tool calls",
+    "run": "starts Claude Code: live thinking, permissions at the terminal, everything kept",
+    "live": "what happens now: in running sessions, or in a stream on standard input",
     "usage": "tokens and cost by day, session, model, project and more",
     "cache": "what the prompt cache saved, what its rebuilds cost and why",
     "explain": "how a cost comes about: every line, the price, each product and the sum",

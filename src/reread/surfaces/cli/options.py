@@ -43,8 +43,11 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message}; see `{self.prog} --help`")
 
 
-def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> Parser:
-    """A parser with the options every command has; one that reads the archive can be told not to sync first."""
+def make_parser(name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False) -> Parser:
+    """A parser with the options every command has; one that reads the archive can be told not to sync first.
+
+    A command that shows things as they happen has `--jsonl` in the stead of `--json`.
+    """
     parser = Parser(
         prog=f"reread {name}".strip(),
         description=about,
@@ -65,7 +68,10 @@ def make_parser(name: str, about: str, examples: str, *, syncs: bool = True) -> 
     if syncs:
         common.add_argument("--no-sync", action="store_true", help="answer from the archive as it is")
     common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
-    common.add_argument("--json", action="store_true", help="print one JSON document")
+    if is_stream:
+        common.add_argument("--jsonl", action="store_true", help="print one JSON document per event")
+    else:
+        common.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
@@ -129,12 +135,16 @@ def open_shelf(config: Config) -> Shelf:
     """The transcripts of the sources; having none is an error a person can act on."""
     from reread.loading import Shelf
 
-    if not config.sources:
-        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+    refuse_no_sources(config)
     shelf = Shelf(config.sources)
     if not shelf.sessions and not shelf.files:
         raise BadInput(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf
+
+
+def refuse_no_sources(config: Config) -> None:
+    if not config.sources:
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
 def make_config(given: argparse.Namespace) -> Config:

@@ -29,12 +29,9 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.errors import BadInput
-
+    options.refuse_no_sources(config)
     from .opening import bare_archive
 
-    if not config.sources:
-        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
     with bare_archive(config) as archive:
         _tell(_sync(archive, is_full=given.full), given)
         if given.watch:

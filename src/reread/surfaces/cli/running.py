@@ -1,0 +1,194 @@
+"""Follows sessions that run: whatever is new in any of them, and those that begin meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from reread.config import Config
+from reread.errors import SourceError
+from reread.live import saved
+from reread.live.events import Event, Notice
+from reread.loading import add_file, records_of
+from reread.sessions import Session, SessionBuilder
+from reread.sources import Kind, Line, Reset, SourceFile, find, follow_looks
+
+from . import options
+from .following import trunk_of
+from .showing import Showing
+from .telling import tell
+
+OFTEN = 0.1
+SELDOM = 2.0
+"""How often the sources are walked for files that are new, or that grow again."""
+BUSY = 0.02
+"""The share of the time that may be spent on that: with thousands of old sessions a walk is no trifle."""
+AWAKE = 600.0
+"""A session that grew within so many seconds is looked at often."""
+
+_SPOKEN = (Kind.TRANSCRIPT, Kind.SUBAGENT)
+
+
+def follow_running(given: argparse.Namespace, config: Config) -> int:
+    """Shows what is new until Ctrl-C."""
+    showing = _Speakers(Showing(given, config))
+    only = trunk_of(given.session, config) if given.session is not None else None
+    if only is not None and not only.exists():
+        raise SourceError(only, "no such file or folder")
+    places = config.sources if only is None else (only,)
+    if only is None:
+        options.refuse_no_sources(config)
+    _Watch(places, "every session that grows" if only is None else only.stem, showing).run()
+    return 0
+
+
+class _Speakers:
+    """Shows events of many sessions, each under a line that names it."""
+
+    def __init__(self, showing: Showing) -> None:
+        self._showing = showing
+        self._last: str | None = None
+
+    def show(self, session: Session, events: list[Event], *, is_first: bool) -> None:
+        if events and session.id != self._last:
+            project = Path(session.project).name if session.project else ""
+            title = " · ".join(part for part in (project, session.title, session.id[:8]) if part)
+            self._showing.heading(title, session.project)
+            self._last = session.id
+        self._showing.show([*([saved.started(session)] if is_first and self._showing.is_json else []), *events])
+
+    def learn(self, events: list[Event]) -> None:
+        for event in events:
+            self._showing.screen.learn(event)
+
+
+class _Watch:
+    """All files of some sources; those that grow are read."""
+
+    def __init__(self, places: tuple[Path, ...], name: str, speakers: _Speakers) -> None:
+        self._places = places
+        self._name = name
+        self._speakers = speakers
+        self._sizes: dict[Path, int] = {}
+        self._sessions: dict[tuple[Path, str], _Growing] = {}
+
+    def run(self) -> None:
+        awake = time.time() - AWAKE
+        found = list(self._files())
+        self._sizes = {file.path: file.size for file in found}
+        self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
+        # From here on nothing is missed, which is good to know for programs, too.
+        tell(f"following {self._name}; Ctrl-C ends")
+        took = 0.0
+        while True:
+            end = time.monotonic() + max(SELDOM, took / BUSY)
+            while time.monotonic() < end:
+                for key, session in list(self._sessions.items()):
+                    try:
+                        session.look(self._speakers)
+                    except SourceError as problem:
+                        options.warn([problem])
+                        del self._sessions[key]
+                time.sleep(OFTEN)
+            began = time.monotonic()
+            self._look_around()
+            took = time.monotonic() - began
+
+    def _files(self) -> Iterator[SourceFile]:
+        for place in self._places:
+            for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
+                if part.exists():
+                    yield from (file for file in find(part, problems=[]) if file.session is not None)
+
+    def _look_around(self) -> None:
+        """New files, and old ones that grow again."""
+        found = list(self._files())
+        self._open([file for file in found if file.size != self._sizes.get(file.path)], found)
+        self._sizes.update((file.path, file.size) for file in found)
+        asleep = time.time() - AWAKE
+        self._sessions = {key: each for key, each in self._sessions.items() if each.grew > asleep}
+
+    def _open(self, grown: list[SourceFile], found: list[SourceFile]) -> None:
+        """Reads the sessions of these files from now on, with all their files."""
+        keys = {(file.folder, file.session or "") for file in grown if file.kind in _SPOKEN}
+        for file in found:
+            key = (file.folder, file.session or "")
+            if key in keys:
+                session = self._sessions.setdefault(key, _Growing(key[1]))
+                session.add(file, self._sizes.get(file.path, 0))
+
+
+class _Growing:
+    """One session and its agents, read once from the beginning and from then on as it grows."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.grew = time.time()
+        self._builder = SessionBuilder(name)
+        self._files: dict[Path, tuple[SourceFile, int]] = {}
+        self._tails: dict[Path, Iterator[Iterator[Line | Reset]]] = {}
+        self._seen: set[tuple[object, ...]] = set()
+        self._is_first = True
+
+    def add(self, file: SourceFile, old: int) -> None:
+        """A file of the session, of which so many bytes were there before anybody looked."""
+        if file.path in self._files:
+            return
+        self._files[file.path] = (file, old)
+        if file.kind in _SPOKEN:
+            self._tails[file.path] = follow_looks(file.path, interval=0)
+        else:
+            add_file(self._builder, file)
+
+    def look(self, speakers: _Speakers) -> None:
+        fresh: list[tuple[Line, str | None]] = []
+        has_old = False
+        for path, looks in list(self._tails.items()):
+            file, old = self._files[path]
+            for item in next(looks):
+                if isinstance(item, Reset):
+                    self._begin_anew()
+                    return
+                if item.offset + len(item.raw) < old:
+                    self._take(item, file.agent)
+                    has_old = True
+                else:
+                    fresh.append((item, file.agent))
+        if has_old:
+            speakers.learn(list(self._news(self._builder.session())))
+        if fresh:
+            for line, agent in fresh:
+                self._take(line, agent)
+            self.grew = time.time()
+            session = self._builder.session()
+            speakers.show(session, list(self._news(session)), is_first=self._is_first)
+            self._is_first = False
+
+    def _take(self, line: Line, agent: str | None) -> None:
+        for record in records_of(line):
+            self._builder.add(record, agent)
+
+    def _begin_anew(self) -> None:
+        """A file is another than it was; what was shown of the session is not shown again."""
+        self._builder = SessionBuilder(self._name)
+        files, self._files, self._tails = self._files, {}, {}
+        for path, (file, _) in files.items():
+            if path.exists():
+                self.add(file, 0)
+
+    def _news(self, session: Session) -> Iterator[Event]:
+        for event in saved.session_events(session):
+            key = _key(event)
+            if key not in self._seen:
+                self._seen.add(key)
+                yield event
+
+
+def _key(event: Event) -> tuple[object, ...]:
+    """Without its agent, who goes by another name once the call that started it is known."""
+    if isinstance(event, Notice):
+        return "notice", event.what, event.text, event.record.uuid, event.record.line
+    names = ("message_id", "index", "id", "uuid")
+    return type(event), *(getattr(event, name, None) for name in names)

@@ -1,0 +1,72 @@
+"""Writes events as they come: text for a person, or one JSON document per line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from reread.config import Config, terminal_width
+from reread.live.events import Event
+from reread.render.text import printed
+from reread.render.wire import Screen
+
+from . import options
+
+
+class Showing:
+    """Where the events of a stream are shown."""
+
+    def __init__(self, given: argparse.Namespace, config: Config) -> None:
+        self.is_json: bool = given.jsonl
+        self._is_terminal = sys.stdout.isatty()
+        view = options.make_view(config, thinking=given.thinking)
+        self.screen = Screen(view, is_terminal=config.can_redraw)
+
+    def show(self, events: Iterable[Event]) -> None:
+        """Everything that came together; it is on the screen when this returns."""
+        if self._is_terminal:
+            self.screen.resize(terminal_width())
+        for event in events:
+            if self.is_json:
+                self._document(event)
+            else:
+                sys.stdout.write(self.screen.show(event))
+        sys.stdout.flush()
+
+    def note(self, text: str, *looks: str) -> None:
+        """A line of our own, for a person only."""
+        if not self.is_json:
+            sys.stdout.write(self.screen.note(text, *looks))
+            sys.stdout.flush()
+
+    def heading(self, text: str, project: str | None) -> None:
+        """Names the one who speaks from here on, for a person only."""
+        if not self.is_json:
+            sys.stdout.write(self.screen.heading(text, project))
+
+    def ask(self, lines: Iterable[str]) -> None:
+        """Puts a question: on the screen, or beside it where that is no terminal or not for people."""
+        harmless = list(map(printed, lines))
+        self.put(self.screen.question(harmless) if self._is_for_people else "".join(f"{line}\n" for line in harmless))
+
+    def put(self, text: str) -> None:
+        """A word of ours behind a question."""
+        stream = sys.stdout if self._is_for_people else sys.stderr
+        stream.write(text)
+        stream.flush()
+
+    @property
+    def _is_for_people(self) -> bool:
+        return self._is_terminal and not self.is_json
+
+    def end(self) -> None:
+        """Nothing more comes: the line that is open ends."""
+        if not self.is_json:
+            sys.stdout.write(self.screen.rest())
+            sys.stdout.flush()
+
+    def _document(self, event: Event) -> None:
+        from reread.render.wire_documents import event_document
+
+        options.print_json_line(event_document(event))
