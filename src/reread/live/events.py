@@ -13,9 +13,7 @@ from typing import Any, Literal, TypedDict
 from msgspec import Struct
 
 from reread.records import Record, Usage
-
-Withdrawal = Literal["interrupted", "error", "cut"]
-"""By the person; by an error in mid-stream, after which the client asked again; or the stream just ended."""
+from reread.sessions.wire import Withdrawal as Withdrawal
 
 
 class Where(TypedDict):

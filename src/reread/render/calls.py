@@ -9,6 +9,7 @@ from typing import Any
 from reread.records import User
 from reread.sessions import Status, ToolCall, split_tool_name
 
+from .numbers import duration
 from .text import harmless
 
 MARKS: dict[Status, tuple[str, str]] = {
@@ -108,6 +109,39 @@ def answers(call: ToolCall) -> str:
     twin = call.output.record.tool_use_result
     given = twin.get("answers") if isinstance(twin, dict) else None
     return ", ".join(str(answer) for answer in given.values()) if isinstance(given, dict) else ""
+
+
+_DECISIONS = {
+    "allow": "allowed",
+    "deny": "denied",
+    "error": "the question failed",
+    "void": "the question was withdrawn",
+}
+
+
+def ending(call: ToolCall) -> str:
+    """How it ended: what was answered to it, and what went wrong. The answer to a refused call says that already."""
+    answered = answers(call)
+    is_refused = call.permission is not None and call.permission.decision == "deny"
+    result = "" if is_refused else f"→ {answered}" if answered else failure(call)
+    return " · ".join(part for part in (permission(call), result) if part)
+
+
+def permission(call: ToolCall) -> str:
+    """`allowed after 4.2s`, `denied: Not today.`, `allowed with edited input`: what was answered, and how soon."""
+    asked = call.permission
+    if asked is None:
+        return ""
+    said = _DECISIONS[asked.decision] if asked.decision is not None else "asked, not answered"
+    said += " with edited input" if asked.is_edited else ""
+    said += " from now on" if asked.remembered else ""
+    waited = asked.seconds
+    said += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
+    return f"{said}: {asked.message}" if asked.message else said
+
+
+_NOTICED = 1.0
+"""Seconds a person would know to have waited; answers that a program gives come sooner."""
 
 
 def failure(call: ToolCall) -> str:
