@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -76,8 +76,17 @@ class _Message:
         self.timing = timing
         self.offset = offset
         """Of its first line."""
-        self.blocks: dict[int, tuple[datetime | None, int]] = {}
-        """When each block began to show, and where the line of its last fragment ends."""
+        self.blocks: dict[int, _Shown] = {}
+
+
+class _Shown(NamedTuple):
+    """What has come of a block."""
+
+    began: datetime | None
+    end: int | None
+    """Where the line of its last fragment ends."""
+    before: Record | None
+    """The last record that came before that."""
 
 
 class _Fold:
@@ -183,7 +192,7 @@ class _Fold:
         elif isinstance(event, events.MessageUsage):
             self._ended(event, time)
         elif isinstance(event, events.Withdrawn):
-            self._records.append(self._withdrawn(event, time))
+            self._withdraw(event, time)
         elif isinstance(event, events.Permission) and event.id is not None:
             self._asked[event.request_id] = event.id
             self._permissions[event.id] = ToolPermission(asked=time, reason=event.reason)
@@ -196,8 +205,12 @@ class _Fold:
             return
         if message.timing.first_token is None:
             message.timing = replace(message.timing, first_token=time)
-        began = message.blocks[event.index][0] if event.index in message.blocks else time
-        message.blocks[event.index] = began, end
+        began = message.blocks[event.index].began if event.index in message.blocks else time
+        message.blocks[event.index] = _Shown(began, end, self._newest)
+
+    @property
+    def _newest(self) -> Record | None:
+        return self._records[-1] if self._records else None
 
     def _ended(self, event: events.MessageUsage, time: datetime | None) -> None:
         if event.message_id is None:
@@ -207,20 +220,31 @@ class _Fold:
         if message is not None:
             message.timing = replace(message.timing, ended=time)
 
-    def _withdrawn(self, event: events.Withdrawn, time: datetime | None) -> WithdrawnBlock:
+    def _withdraw(self, event: events.Withdrawn, time: datetime | None) -> None:
+        """Stands where it was shown; that it is not coming any more may be told much later."""
         message = self._messages.get(event.message_id)
-        began, end = message.blocks.get(event.index or 0, (time, None)) if message is not None else (time, None)
-        start = message.offset if message is not None and end is not None else 0
-        return WithdrawnBlock(
+        blocks = message.blocks if message is not None else {}
+        shown = blocks.get(event.index or 0, _Shown(time, None, self._newest))
+        start = message.offset if message is not None and shown.end is not None else 0
+        record = WithdrawnBlock(
             uuid=_name(event),
-            timestamp=_stamp(began),
+            timestamp=_stamp(shown.began),
             session_id=event.session,
-            raw=self._content[start:end].rstrip(b"\n") if end is not None else b"",
+            raw=self._content[start : shown.end].rstrip(b"\n") if shown.end is not None else b"",
             offset=start,
             message_id=event.message_id,
             block=_block(event),
             reason=event.reason,
         )
+        place = len(self._records)
+        while place and self._records[place - 1] is not shown.before and not self._is_withdrawn(place - 1, event):
+            place -= 1
+        self._records.insert(place, record)
+
+    def _is_withdrawn(self, place: int, event: events.Withdrawn) -> bool:
+        """Whether another block of the same message stands there already."""
+        before = self._records[place]
+        return isinstance(before, WithdrawnBlock) and before.message_id == event.message_id
 
     def _answered(self, event: events.PermissionAnswered, frame: Record, time: datetime | None) -> None:
         call = self._asked.pop(event.request_id, None)
