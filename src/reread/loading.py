@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reread import sources
-from reread.errors import AmbiguousSession, SourceError, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.pricing import Prices
 from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
 from reread.sessions import Captured, Session, SessionBuilder
@@ -122,7 +122,7 @@ def load_session(
     for capture in files.captures:
         try:
             builder.add_capture(_captured(capture, disk))
-        except OSError as problem:
+        except (RereadError, OSError) as problem:  # also damage in the safe: a transcript says most of it
             builder.add_problem(str(problem))
     builder.name(_session_id(files, builder))
     for file in (*files.all, *strays):

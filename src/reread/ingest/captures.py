@@ -72,6 +72,8 @@ def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], machine
                     generation=row.generation,
                     taken=row.taken,
                     is_kept=True,
+                    head=row.head,
+                    tail=row.tail,
                 )
             )
     return found

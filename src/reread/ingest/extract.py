@@ -48,7 +48,7 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
     """
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
-    kept = _kept_bytes(disk)
+    bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     if job.files is None:
         session, found = None, [_side_rows(each, disk) for each in job.changed]
     else:
@@ -56,10 +56,7 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
-    files = [
-        _file_batch(each, rows, kept(each) if is_kept or each.is_kept else _new_bytes(each))
-        for each, rows in zip(job.changed, found, strict=True)
-    ]
+    files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
     return SessionBatch(session=session, files=files)
 
 
@@ -216,6 +213,8 @@ class _Taken(NamedTuple):
 
 
 def _new_bytes(job: FileJob) -> _Taken:
+    if job.is_kept:
+        return _Taken([], job.taken, job.head, job.tail)
     pieces: list[PieceRow] = []
     position = job.taken
     try:
