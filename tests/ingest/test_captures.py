@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from live import frames
 from live.captures import (
+    START,
     a_capture,
     a_prompt_sent,
     a_result,
@@ -21,8 +24,8 @@ from live.captures import (
 from live.frames import FINAL, SESSION, USAGE
 from reread.archive import Archive
 from reread.ingest import sync
-from reread.queries.explaining import ExplainedResponse
 from reread.queries.language import ALL_FIELDS
+from reread.queries.response_costs import ExplainedResponse
 from reread.sessions import Session
 from reread.testing import Transcript, a_prompt, a_reply, a_session, an_interrupt
 
@@ -205,7 +208,8 @@ def test_two_runs_are_one_session_and_the_clients_costs_add_up(place: Place) -> 
     keep(place.home, captured())
     with place.archive() as archive:
         archive.sync()
-        keep(place.home, a_capture(an_init(), *as_frames(second)[4:], a_result(0.1)), run=SECOND_RUN)
+        later = a_capture(an_init(), *as_frames(second)[4:], a_result(0.1), start=START + timedelta(hours=1))
+        keep(place.home, later, run=SECOND_RUN)
         archive.sync()
         [listed] = archive.sessions()
         assert (listed.stored.row.prompts, listed.stored.row.requests) == (3, 2)
@@ -354,8 +358,6 @@ def test_a_capture_that_cannot_be_read_is_told(place: Place) -> None:
 
 
 def test_a_capture_is_taken_in_while_the_archive_is_watched(place: Place) -> None:
-    import threading
-
     stop = threading.Event()
     with place.archive() as archive:
         results = archive.watch(stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from live import frames
 from live.captures import (
     START,
     STEP,
+    Crossed,
     a_capture,
     a_prompt_sent,
     an_answer,
@@ -119,8 +121,8 @@ CALL = frames.assistant("msg_1", frames.tool("toolu_1", "Bash", command="ls"), u
 ASKED = frames.asks("r1", "Bash", input={"command": "ls"}, tool_use_id="toolu_1", decision_reason="not a safe command")
 
 
-def permission(*parts: bytes | object) -> ToolPermission:
-    [call] = alone(a_capture(CALL, ASKED, *parts)).tool_calls  # type: ignore[arg-type]
+def permission(*parts: bytes | Crossed) -> ToolPermission:
+    [call] = alone(a_capture(CALL, ASKED, *parts)).tool_calls
     assert call.permission is not None
     return call.permission
 
@@ -160,8 +162,8 @@ def test_a_message_tells_when_it_began_and_ended() -> None:
 
 
 def test_a_prompt_that_comes_back_is_one_prompt() -> None:
-    prompts = [a_prompt_sent("one"), frames.user("one", isReplay=True), a_prompt_sent("two", "u2")]
-    told = fold(a_capture(*prompts, frames.user("two", uuid="u2", isReplay=True), a_prompt_sent("one")))
+    once, twice = frames.user("one", isReplay=True), frames.user("two", uuid="u2", isReplay=True)
+    told = fold(a_capture(a_prompt_sent("one"), once, a_prompt_sent("two", "u2"), twice, a_prompt_sent("one")))
     assert [record.text for record in told.records if isinstance(record, User)] == ["one", "two", "one"]
 
 
@@ -215,7 +217,7 @@ def test_recorded_runs_count_what_their_messages_ended_with(path: Path) -> None:
     assert session.captures[0].told.ended is None or session.captures[0].told.ended - START > timedelta()
 
 
-def _message_ends(path: Path) -> list[dict[str, object]]:  # type: ignore[type-arg]
+def _message_ends(path: Path) -> list[dict[str, Any]]:
     """The raw `message_delta` events, each with the id of its message."""
     found = []
     message = None
