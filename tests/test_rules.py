@@ -125,6 +125,24 @@ def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str
     assert not heavy, f"`reread {command}` with nothing new should not import {', '.join(sorted(heavy))}"
 
 
+WRITERS = {
+    "options": "prints lines, text and JSON, and lets nothing of them through that a terminal obeys",
+    "telling": "the same for standard error",
+    "main": "the general help and the version, which are ours",
+    "statusline": "its values are printable by themselves, and the rest is the person's own --format",
+    "progress": "figures of ours, drawn over themselves",
+    "doctor": "the same",
+}
+"""The only modules that write to a stream, and why that is harmless."""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_nothing_is_printed_but_by_those_who_make_it_harmless(path: Path) -> None:
+    is_writer = path.parent.name == "cli" and path.stem in WRITERS
+    printing = re.search(r"\b(?:sys\.std(?:out|err)|stream)\.(?:write|buffer)\b|\bprint\(", path.read_text("utf-8"))
+    assert printing is None or is_writer, f"{place(path)}: use options.print_lines or telling.tell"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=place)
 def test_every_module_says_what_it_is_for_and_fits_in_the_head(path: Path) -> None:
     module = tree(path)

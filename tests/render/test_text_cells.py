@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.render.text import Style, cells, harmless, ruler, shorten, table, wrap
+from reread.render.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, table, wrap
 
 TEXTS = st.text(
     st.one_of(
@@ -45,7 +45,7 @@ def test_marks_without_a_combining_class_take_no_cell(text: str) -> None:
 
 
 def test_control_characters_are_taken_out_and_tabs_become_spaces() -> None:
-    assert harmless("a\x1b[31mb\x07\x00c\x9bd\x7fe\rf\r\ng\tz") == "a[31mbcdef\ng   z"
+    assert harmless("a\x1b[31mb\x07\x00c\x9bd\x7fe\rf\r\ng\tz") == "abcdef\ng   z"
 
 
 def test_harmless_text_is_left_alone() -> None:
@@ -57,8 +57,38 @@ def test_harmless_text_holds_no_control_character_but_newlines(text: str) -> Non
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", harmless(text))
 
 
-def test_harmless_text_cannot_reorder_a_line() -> None:
+def test_harmless_text_cannot_reorder_a_line_or_hide_in_it() -> None:
     assert harmless("rm \u202efdp.txt") == "rm fdp.txt"
+    assert harmless("z\u200be\ufeffr\u2060o\U000e0041") == "zero"
+
+
+def test_joiners_stay_for_they_spell_words_and_emoji() -> None:
+    assert (
+        harmless("\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e")
+        == "\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e"
+    )
+
+
+def test_other_ends_of_a_line_end_it() -> None:
+    assert harmless("a\u2028b\u2029c\x0bd\x0ce\x85f") == "a\nb\nc\nd\ne\nf"
+
+
+def test_nothing_that_is_obeyed_is_printable() -> None:
+    """Or `harmless` would pass it by, and so would whoever prints."""
+    assert not [
+        letter for letter in map(chr, range(0x110000)) if letter.isprintable() and re.match(f"[{OBEYED}]", letter)
+    ]
+
+
+def test_a_printed_line_keeps_our_colours_alone() -> None:
+    ours = Style(True).paint("x", "yellow", "bold") + "\ty"
+    assert printed(ours) == ours
+    assert printed("\x1b[2J\x1b[31;4ma\x1b[38;5;1m\x1b]0;t\x07\x9b1m\nb\x1b") == "[2J[31;4ma[38;5;1m]0;t1mb"
+
+
+@given(TEXTS)
+def test_a_printed_line_is_one_line_of_letters_and_our_colours(text: str) -> None:
+    assert not re.search(f"[{OBEYED}\n]", re.sub(r"\x1b\[(?:0|[12]|3[1-6])(?:;(?:[12]|3[1-6]))*m", "", printed(text)))
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,8 @@ class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
     id: str | None
     name: str
     input: Any
+    is_server: bool = False
+    """Whether the API runs it by itself."""
 
 
 class OtherBlock(Whole, tag="block", frozen=True, kw_only=True):

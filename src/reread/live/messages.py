@@ -12,6 +12,7 @@ from reread.records import (
     Assistant,
     Block,
     RedactedThinking,
+    ServerToolUse,
     ToolUse,
     UnknownBlock,
     parse_or_none,
@@ -203,7 +204,9 @@ def _whole(block: Block, record: Assistant | None, place: dict[str, Any], index:
     if isinstance(block, TextBlock):
         return Text(**place, index=index, text=block.as_text, is_synthetic=record is not None and record.is_synthetic)
     if isinstance(block, ToolUse):
-        return ToolCall(**place, index=index, id=block.id, name=block.name or "", input=block.input)
+        is_server = isinstance(block, ServerToolUse)
+        name = block.name or ""
+        return ToolCall(**place, index=index, id=block.id, name=name, input=block.input, is_server=is_server)
     return OtherBlock(**place, index=index, type=type_of(block), value=_value(block))
 
 

@@ -223,13 +223,16 @@ class Stream:
         message = thread.message(id)
         if message is None:
             message = StreamedMessage(id, said.model if said is not None else None)
-            yield from thread.begin(message)
+            # The client's own words may come in the middle of a message, which then goes on (a refusal in 2.1.197).
+            yield from thread.begin(message) if not frame.is_synthetic else ()
         for block in _blocks(frame):
             whole = message.confirm(block, frame, thread.where)
             if whole is not None:
                 yield whole
-        # Without partial messages only the last line of some versions tells why the message ended.
-        if not message.is_streamed and said is not None and said.stop_reason and said.usage and not frame.is_synthetic:
+        if said is None or message.is_streamed or message.has_ended or frame.is_synthetic:
+            return
+        # Without stream events some versions tell why the message ended: on its last line, or on all of them.
+        if said.stop_reason is not None and said.usage is not None:
             message.has_ended = True
             yield events.MessageUsage(
                 **thread.where, message_id=id, usage=said.usage, stop_reason=said.stop_reason, model=said.model
@@ -344,7 +347,7 @@ class Stream:
     def _result(self, frame: Result) -> Iterator[Event]:
         if self._builder is not None:
             self._builder.add(frame)
-        yield from self._thread(frame, None).withdraw("interrupted")
+        yield from self._thread(frame, None).withdraw("error")
         subtype = frame.subtype or ""
         cost = frame.total_cost_usd
         yield events.TurnResult(

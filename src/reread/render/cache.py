@@ -10,7 +10,7 @@ from reread.queries.caching import CacheReport, CacheRow, Caching, Cause, Contex
 
 from .charts import sparkline
 from .numbers import count, money, nano, tokens
-from .text import harmless, shorten, table, wrap
+from .text import one_line, shorten, table, wrap
 from .usage import TIMES, UNKNOWN, accounting_document, accounting_line, narrowed, shown
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
@@ -149,7 +149,7 @@ def _label(by: str, row: CacheRow) -> str:
         return UNKNOWN
     if by == "session":
         return f"{row.key[:_SHORT_ID]}  {row.title or ''}"
-    return shown(row.key) if by == "model" else harmless(row.key)
+    return shown(row.key) if by == "model" else one_line(row.key)
 
 
 def _figures(used: Tokens, caching: Caching) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
 
 
 def _words(cause: str) -> str:
-    return harmless(cause).replace("_", " ")
+    return one_line(cause).replace("_", " ")
 
 
 def _session(session: SessionCaching, view: View) -> Iterator[str]:
@@ -218,7 +218,7 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
     for each in rebuilds:
         agent = f" ({each.agent[:_SHORT_ID]})" if each.agent is not None else ""
         yield (
-            when(each.time, view.timezone) + harmless(agent),
+            when(each.time, view.timezone) + one_line(agent),
             _words(each.cause),
             _source(is_told=each.is_told),
             tokens(each.prompt_tokens),
@@ -230,10 +230,10 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
 def _context(context: Context, view: View) -> Iterator[str]:
     """The prompts as one line of bars, the largest of several where there are more than fit."""
     prompts = [prompt for _, prompt in context.prompts]
-    name = "context" if context.agent is None else f"agent {context.agent[:_SHORT_ID]}"
+    name = "context" if context.agent is None else f"agent {one_line(context.agent)[:_SHORT_ID]}"
     figures = f"{tokens(prompts[0])} to {tokens(prompts[-1])}, at most {tokens(max(prompts))}"
     room = max(1, view.width - len(name) - len(figures) - 4)
-    yield harmless(f"{name}  {sparkline(_fitted(prompts, room))}  {figures}")
+    yield f"{name}  {sparkline(_fitted(prompts, room))}  {figures}"
 
 
 def _fitted(values: Sequence[int], room: int) -> list[int]:

@@ -10,7 +10,7 @@ from reread.records import User
 from reread.sessions import Status, ToolCall, split_tool_name
 
 from .numbers import duration
-from .text import harmless
+from .text import one_line
 
 MARKS: dict[Status, tuple[str, str]] = {
     Status.OK: ("●", "green"),
@@ -56,7 +56,7 @@ def summary(call: ToolCall, project: str | None) -> str:
 
 def tool_label(name: str) -> str:
     """MCP tools as `server:tool`, others as they are."""
-    server, tool = split_tool_name(harmless(name))
+    server, tool = split_tool_name(one_line(name))
     return f"{server}:{tool}" if server else tool
 
 

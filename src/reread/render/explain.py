@@ -13,7 +13,7 @@ from reread.queries.session_costs import ExplainedSession, ResponseCost
 
 from .explain_documents import exact_rate
 from .numbers import count, exact_money, tokens
-from .text import cells, harmless, shorten, table, wrap
+from .text import cells, one_line, shorten, table, wrap
 from .usage import shown
 from .view import View, when
 
@@ -63,7 +63,7 @@ def _part_lines(part: Part, time: datetime | None, view: View, *, is_suspect: bo
     derivation = part.derivation
     day = "no day" if time is None else time.astimezone(UTC).date().isoformat()
     price = f"price {derivation.price_id}" if derivation.price_id is not None else "no price"
-    head = [harmless(part.id), harmless(derivation.model or part.model or "no model"), day, price]
+    head = [one_line(part.id), one_line(derivation.model or part.model or "no model"), day, price]
     yield from (view.style.paint(line, "bold") for line in _joined(head, view.width, "  "))
     if derivation.model is not None and part.model != derivation.model:
         yield from _dim(f"named {part.model} in the line", view)
@@ -155,7 +155,7 @@ def _facts(explained: ExplainedResponse, view: View) -> Iterator[str]:
         f"client {explained.version}" if explained.version is not None else None,
         f"ended by {explained.stop_reason}" if explained.stop_reason is not None else None,
     ]
-    yield from _dim(" · ".join(harmless(fact) for fact in facts if fact), view)
+    yield from _dim(" · ".join(one_line(fact) for fact in facts if fact), view)
     for flag in explained.flags:
         yield from (view.style.paint(line, "yellow") for line in wrap(f"{flag}: {_MEANING[flag]}", view.width))
     if explained.recorded is not None:
@@ -181,7 +181,7 @@ def _copy_lines(copy: ToldCopy, view: View) -> Iterator[str]:
         f"request {next(iter(requests)) or 'not named'}" if len(requests) == 1 else "",
     ]
     yield ""
-    yield from wrap("; ".join(harmless(fact) for fact in facts if fact), view.width)
+    yield from wrap("; ".join(one_line(fact) for fact in facts if fact), view.width)
     yield from _dim(copy.path, view)
     yield from _row_lines(copy, view, with_requests=len(requests) > 1)
 
@@ -194,8 +194,8 @@ def _row_lines(copy: ToldCopy, view: View, *, with_requests: bool) -> Iterator[s
     for row in copy.rows:
         cells_of_row = [str(row.line), f"{row.output_tokens:,}", row.verdict.value]
         cells_of_row.append(when(row.time, view.timezone, _SECONDS) or "no time")
-        cells_of_row += [harmless(row.session or "none")[:_SHORT_ID]] * with_sessions
-        rows.append([*cells_of_row, *[harmless(row.request_id or "none")] * with_requests])
+        cells_of_row += [one_line(row.session or "none")[:_SHORT_ID]] * with_sessions
+        rows.append([*cells_of_row, *[one_line(row.request_id or "none")] * with_requests])
     width = view.width - 2
     columns = _fitting(rows, width)
     head, *lines = table([row[:columns] for row in rows], width, flexible=2, right=frozenset({0, 1}))
@@ -215,7 +215,7 @@ def _fitting(rows: Sequence[Sequence[str]], width: int) -> int:
 
 
 def _several_lines(explained: SeveralResponses, view: View) -> Iterator[str]:
-    name = harmless(explained.id)
+    name = one_line(explained.id)
     heading = f"{name} is the id of {count(len(explained.responses), 'response')}; explain one by its own id"
     yield from wrap(heading, view.width)
     yield ""
@@ -229,7 +229,7 @@ def _cost_table(costs: Sequence[ResponseCost], view: View) -> Iterator[str]:
     for each in costs:
         money = _money(each.tokens, is_suspect=each.is_suspect)
         time = when(each.time, view.timezone)
-        rows.append((money, tokens(each.tokens.output_tokens), shown(each.model), time, harmless(each.id)))
+        rows.append((money, tokens(each.tokens.output_tokens), shown(each.model), time, one_line(each.id)))
     widths = [max(cells(row[i]) for row in rows) for i in range(5)]
     if sum(widths) + 8 <= view.width:
         lines = table(rows, view.width, flexible=4, right=frozenset({0, 1}))
@@ -259,7 +259,7 @@ def _sum_line(used: Tokens, is_suspect: bool) -> str:
 def _heading(explained: ExplainedSession, view: View) -> Iterator[str]:
     yield view.style.paint(shorten(explained.title, view.width), "bold")
     facts = (explained.project, f"session {explained.id}", count(explained.responses, "response"))
-    yield from _dim(" · ".join(harmless(fact) for fact in facts if fact), view)
+    yield from _dim(" · ".join(one_line(fact) for fact in facts if fact), view)
     yield from (
         view.style.paint(line, "bold") for line in wrap(_sum_line(explained.tokens, explained.suspect > 0), view.width)
     )
@@ -275,7 +275,7 @@ def _shares(title: str, shares: Iterable[_Share], view: View) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [(title, *wanted)]
     for name, used in shares:
         figures = dict(zip(full, _figures(used), strict=True))
-        rows.append((harmless(name), *(figures[each] for each in wanted)))
+        rows.append((one_line(name), *(figures[each] for each in wanted)))
     lines = table(rows, view.width, flexible=0, right=frozenset(range(1, len(rows[0]))))
     yield ""
     yield view.style.paint(next(lines), "bold")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .listing import last_part
 from .numbers import count
 from .snippets import Findable, snippet
-from .text import cells, harmless, shorten, wrap
+from .text import cells, one_line, shorten, wrap
 from .values import Document, utc
 from .view import View, when
 
@@ -91,6 +91,6 @@ def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator
 
 def place_command(hit: Hit) -> str:
     """What to type to read the hit where it stands; a tool's own output file has no line to go to."""
-    name = harmless(hit.session.row.uuid)
+    name = one_line(hit.session.row.uuid)
     short = name[:_PLACE_ID] if len(name) == 36 and name.count("-") == 4 else name
-    return f"reread show {short}" + (f" --around {harmless(hit.uuid)}" if hit.uuid else "")
+    return f"reread show {short}" + (f" --around {one_line(hit.uuid)}" if hit.uuid else "")

@@ -10,7 +10,7 @@ from reread.queries.retention import SOON
 
 from .kept import moment
 from .numbers import count, money, nano, percent, tokens
-from .text import clip, harmless, shorten, table, wrap
+from .text import clip, one_line, shorten, table, wrap
 from .view import View, when
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _columns(width: int) -> list[str]:
 def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
     row = each.stored.row
     return {
-        "id": harmless(row.uuid)[:SHORT_ID],
+        "id": one_line(row.uuid)[:SHORT_ID],
         "when": when(moment(row.ended), view.timezone),
         "project": shorten(last_part(row.project), 16),
         "title": row.title or "",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from reread.errors import printable
+
 from .numbers import count, tokens
 from .text import table, wrap
 from .values import Document
@@ -54,7 +56,7 @@ def price_lines(
     if hidden:
         yield from _dim(f"{count(hidden, 'row')} of other days: --all", view)
     if prices.user_file is not None:
-        yield from _dim(f"user: from {prices.user_file}", view)
+        yield from _dim(f"user: from {printable(str(prices.user_file))}", view)
     yield ""
     yield from _unpriced_lines(prices, unpriced, view)
 

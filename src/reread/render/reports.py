@@ -12,7 +12,7 @@ from reread.sessions import Session
 
 from .numbers import by_version, count, duration, money, percent
 from .terminal import WITHDRAWN, turn_lines
-from .text import harmless, ruler, shorten, table, wrap
+from .text import harmless, one_line, ruler, shorten, table, wrap
 from .view import View, when
 
 _SHORT_ID = 8
@@ -35,7 +35,8 @@ def thinking_lines(answer: Thinking, view: View) -> Iterator[str]:
 
 
 def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
-    who = f"{found.session[:_SHORT_ID]} agent {found.agent}" if found.agent else found.session[:_SHORT_ID]
+    session = one_line(found.session)[:_SHORT_ID]
+    who = f"{session} agent {found.agent}" if found.agent else session
     label = f"{when(found.thought.time, view.timezone)} · {who}".strip(" ·")
     yield view.style.paint(ruler(label, view.width), "dim")
     yield from wrap(WITHDRAWN.get(found.thought.withdrawn or "", "") + found.thought.text.strip(), view.width)
@@ -44,7 +45,7 @@ def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
 
 def prompts_lines(found: list[FoundPrompt], view: View) -> Iterator[str]:
     for each in found:
-        place = f"{when(each.prompt.time, view.timezone)}  {each.session[:_SHORT_ID]}  "
+        place = f"{when(each.prompt.time, view.timezone)}  {one_line(each.session)[:_SHORT_ID]}  "
         text = each.prompt.text or "(no text)"
         yield view.style.paint(place, "dim") + shorten(text, max(8, view.width - len(place)))
     if not found:

@@ -9,18 +9,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .text import Style
+from .text import Style, harmless
 
 __all__ = ["Findable", "Part", "Pattern", "Snippet", "snippet"]
 
 _MOST_MARKS = 200
 """Of one term; the best window of a very long text is near its beginning or it is not worth the wait."""
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]")
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-"""What a terminal would obey, or reorder the line by; and halves of surrogate pairs, which cannot be printed."""
 _SPACES = re.compile(r"\s+")
 
 ELLIPSIS = "…"
@@ -166,7 +161,7 @@ def _one_line(pieces: Sequence[Part]) -> tuple[Part, ...]:
     parts: list[Part] = []
     is_space = True
     for piece in pieces:
-        clean = _SPACES.sub(" ", _CONTROLS.sub("", _ESCAPES.sub("", piece.text)))
+        clean = _SPACES.sub(" ", harmless(piece.text))
         clean = clean.lstrip() if is_space else clean
         if clean:
             parts.append(Part(clean, piece.is_match))

@@ -21,7 +21,7 @@ from reread.sessions import (
 
 from .calls import MARKS, ending, summary, tool_label
 from .numbers import count, money, tokens
-from .text import cells, harmless, ruler, shorten, wrap
+from .text import cells, harmless, one_line, ruler, shorten, wrap
 from .view import View, when
 
 YOU = "You ▸ "
@@ -74,10 +74,10 @@ def heading(session: Session, view: View) -> Iterator[str]:
         f"{tokens(usage.output_tokens)} out",
         money(usage.cost, is_partial=usage.unpriced_tokens > 0),
     ]
-    yield from (paint(line, "dim") for line in wrap(" · ".join(fact for fact in facts if fact), view.width))
-    yield from (paint(line, "dim") for line in wrap(f"session {session.id}", view.width))
+    for told in (" · ".join(fact for fact in facts if fact), f"session {session.id}"):
+        yield from (paint(line, "dim") for line in wrap(one_line(told), view.width))
     for problem in session.problems:
-        yield from (paint(line, "red") for line in wrap(f"could not be read: {problem}", view.width))
+        yield from (paint(line, "red") for line in wrap(one_line(f"could not be read: {problem}"), view.width))
 
 
 def turn_lines(session: Session, turn: Turn, view: View, *, is_last: bool = False) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 _CODES = {
     "bold": "1",
@@ -20,8 +21,19 @@ _CODES = {
     "cyan": "36",
 }
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Bidirectional overrides too: they make a line read as what it is not."""
+
+OBEYED = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f"
+)
+"""What a terminal obeys, and what makes a line read as what it is not: overrides of direction, unseen letters. The
+joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
+_OBEYED = re.compile(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
+"""One of them; a sequence that sets colours or moves the cursor goes as a whole."""
+_BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
+_LOOK = f"(?:{'|'.join(_CODES.values())})"
+_FOREIGN = re.compile(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
+"""One of them that begins no colour of ours."""
 
 
 class Style:
@@ -38,7 +50,27 @@ class Style:
 
 def harmless(text: str) -> str:
     """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
-    return _CONTROLS.sub("", text.replace("\r\n", "\n")).expandtabs(4)
+    if text.isprintable():
+        return text
+    return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text).expandtabs(4)
+
+
+def without_controls(text: str) -> str:
+    """The same for a machine to read: tabs and the ends of lines stay as they are."""
+    return _OBEYED.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """A name, however many lines it is made of: harmless, with single spaces."""
+    return " ".join(harmless(text).split())
+
+
+def printed(line: str) -> str:
+    """A line as it may be printed: the colours of `Style` and nothing else that a terminal obeys.
+
+    The last word before the terminal. Whoever makes a line has made its parts harmless; what was forgotten stops here.
+    """
+    return _FOREIGN.sub("", line)
 
 
 def cells(text: str) -> int:
@@ -49,6 +81,7 @@ def cells(text: str) -> int:
     return sum(_cell(character) for character in text)
 
 
+@cache  # a long session asks some millions of times, of a few hundred characters
 def _cell(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
@@ -57,7 +90,7 @@ def _cell(character: str) -> int:
 
 def shorten(text: str, width: int) -> str:
     """The first line of a text, cut to a width."""
-    line = " ".join(harmless(text).split())
+    line = one_line(text)
     if cells(line) <= width:
         return line
     return _cut(line, max(0, width - 1)) + "…" if width > 0 else ""
@@ -65,7 +98,7 @@ def shorten(text: str, width: int) -> str:
 
 def shorten_path(path: str, width: int) -> str:
     """The first line of a path, cut at its beginning: its end tells it from its neighbours."""
-    line = " ".join(harmless(path).split())
+    line = one_line(path)
     if cells(line) <= width or not ("/" in line or "\\" in line):
         return shorten(line, width)
     end = _cut(line[::-1], max(0, width - 1))[::-1]
@@ -91,8 +124,13 @@ def _cut(text: str, width: int) -> str:
 
 def wrap(text: str, width: int) -> Iterator[str]:
     """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
-    for line in harmless(text).split("\n"):
-        yield from _wrap_line(line.rstrip(), max(4, width))
+    width = max(4, width)
+    for line in text.split("\n"):
+        if line.isprintable():  # most are, which is sooner seen than made so
+            yield from _wrap_line(line.rstrip(), width)
+        else:
+            for part in harmless(line).split("\n"):
+                yield from _wrap_line(part.rstrip(), width)
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow
 
 from .numbers import count, money, nano, percent, tokens
 from .reconciled import COMPARED, Reconciliation, compared, reconciled_document
-from .text import cells, harmless, shorten, shorten_path, table, wrap
+from .text import cells, harmless, one_line, shorten, shorten_path, table, wrap
 from .values import Document, dollars, tokens_document, utc
 from .view import View, when
 
@@ -191,7 +191,7 @@ def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
 
 def shown(model: str | None) -> str:
     """Without the vendor's name and the date, which every row would repeat."""
-    return UNKNOWN if model is None else re.sub(r"-\d{8}$", "", harmless(model).removeprefix("claude-"))
+    return UNKNOWN if model is None else re.sub(r"-\d{8}$", "", one_line(model).removeprefix("claude-"))
 
 
 def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:

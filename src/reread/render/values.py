@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from .text import OBEYED
 
 if TYPE_CHECKING:
     from reread.pricing.tokens import Tokens
 
 Document = dict[str, Any]
 
+_OBEYED = re.compile(f"[{OBEYED}]")
+_LETTERS = bytes(range(0x20, 0x7F))
+
 
 def encoded(document: object) -> bytes:
-    """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape."""
+    """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape.
+
+    What a terminal would obey is written as an escape too, and reads as the same value: JSON is looked at as well.
+    """
     import msgspec  # takes longer than a list of sessions, which is mostly shown as text
 
     try:
-        return msgspec.json.encode(document)
+        raw = msgspec.json.encode(document)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_representable(document))
+        raw = msgspec.json.encode(_representable(document))
+    if not _OBEYED.search(raw.translate(None, _LETTERS).decode()):  # a pattern takes ten times as long over everything
+        return raw
+    return _OBEYED.sub(lambda found: _escape(found[0]), raw.decode()).encode()
+
+
+def _escape(character: str) -> str:
+    """Such a character stands inside a string of the document, where JSON takes its UTF-16 in hexadecimal."""
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def _representable(value: Any) -> Any:

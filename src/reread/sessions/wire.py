@@ -16,7 +16,8 @@ from reread.records import Assistant, Block, Record, Usage
 from reread.records.tolerant import ABSENT
 
 Withdrawal = Literal["interrupted", "error", "cut"]
-"""By the person; by an error in mid-stream, after which the client asked again; or the stream just ended."""
+"""By the person; by an error or a broken connection, after which the client asks again or gives up; or the stream
+itself ended."""
 
 
 class WithdrawnBlock(Record, tag="reread:withdrawn", frozen=True, kw_only=True):

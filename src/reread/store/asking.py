@@ -24,6 +24,8 @@ def ask(home: Path, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         if cursor.description is None:
             raise BadInput("that statement has no result; `reread sql` only reads, try a SELECT")
         return [column[0] for column in cursor.description], cursor.fetchall()
+    except UnicodeEncodeError as error:
+        raise BadInput("the query cannot be answered: it holds bytes that are not UTF-8") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise BadInput(_sentence(str(error))) from error
     finally:

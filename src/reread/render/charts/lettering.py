@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..text import harmless
+from ..text import one_line
 
 _ASCII = (
     *(28, 28, 40, 63, 64, 81, 64, 22, 36, 36, 50, 66, 28, 46, 28, 36),  # space to /
@@ -29,7 +29,7 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 def plain(text: str) -> str:
     """One line that any document can hold."""
-    return " ".join(_NOT_XML.sub("\ufffd", harmless(text)).split())
+    return _NOT_XML.sub("\ufffd", one_line(text))
 
 
 def breadth(text: str, size: float, *, bold: bool = False) -> float:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.config import expanded
-from reread.errors import BadInput
+from reread.errors import BadInput, printable
 
 from . import options
+from .telling import tell_lines
 
 if TYPE_CHECKING:
     from reread.archive import Archive, StoredSession
@@ -78,7 +79,7 @@ def _status(arguments: list[str]) -> int:
         "index_bytes": status.index_bytes,
     }
     lines = [
-        str(status.home),
+        printable(str(status.home)),
         f"{count(status.sessions, 'session')}, {count(status.files, 'file')}, {size(status.bytes)} of transcripts",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
@@ -90,7 +91,6 @@ def _status(arguments: list[str]) -> int:
 def _verify(arguments: list[str]) -> int:
     given = _parser("verify", "  reread archive verify --json", syncs=False).parse_args(arguments)
     config = options.make_config(given)
-    from reread.errors import printable
     from reread.render.numbers import count, size
 
     from .opening import bare_archive
@@ -135,7 +135,7 @@ def _restore(arguments: list[str]) -> int:
         "bytes": done.bytes,
     }
     lines = [
-        *(str(path) for path in done.files),
+        *(printable(str(path)) for path in done.files),
         f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in",
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
@@ -175,7 +175,7 @@ def _forget(arguments: list[str]) -> int:
         stored = archive.find(given.session)
         warning = _what_goes(stored)
         if not given.yes and not _is_agreed(warning):
-            sys.stderr.write("nothing was removed\n")
+            tell_lines("nothing was removed")
             return 0
         # By its whole id: what `@last` means may have changed while the person thought.
         done = archive.forget(stored.row.uuid)
@@ -185,13 +185,12 @@ def _forget(arguments: list[str]) -> int:
         "files": done.files,
         "bytes": done.bytes,
     }
-    gone = f"forgot {stored.row.uuid}: {count(done.files, 'file')}, {size(done.bytes)}"
+    gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
     options.show_answer(given, config, lambda: document, lambda _: [gone])
     return 0
 
 
 def _what_goes(stored: StoredSession) -> str:
-    from reread.errors import printable
     from reread.render.numbers import count, size
     from reread.render.text import shorten
 
@@ -209,8 +208,7 @@ def _is_agreed(warning: str) -> bool:
     """A person at a terminal says yes; anything else is no."""
     if not sys.stdin.isatty():
         raise BadInput("forgetting cannot be undone and there is nobody to ask; say --yes")
-    sys.stderr.write(f"{warning}Remove it from the archive for good? [yes/no] ")
-    sys.stderr.flush()
+    tell_lines(f"{warning}Remove it from the archive for good? [yes/no] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from importlib import import_module
 
 from reread.errors import BadInput
 
-from . import main
+from . import main, options
 
 USAGE = """\
 usage: reread completion bash|zsh|fish
@@ -27,11 +26,11 @@ _NO_PARSER = ("demo", "completion")
 
 def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        options.print_text(USAGE)
         return 0
     if len(arguments) != 1 or arguments[0] not in SHELLS:
         raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
-    sys.stdout.write(SHELLS[arguments[0]](words()))
+    options.print_text(SHELLS[arguments[0]](words()))
     return 0
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from . import main
+from . import main, options
 
 USAGE = """\
 usage: reread demo [COMMAND] [OPTIONS]
@@ -28,7 +27,7 @@ examples:
 
 def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
-        sys.stdout.write(USAGE)
+        options.print_text(USAGE)
         return 0
     with TemporaryDirectory(prefix="reread-demo-") as folder:
         place = _lay_out(Path(folder))
@@ -40,7 +39,7 @@ def run(arguments: list[str]) -> int:
                 scratch = scratch[2:]  # it reads no sources
             return main.run([*arguments, *scratch])
         main.run(scratch)
-        sys.stdout.write("\n$ reread demo show @last\n\n")
+        options.print_lines(["", "$ reread demo show @last", ""])
         return main.run(["show", "@last", *scratch])
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reread.config import Config
-from reread.errors import BadInput, SourceError, printable
+from reread.errors import BadInput, SourceError
 from reread.loading import records_of
 from reread.sessions import Session, SessionBuilder, Status, Step, Thought, ToolCall, Turn
 from reread.sources import Reset, follow_looks
 
 from . import options
+from .telling import tell
 
 
 def follow_session(given: argparse.Namespace, config: Config) -> int:
@@ -98,7 +99,7 @@ def _watch(path: Path, show: Callable[[Session], None]) -> int:
         for event in look:
             is_changed = True
             if isinstance(event, Reset):
-                sys.stderr.write(f"reread: {printable(str(path))} was {event.reason}; starting again\n")
+                tell(f"{path} was {event.reason}; starting again")
                 builder = SessionBuilder(path.stem)
             else:
                 for record in records_of(event):

@@ -10,6 +10,12 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
+from .telling import tell, tell_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
 COMMANDS: dict[str, str] = {
     "sync": "takes everything new into the archive, for good",
     "list": "your sessions: when, where, about what, for how much",
@@ -40,6 +46,7 @@ EXIT_INTERRUPTED = 130
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command, by default the one this process was started for; the return value is the exit code."""
     if arguments is None:
+        sys.excepthook = _tell_fault
         try:
             return main(sys.argv[1:])
         finally:
@@ -52,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = run(arguments)
         sys.stdout.flush()
     except RereadError as error:
-        sys.stderr.write(f"reread: {error}\n")
+        tell(error)
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -62,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.stderr.write(f"reread: {error.strerror or error}\n")
+        tell(error.strerror or error)
         return EXIT_USAGE
     return code
 
@@ -101,6 +108,13 @@ def _meant(name: str) -> str:
 
     close = get_close_matches(name, COMMANDS, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _tell_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A fault of ours, with its traceback as Python has it: it may quote the text that brought it about."""
+    from traceback import format_exception
+
+    tell_lines("".join(format_exception(kind, error, trace)), end="")
 
 
 def _never_fail_to_print() -> None:

@@ -7,7 +7,6 @@ looking into a folder must not quietly take it in.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from reread.errors import BadInput, RereadError, SourceError
 
 from . import options
 from .progress import SyncProgress
+from .telling import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def _existing(archive: Archive, config: Config) -> Iterator[Path]:
         if source in there:
             yield source
         elif archive.keeps(source):
-            sys.stderr.write(f"reread: {source} is gone; what was taken from it is kept\n")
+            tell(f"{source} is gone; what was taken from it is kept")
         elif config.is_source_named or not there:
             raise SourceError(source, "no such file or folder")
         else:
-            sys.stderr.write(f"reread: {source}: no such file or folder\n")
+            tell(f"{source}: no such file or folder")
 
 
 READER_PATIENCE = 1.0
@@ -109,7 +109,7 @@ def freshen(archive: Archive) -> None:
         raise
     except RereadError as problem:
         progress.close()
-        sys.stderr.write(f"reread: not brought up to date: {problem}\n")
+        tell(f"not brought up to date: {problem}")
     else:
         progress.close()
         tell_problems(result)

@@ -10,6 +10,8 @@ from pathlib import Path
 from reread.config import expanded, terminal_width
 from reread.errors import BadInput
 
+from .telling import tell
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -131,8 +133,7 @@ def open_shelf(config: Config) -> Shelf:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
     shelf = Shelf(config.sources)
     if not shelf.sessions and not shelf.files:
-        places = ", ".join(str(place) for place in config.sources)
-        raise BadInput(f"no transcripts in {places}")
+        raise BadInput(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf
 
 
@@ -193,8 +194,21 @@ def zone_name(zone: tzinfo | None, named: str | None) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
+    """Nothing in a line reaches the terminal but letters and our own colours."""
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        if line.isprintable():  # most are, and `sync` need not load what makes the others so
+            sys.stdout.write(f"{line}\n")
+        else:
+            from reread.render.text import printed
+
+            sys.stdout.write(f"{printed(line)}\n")
+
+
+def print_text(text: str) -> None:
+    """Text without colours, such as comma-separated values: its lines, and nothing else that a terminal obeys."""
+    from reread.render.text import without_controls
+
+    sys.stdout.write(without_controls(text))
 
 
 def print_json(document: object) -> None:
@@ -229,6 +243,6 @@ def warn(problems: Iterable[Exception]) -> None:
     """One line each, and how many more there are."""
     told = list(problems)
     for problem in told[:MOST_PROBLEMS]:
-        sys.stderr.write(f"reread: {problem}\n")
+        tell(problem)
     if len(told) > MOST_PROBLEMS:
-        sys.stderr.write(f"reread: and {len(told) - MOST_PROBLEMS:,} more\n")
+        tell(f"and {len(told) - MOST_PROBLEMS:,} more")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from . import demo, options
+from .telling import tell_lines
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> int:
         _show_sources(given, config)
         return 0
     if not _has_anything(config):
-        sys.stderr.write("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n\n")
+        tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return demo.run([])
     with bare_archive(config) as archive:
         if not given.no_sync:

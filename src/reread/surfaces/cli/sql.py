@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,11 @@ def parser() -> options.Parser:
     made = options.make_parser("sql", about, EXAMPLES)
     made.add_argument("query", nargs="?", metavar="QUERY", help="a SELECT")
     made.add_argument("--schema", action="store_true", help="print the tables and what their columns mean")
-    made.add_argument("--csv", action="store_true", help="comma-separated values, with a header")
+    made.add_argument(
+        "--csv",
+        action="store_true",
+        help="comma-separated values, with a header, without control characters (--json has them)",
+    )
     return made
 
 
@@ -34,7 +38,7 @@ def run(arguments: list[str]) -> int:
     if given.schema:
         from reread.archive import Archive
 
-        sys.stdout.write(Archive.schema() + "\n")
+        options.print_text(Archive.schema() + "\n")
         return 0
     if given.query is None:
         raise BadInput("a QUERY is missing; `reread sql --schema` shows what can be asked")
@@ -46,7 +50,7 @@ def run(arguments: list[str]) -> int:
     with open_archive(given, config) as archive:
         columns, rows = archive.sql(given.query)
     if given.csv:
-        _write_csv(columns, rows)
+        options.print_text(_csv(columns, rows))
     else:
         options.show_answer(
             given, config, lambda: rows_document(columns, rows), lambda view: _table(columns, rows, view)
@@ -54,14 +58,16 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _write_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     import csv
 
     from reread.render.kept import json_value
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([json_value(value) for value in row] for row in rows)
+    return text.getvalue()
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:
@@ -81,6 +87,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View)
 
 def _cell(value: object) -> str:
     from reread.render.kept import json_value
-    from reread.render.text import harmless
+    from reread.render.text import one_line
 
-    return "" if value is None else " ".join(harmless(str(json_value(value))).split())
+    return "" if value is None else one_line(str(json_value(value)))

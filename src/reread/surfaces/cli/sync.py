@@ -69,7 +69,7 @@ def _tell(result: SyncResult, given: argparse.Namespace) -> None:
     if given.json:
         _print_document(result, is_one_line=given.watch)
     else:
-        sys.stdout.write(sentence(result) + "\n")
+        options.print_lines([sentence(result)])
     sys.stdout.flush()
     options.warn(result.problems)
 

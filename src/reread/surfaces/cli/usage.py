@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reread.errors import BadInput
 
 from . import options
+from .telling import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive, Reconciled, UsageReport
@@ -103,7 +104,7 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     _show(given, config, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
-    sys.stderr.write(f"reread: counted straight from the sources; {follows} takes them into the archive\n")
+    tell(f"counted straight from the sources; {follows} takes them into the archive")
     return True
 
 
@@ -121,7 +122,7 @@ def _show(
         save_chart(usage_chart(report, config.timezone), given.plot, config)
         return
     if given.csv:
-        sys.stdout.write(usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation))
+        options.print_text(usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation))
         return
     options.show_answer(
         given,
