@@ -28,6 +28,7 @@ e2e: $(VENV)/developing
 bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
 	$(BIN)/python bench/archive.py
+	$(BIN)/python bench/wire.py
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.hooks import Hook
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
+    from .live.thinking import thinking_budget
     from .loading import load, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
@@ -40,6 +41,7 @@ _HOME = {
     "Deny": ".live.outgoing",
     "Hook": ".live.hooks",
     "Stream": ".live.protocol",
+    "thinking_budget": ".live.thinking",
     "AmbiguousSession": ".errors",
     "Archive": ".archive",
     "BadInput": ".errors",
@@ -86,6 +88,7 @@ __all__ = [
     "load",
     "open",
     "read",
+    "thinking_budget",
 ]
 
 

@@ -1,0 +1,247 @@
+"""A stand-in for the client that speaks the protocol, well or badly. The first argument says how.
+
+It runs as a program of its own: `python fake_client.py WAY [the client's own flags]`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SESSION = "0a0a0a0a-1111-4222-8333-444444444444"
+Json = dict[str, Any]
+
+
+def say(frame: Json) -> None:
+    sys.stdout.buffer.write(json.dumps(frame).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def complain(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def heard() -> Iterator[Json]:
+    for line in sys.stdin.buffer:
+        yield json.loads(line)
+
+
+def init() -> None:
+    say(
+        {"type": "system", "subtype": "init", "session_id": SESSION, "model": "claude-opus-4-8", "cwd": str(Path.cwd())}
+    )
+
+
+def assistant(text: str, number: int = 0) -> None:
+    message = {"id": f"msg_{number}", "role": "assistant", "content": [{"type": "text", "text": text}]}
+    say({"type": "assistant", "session_id": SESSION, "uuid": f"uuid-{number}", "message": message})
+
+
+def result(text: str = "done", **fields: Any) -> None:
+    frame = {"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": SESSION}
+    say({**frame, **fields})
+
+
+def answer(request: Json, **response: Any) -> None:
+    said = {"subtype": "success", "request_id": request["request_id"], "response": response}
+    say({"type": "control_response", "response": said})
+
+
+def refuse(request: Json, error: str) -> None:
+    said = {"subtype": "error", "request_id": request["request_id"], "error": error}
+    say({"type": "control_response", "response": said})
+
+
+def ask(request_id: str, subtype: str, **fields: Any) -> None:
+    say({"type": "control_request", "request_id": request_id, "request": {"subtype": subtype, **fields}})
+
+
+def prompt_text(frame: Json) -> str:
+    content = frame["message"]["content"]
+    return content if isinstance(content, str) else " ".join(block["type"] for block in content)
+
+
+def echoes() -> None:
+    """Repeats every prompt, and answers every question with its own fields."""
+    init()
+    for number, frame in enumerate(heard()):
+        if frame["type"] == "user":
+            assistant(f"You said {prompt_text(frame)}", number)
+            result()
+        elif frame["type"] == "control_request" and frame["request"]["subtype"] == "nonsense":
+            refuse(frame, "Unsupported control request subtype: nonsense")
+        elif frame["type"] == "control_request":
+            answer(frame, **frame["request"])
+
+
+def tells_how_it_was_started() -> None:
+    init()
+    for frame in heard():
+        seen = {name: os.environ.get(name) for name in ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")}
+        if frame["type"] == "control_request":
+            answer(frame, arguments=sys.argv[2:], environment=seen, group=os.getpgid(0) == os.getpid())
+
+
+def dies() -> None:
+    """In the middle of an answer, and of a line."""
+    init()
+    next(heard())
+    assistant("I was about to")
+    sys.stdout.write('{"type":"assist')
+    sys.stdout.flush()
+    complain("Segmentation \x1b[31mfault")
+    sys.exit(70)
+
+
+def exits_at_once() -> None:
+    complain("error: unknown option '--include-partial-messages'")
+    sys.exit(1)
+
+
+def fails_the_turn() -> None:
+    init()
+    next(heard())
+    result("No such session", subtype="error_during_execution", is_error=True)
+    sys.exit(1)
+
+
+def hangs_on_close() -> None:
+    """Ignores the end of its input, and being asked to end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    echoes()
+    while True:
+        time.sleep(0.05)
+
+
+def leaves_somebody_behind() -> None:
+    """Ends, but what it started holds its output open."""
+    init()
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], start_new_session=True)
+    complain("last words")
+
+
+def prints_garbage() -> None:
+    sys.stdout.buffer.write(b"npm WARN not json\n\x00\xff\xfe\n[1, 2]\n\n" + '{"text": "a\u2028b"}\r\n'.encode())
+    echoes()
+
+
+def writes_a_long_line() -> None:
+    init()
+    next(heard())
+    assistant("x" * 3_000_000)
+    result()
+
+
+def floods() -> None:
+    """Far more than anybody reads; then waits for a question, whose answer stands behind all of it."""
+    init()
+    for number, frame in enumerate(heard()):
+        if frame["type"] == "user":
+            for _ in range(400):
+                sys.stdout.buffer.write(b'{"type":"flood","fill":"' + b"f" * 50_000 + b'"}\n')
+            result()
+        else:
+            answer(frame, number=number)
+
+
+def never_reads() -> None:
+    init()
+    while True:
+        time.sleep(0.05)
+
+
+def answers_out_of_order() -> None:
+    init()
+    frames = heard()
+    first, second, third = (next(frames) for _ in range(3))
+    for request in (third, first, second):
+        answer(request, subtype=request["request"]["subtype"])
+    list(frames)
+
+
+def asks_what_nobody_knows() -> None:
+    """Tells what it was answered."""
+    init()
+    frames = heard()
+    next(frames)
+    ask("q1", "elicitation", wanted="a name")
+    say({"type": "control_request", "request_id": "q2", "request": "not even an object"})
+    answers = [next(frames)["response"] for _ in range(2)]
+    for given in sorted(answers, key=lambda each: str(each["request_id"])):
+        assistant(f"{given['request_id']} {given['subtype']} {given['error']}", number=int(given["request_id"][1]))
+    result()
+
+
+def asks_permission() -> None:
+    init()
+    frames = heard()
+    next(frames)
+    ask("p1", "can_use_tool", tool_name="Bash", tool_use_id="toolu_1", input={"command": "ls"})
+    assistant(json.dumps(next(frames)["response"]["response"]))
+    result()
+    list(frames)
+
+
+def calls_hooks() -> None:
+    frames = heard()
+    initialize = next(frames)
+    hooks = initialize["request"]["hooks"]
+    answer(initialize, pid=os.getpid())
+    init()
+    next(frames)
+    for number, wanted in enumerate(hooks["PreToolUse"]):
+        name = wanted["hookCallbackIds"][0]
+        ask(f"h{number}", "hook_callback", callback_id=name, input={"tool_name": wanted["matcher"]})
+        assistant(json.dumps(next(frames)["response"]), number)
+    result()
+    list(frames)
+
+
+def works_in_the_background() -> None:
+    """The prompt is answered first, and the agent's news later."""
+    init()
+    frames = heard()
+    next(frames)
+    task = {"session_id": SESSION, "task_id": "t1", "tool_use_id": "toolu_1"}
+    say({"type": "system", "subtype": "task_started", "description": "Look", **task})
+    result("started")
+    time.sleep(0.1)
+    say({"type": "system", "subtype": "task_notification", "status": "completed", **task})
+    say({"type": "system", "subtype": "status", "status": "requesting", "session_id": SESSION})
+    time.sleep(0.1)
+    result("the agent found it", origin={"kind": "task-notification"})
+    list(frames)
+
+
+WAYS: dict[str, Callable[[], None]] = {
+    way.__name__: way
+    for way in (
+        answers_out_of_order,
+        asks_permission,
+        asks_what_nobody_knows,
+        calls_hooks,
+        dies,
+        echoes,
+        exits_at_once,
+        fails_the_turn,
+        floods,
+        hangs_on_close,
+        leaves_somebody_behind,
+        never_reads,
+        prints_garbage,
+        tells_how_it_was_started,
+        works_in_the_background,
+        writes_a_long_line,
+    )
+}
+
+if __name__ == "__main__":
+    WAYS[sys.argv[1]]()

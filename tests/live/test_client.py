@@ -1,0 +1,480 @@
+"""Talking to a client that behaves well, and to every kind that does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+import reread
+from live.fake_client import SESSION
+from live.faking import HURRY, fake
+from reread import Allow, BadInput, Client, ClientError, ClientRefused, Deny, Hook, SourceError
+from reread.live import events, turns
+from reread.live.capture import read_capture, replay
+from reread.live.events import Event
+from reread.live.starting import Start, child_environment, program
+
+T = TypeVar("T")
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to ignore")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def talk(way: str, with_it: Callable[[Client], Coroutine[Any, Any, T]], **options: Any) -> T:
+    async def main() -> T:
+        async with asyncio.timeout(30), Client(fake(way), patience=HURRY, **options) as client:
+            return await with_it(client)
+
+    return asyncio.run(main())
+
+
+async def one_turn(client: Client) -> list[Event]:
+    return [event async for event in client.turn("hello")]
+
+
+def texts(found: list[Event]) -> list[str]:
+    return [event.text for event in found if isinstance(event, events.Text)]
+
+
+def results(found: list[Event]) -> list[str]:
+    return [event.text for event in found if isinstance(event, events.TurnResult)]
+
+
+# Talking
+
+
+def test_a_turn_gives_the_events_of_its_prompt() -> None:
+    async def two_turns(client: Client) -> list[list[str]]:
+        said = [texts([event async for event in client.turn(prompt)]) for prompt in ("one", "two")]
+        assert client.session.id == SESSION
+        assert [turn.prompt.text for turn in client.session.turns if turn.prompt] == ["one", "two"]
+        assert client.exit_code is None
+        return said
+
+    assert talk("echoes", two_turns) == [["You said one"], ["You said two"]]
+
+
+def test_a_loop_over_the_client_ends_when_its_input_was_ended() -> None:
+    async def until_the_end(client: Client) -> list[Event]:
+        uuid = await client.send("one")
+        client.end_input()
+        found = [event async for event in client]
+        assert [event.uuid for event in found if isinstance(event, events.Prompt)] == [uuid]
+        assert client.exit_code == 0
+        return found
+
+    assert texts(talk("echoes", until_the_end)) == ["You said one"]
+
+
+def test_images_are_sent_as_bytes_or_by_path(tmp_path: Path) -> None:
+    (tmp_path / "image.png").write_bytes(PNG)
+
+    async def with_images(client: Client) -> list[Event]:
+        with pytest.raises(SourceError, match=r"none\.png"):
+            await client.send("look", [tmp_path / "none.png"])
+        return [event async for event in client.turn("look", [PNG, tmp_path / "image.png"])]
+
+    assert texts(talk("echoes", with_images)) == ["You said text image image"]
+
+
+@pytest.mark.parametrize(
+    ("decide", "answer"),
+    [
+        (Client.allow, {"behavior": "allow", "updatedInput": {"command": "ls"}}),
+        (
+            lambda client, asked: client.allow(asked, {"command": "pwd"}, remember=[{"type": "setMode"}]),
+            {"behavior": "allow", "updatedInput": {"command": "pwd"}, "updatedPermissions": [{"type": "setMode"}]},
+        ),
+        (
+            lambda client, asked: client.deny(asked, "not now", interrupt=True),
+            {"behavior": "deny", "message": "not now", "interrupt": True},
+        ),
+        (
+            lambda client, asked: client.answer(asked, {"Which?": "Blue"}),
+            {"behavior": "allow", "updatedInput": {"command": "ls", "answers": {"Which?": "Blue"}}},
+        ),
+        (lambda client, asked: client.decide(asked, Allow()), {"behavior": "allow", "updatedInput": {"command": "ls"}}),
+        (lambda client, asked: client.decide(asked, Deny(reason="no")), {"behavior": "deny", "message": "no"}),
+    ],
+)
+def test_permissions_are_answered_from_inside_the_loop(
+    decide: Callable[[Client, events.Permission], Coroutine[Any, Any, None]], answer: dict[str, Any]
+) -> None:
+    async def deciding(client: Client) -> list[Event]:
+        found = []
+        async for event in client.turn("run it"):
+            found.append(event)
+            if isinstance(event, events.Permission):
+                await decide(client, event)
+        return found
+
+    found = talk("asks_permission", deciding)
+    assert [json.loads(text) for text in texts(found)] == [answer]
+    assert [event.decision for event in found if isinstance(event, events.PermissionAnswered)] == [answer["behavior"]]
+
+
+def test_what_is_steered_is_asked_in_the_protocols_words() -> None:
+    async def steering(client: Client) -> None:
+        await client.interrupt()
+        await client.set_model("opus")
+        await client.set_permission_mode("plan")
+        await client.set_thinking_budget(4000)
+        await client.set_thinking_budget(None)
+        client.end_input()
+        answers = [event.response async for event in client if isinstance(event, events.ControlAnswer)]
+        assert answers == [
+            {"subtype": "interrupt"},
+            {"subtype": "set_model", "model": "opus"},
+            {"subtype": "set_permission_mode", "mode": "plan"},
+            {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": 4000},
+            {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": None},
+        ]
+
+    talk("echoes", steering)
+
+
+def test_answers_find_those_who_asked_in_whatever_order_they_come() -> None:
+    async def asking(client: Client) -> None:
+        answers = await asyncio.gather(*(client.ask(name) for name in ("a", "b", "c")))
+        assert [answer["subtype"] for answer in answers] == ["a", "b", "c"]
+
+    talk("answers_out_of_order", asking)
+
+
+def test_a_refusal_is_raised_in_the_clients_own_words() -> None:
+    async def asking(client: Client) -> None:
+        with pytest.raises(ClientRefused, match=r"^Unsupported control request subtype: nonsense$"):
+            await client.ask("nonsense")
+        assert texts(await one_turn(client)) == ["You said hello"]
+
+    talk("echoes", asking)
+
+
+def test_questions_that_nobody_can_answer_are_not_left_open() -> None:
+    found = talk("asks_what_nobody_knows", one_turn)
+    assert texts(found) == [
+        "q1 error this host does not know 'elicitation'",
+        "q2 error this host does not understand the request",
+    ]
+
+
+def test_a_turn_lasts_until_the_background_has_reported() -> None:
+    began = time.monotonic()
+    assert results(talk("works_in_the_background", one_turn)) == ["started", "the agent found it"]
+    assert time.monotonic() - began < turns.GRACE
+
+
+def test_what_is_left_of_an_earlier_turn_does_not_end_the_next() -> None:
+    async def leaving(client: Client) -> list[Event]:
+        await client.send("one")
+        await client.ask("anything")
+        return [event async for event in client.turn("two")]
+
+    assert texts(talk("echoes", leaving)) == ["You said one", "You said two"]
+
+
+# Hooks
+
+
+def test_hooks_are_called_and_their_word_is_passed_on() -> None:
+    seen: list[Any] = []
+
+    def plain(told: Mapping[str, Any]) -> dict[str, Any]:
+        seen.append(told)
+        return {"decision": "block"}
+
+    async def silent(told: Mapping[str, Any]) -> None:
+        await asyncio.sleep(0)
+        seen.append(told)
+
+    hooks = {"PreToolUse": [Hook(plain, matcher="Bash"), Hook(silent, matcher="Read", timeout=3)]}
+    found = talk("calls_hooks", one_turn, hooks=hooks)
+    assert seen == [{"tool_name": "Bash"}, {"tool_name": "Read"}]
+    assert [json.loads(text)["response"] for text in texts(found)] == [{"decision": "block"}, {}]
+
+
+def test_a_hook_that_fails_is_answered_told_and_remembered() -> None:
+    def bad(told: Mapping[str, Any]) -> dict[str, Any]:
+        raise ValueError(f"I do not like {told['tool_name']}")
+
+    def unsendable(_told: Any) -> dict[str, Any]:
+        return {"set": {1, 2}}
+
+    async def turn(client: Client) -> list[Event]:
+        found = await one_turn(client)
+        assert [type(error) for error in client.hook_errors] == [ValueError, BadInput]
+        return found
+
+    found = talk("calls_hooks", turn, hooks={"PreToolUse": [Hook(bad, matcher="Bash"), Hook(unsendable)]})
+    first, second = (json.loads(text) for text in texts(found))
+    assert (first["subtype"], first["error"]) == ("error", "ValueError: I do not like Bash")
+    assert second["subtype"] == "error"
+    assert [event.what for event in found if isinstance(event, events.Trouble)] == ["hook", "hook"]
+
+
+# Backpressure
+
+
+def test_asking_from_inside_the_loop_does_not_wait_for_ever() -> None:
+    """The answer stands behind 20 MB that nobody takes meanwhile."""
+
+    async def asking(client: Client) -> int:
+        taken = 0
+        async for event in client.turn("flood me"):
+            if isinstance(event, events.UnknownFrame):
+                taken += 1
+                if taken == 1:
+                    assert await client.ask("anything") == {"number": 1}
+        return taken
+
+    assert talk("floods", asking) == 400
+
+
+def test_a_slow_loop_stops_the_client() -> None:
+    async def waiting(client: Client) -> None:
+        await client.send("flood me")
+        await asyncio.sleep(1)
+        assert client._mailbox._weight < 8_000_000
+        client.end_input()
+        assert len([event async for event in client if isinstance(event, events.UnknownFrame)]) == 400
+
+    talk("floods", waiting)
+
+
+# Clients that fail
+
+
+def test_a_client_that_dies_in_a_turn_is_an_error_behind_its_last_event(tmp_path: Path) -> None:
+    found: list[Event] = []
+
+    async def dying(client: Client) -> None:
+        async for event in client.turn("hello"):
+            found.append(event)  # noqa: PERF401  what came before the error counts
+
+    with pytest.raises(ClientError) as caught:
+        talk("dies", dying, capture=tmp_path)
+    assert str(caught.value) == (
+        r"Claude Code ended in the middle of a turn (exit code 70): Segmentation \x1b[31mfault"
+    )
+    assert caught.value.exit_code == 70
+    assert texts(found) == ["I was about to"]
+    assert isinstance(found[-1], events.UnknownFrame)
+    (path,) = tmp_path.rglob("*.wire")
+    lines = list(read_capture(path))
+    assert lines[-1].mark == "="
+    assert json.loads(lines[-1].raw) == {"exit_code": 70, "unterminated": True}
+    assert [line.raw for line in lines if line.mark == "<"][-1] == b'{"type":"assist'
+
+
+def test_a_client_that_ends_before_it_answers_says_so() -> None:
+    async def asking(client: Client) -> None:
+        with pytest.raises(ClientError, match=r"exit code 1.*unknown option '--include-partial-messages'"):
+            await client.ask("initialize")
+        with pytest.raises(ClientError, match="unknown option"):
+            await client.send("anybody?")
+        with pytest.raises(ClientError, match="unknown option"):
+            await anext(client)
+        assert [event async for event in client] == []
+        assert "unknown option" in client.stderr
+
+    talk("exits_at_once", asking)
+
+
+def test_a_client_that_exits_at_once_fails_when_hooks_are_announced(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="unknown option"):
+        talk("exits_at_once", one_turn, hooks={"Stop": [Hook(lambda _: None)]}, capture=tmp_path)
+    assert len(list(tmp_path.glob("unknown/*.wire"))) == 1
+
+
+def test_a_turn_that_failed_is_no_failure_of_the_client() -> None:
+    async def turn(client: Client) -> list[Event]:
+        found = await one_turn(client)
+        assert [event async for event in client] == []
+        assert client.exit_code == 1
+        return found
+
+    (result,) = (event for event in talk("fails_the_turn", turn) if isinstance(event, events.TurnResult))
+    assert result.is_error
+
+
+def test_garbage_is_passed_on_and_the_conversation_goes_on() -> None:
+    found = talk("prints_garbage", one_turn)
+    unknown = [event.record.raw for event in found if isinstance(event, events.UnknownFrame)]
+    assert unknown[:3] == [b"npm WARN not json", b"\x00\xff\xfe", b"[1, 2]"]
+    assert unknown[3].strip() == '{"text": "a\u2028b"}'.encode()
+    assert texts(found) == ["You said hello"]
+
+
+def test_a_line_over_a_megabyte_is_a_line() -> None:
+    assert [len(text) for text in texts(talk("writes_a_long_line", one_turn))] == [3_000_000]
+
+
+@posix_only
+def test_a_client_that_hangs_on_close_is_killed_and_all_it_said_is_kept(tmp_path: Path) -> None:
+    async def leaving(client: Client) -> Client:
+        await one_turn(client)
+        return client
+
+    client = talk("hangs_on_close", leaving, capture=tmp_path)
+    assert client.exit_code == -9
+    (path,) = tmp_path.rglob("*.wire")
+    assert client.capture is not None
+    assert client.capture.path == path
+    assert results([event for _, event in replay(path)]) == ["done"]
+
+
+@posix_only
+def test_a_client_that_never_reads_can_be_left() -> None:
+    async def leaving(client: Client) -> Client:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await client.send("x" * 1_000_000)
+        return client
+
+    assert talk("never_reads", leaving).exit_code == -15
+
+
+@posix_only
+def test_closing_survives_being_cancelled() -> None:
+    async def main() -> Client:
+        client = await Client(fake("hangs_on_close"), patience=HURRY).__aenter__()
+        await one_turn(client)
+        closing = asyncio.create_task(client.close())
+        await asyncio.sleep(0.05)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        return client
+
+    assert asyncio.run(main()).exit_code == -9
+
+
+@posix_only
+def test_a_client_that_nobody_closes_ends_with_the_loop(tmp_path: Path) -> None:
+    async def main() -> Client:
+        client = await Client(fake("hangs_on_close"), capture=tmp_path).__aenter__()
+        await one_turn(client)
+        return client
+
+    began = time.monotonic()
+    client = asyncio.run(main())
+    assert time.monotonic() - began < 5
+    assert client._transport is not None
+    with pytest.raises(ChildProcessError):  # killed, and reaped by whoever watches children
+        while os.waitpid(client._transport.pid, 0):
+            pass
+    assert results([event for _, event in replay(next(tmp_path.rglob("*.wire")))]) == ["done"]
+
+
+def test_a_client_is_not_used_before_or_after_its_time() -> None:
+    client = Client(fake("echoes"), patience=HURRY)
+
+    async def main() -> None:
+        with pytest.raises(BadInput, match="has not been started"):
+            await client.send("too early")
+        async with client:
+            pass
+        with pytest.raises(ClientError, match="has ended"):
+            await client.send("too late")
+        with pytest.raises(BadInput, match="runs once"):
+            await client.__aenter__()
+
+    asyncio.run(main())
+
+
+# Capture
+
+
+def test_both_directions_are_captured_in_their_order(tmp_path: Path) -> None:
+    async def turn(client: Client) -> list[Event]:
+        return await one_turn(client)
+
+    found = talk("echoes", turn, capture=tmp_path)
+    (path,) = tmp_path.rglob("*.wire")
+    assert path.parent.name == SESSION
+    assert [line.mark for line in read_capture(path)] == ["=", ">", "<", "<", "<", "="]
+    replayed = [event for _, event in replay(path)]
+    assert [type(event) for event in replayed] == [type(event) for event in found]
+
+
+@posix_only
+def test_a_capture_that_cannot_be_written_is_told_and_the_talk_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = talk("echoes", one_turn, capture=tmp_path / "file" / "wire")
+    assert [event.what for event in found if isinstance(event, events.Trouble)] == ["capture"]
+    assert texts(found) == ["You said hello"]
+
+
+# Starting
+
+
+@posix_only
+def test_the_child_does_not_know_that_it_runs_inside_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+
+    async def asking(client: Client) -> dict[str, Any]:
+        told: dict[str, Any] = await client.ask("how")
+        return told
+
+    told = talk("tells_how_it_was_started", asking, model="opus", arguments=["--max-turns", "3"])
+    assert told["environment"] == {"CLAUDECODE": None, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}
+    assert told["group"], "Ctrl-C at the terminal is for us"
+    assert told["arguments"][-4:] == ["--model", "opus", "--max-turns", "3"]
+
+
+def test_the_callers_entry_point_wins() -> None:
+    assert child_environment({"CLAUDE_CODE_ENTRYPOINT": "sdk-ts"}) == {"CLAUDE_CODE_ENTRYPOINT": "sdk-ts"}
+
+
+USUAL = "-p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio"
+
+
+@pytest.mark.parametrize(
+    ("start", "flags"),
+    [
+        (Start(), "--include-partial-messages"),
+        (Start(partial=False), ""),
+        (Start(partial=False, resume="abc", fork=True), "--fork-session --resume abc"),
+        (Start(partial=False, continue_last=True), "--continue"),
+        (Start(partial=False, session_id="abc"), "--session-id abc"),
+        (Start(partial=False, max_thinking_tokens=0), "--max-thinking-tokens 0"),
+        (Start(partial=False, permission_mode="plan"), "--permission-mode plan"),
+    ],
+)
+def test_flags_are_those_of_the_protocol(start: Start, flags: str) -> None:
+    assert start.flags() == f"{USUAL} {flags}".split()
+
+
+def test_a_fork_of_nothing_is_refused() -> None:
+    with pytest.raises(BadInput, match="a fork needs a session"):
+        Start(fork=True).flags()
+
+
+def test_a_client_that_is_not_installed_is_named_with_the_way_to_install_it(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match=r"npm install -g @anthropic-ai/claude-code.*--claude PATH"):
+        program(None, {"PATH": str(tmp_path)})
+    with pytest.raises(ClientError, match=r"'nope' is no program.*npm install"):
+        program("nope", {"PATH": str(tmp_path)})
+
+
+def test_the_client_is_found_on_the_path_of_its_environment(tmp_path: Path) -> None:
+    name = tmp_path / ("claude.cmd" if sys.platform == "win32" else "claude")
+    name.touch(0o700)
+    assert [Path(part).name.lower() for part in program(None, {**os.environ, "PATH": str(tmp_path)})] == [name.name]
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no folder to work in"):
+        talk("echoes", one_turn, cwd=tmp_path / "none")
+
+
+def test_the_library_offers_what_a_host_needs() -> None:
+    assert reread.Stream().feed(b'{"type":"result","is_error":false}\n')
