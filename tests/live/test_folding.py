@@ -57,6 +57,14 @@ def test_a_run_is_a_session_with_the_prompts_that_were_sent() -> None:
     assert session.coverage.is_complete
 
 
+def test_a_prompt_belongs_to_the_session_that_answers_it() -> None:
+    second = "22222222-2222-4333-8444-555555555555"
+    cleared = an_init(session_id=second)
+    told = fold(a_capture(a_prompt_sent("before"), an_init(), a_prompt_sent("/clear"), cleared, a_prompt_sent("after")))
+    prompts = [record for record in told.records if isinstance(record, User)]
+    assert [prompt.session_id for prompt in prompts] == [SESSION, second, ""]
+
+
 def test_rows_carry_the_counts_their_message_ended_with() -> None:
     [request] = alone(a_capture(REPLY)).requests
     assert (request.output_tokens, request.stop_reason) == (FINAL["output_tokens"], "end_turn")

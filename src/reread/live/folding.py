@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from msgspec import Raw
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from reread.records import (
     Block,
@@ -95,6 +95,8 @@ class _Fold:
         self._stream = Stream()
         self._records: list[Record] = []
         self._sent: set[str] = set()
+        self._homeless: list[Record] = []
+        """Prompts whose session the client has not named yet."""
         self._seen: set[str] = set()
         self._messages: dict[str | None, _Message] = {}
         self._finals: dict[str, Final] = {}
@@ -140,6 +142,10 @@ class _Fold:
             is_cut = line.offset + _PREFIX + len(line.raw) == len(self._content)
             if is_cut:  # no newline: the process was killed while it wrote
                 return
+        if record.session_id and self._homeless:
+            for prompt in self._homeless:
+                force_setattr(prompt, "session_id", record.session_id)
+            self._homeless = []
         if isinstance(record, StreamEvent):
             self._begin(record, line)
         for event in self._stream.take(record):
@@ -157,6 +163,7 @@ class _Fold:
             self._sent.add(record.text)
             if not self._is_repeated(record):
                 self._records.append(self._dated(record, line.time))
+                self._homeless += [] if record.session_id else self._records[-1:]
 
     def _is_repeated(self, record: Record) -> bool:
         """Whether a line came before: what was sent comes back where the client was asked for that."""

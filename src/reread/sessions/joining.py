@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reread.records import Assistant, Attachment, QueueOperation, Record, Spoken, ToolResult, ToolUse, User
+from reread.records import (
+    Assistant,
+    Attachment,
+    Block,
+    QueueOperation,
+    Record,
+    RedactedThinking,
+    Spoken,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    User,
+)
 
 from .kinds import TYPED, Kind, kind_of, typed_text
 from .wire import Capture, Captured, WithdrawnBlock
@@ -84,6 +96,8 @@ class Joined:
             return False
         if isinstance(record, User):
             return not record.is_replay and kind_of(record) in _KEPT_KINDS
+        if isinstance(record, Assistant) and record.is_synthetic:  # 2.1.197 answers `/clear` with a line of its own
+            return False
         return self._agents.of(record, None) is None
 
 
@@ -148,5 +162,12 @@ def _names_of_reply(record: Assistant) -> Iterator[Name]:
     for block in record.blocks:
         if isinstance(block, ToolUse):
             yield from [("call", block.id)] if block.id is not None else []
-        elif message is not None and message.id is not None and block.as_text:
-            yield ("said", message.id, block.as_text)
+        elif message is not None and message.id is not None and (said := _said(block)):
+            yield ("said", message.id, said)
+
+
+def _said(block: Block) -> str | None:
+    """Thinking may have no text, but then it is signed or sealed."""
+    if isinstance(block, RedactedThinking):
+        return block.data
+    return block.as_text or (block.signature if isinstance(block, Thinking) else None)
