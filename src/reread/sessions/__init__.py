@@ -44,7 +44,16 @@ if TYPE_CHECKING:
         Turn,
         Unplaced,
     )
-    from .wire import Capture, Captured, Final, MessageTiming, ToolPermission, WithdrawnBlock, completed
+    from .wire import (
+        Capture,
+        Captured,
+        Final,
+        MessageTiming,
+        ToolPermission,
+        WithdrawnBlock,
+        completed,
+        with_final_counts,
+    )
 
 _HOME = {
     "completed": ".wire",
@@ -92,6 +101,7 @@ _HOME = {
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
+    "with_final_counts": ".wire",
 }
 
 __all__ = [
@@ -140,6 +150,7 @@ __all__ = [
     "requests_of",
     "split_tool_name",
     "spoken_groups",
+    "with_final_counts",
 ]
 
 __getattr__ = fetcher(__name__, _HOME)

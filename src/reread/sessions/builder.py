@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from reread.pricing import Prices
-from reread.records import AgentMeta, Record, Usage
+from reread.records import AgentMeta, Record, StreamEvent, Usage
 
 from .agents import Subagent
 from .joining import Joined
 from .session import FindOutput, Session, SourceFile
-from .wire import Captured, Final, completed
+from .wire import Captured, Final, FinalCounts, completed
 
 
 class SessionBuilder:
@@ -34,13 +34,15 @@ class SessionBuilder:
         self._title_file: str | None = None
         self._files: list[SourceFile] = []
         self._problems: list[str] = []
-        self._finals: dict[str, Final] = {}
+        self._counts = FinalCounts()
         self._captures: list[Captured] = []
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
         if agent is None:
             self._trunk.append(record)
+            if type(record) is StreamEvent:
+                self._counts.add(record)
         else:
             self._agents.setdefault(agent, []).append(record)
 
@@ -70,7 +72,7 @@ class SessionBuilder:
 
     def add_final(self, message: str, usage: Usage, stop_reason: str | None) -> None:
         """The final counts of a message whose lines carry those of its beginning: a stream tells them apart."""
-        self._finals[message] = Final(usage, stop_reason)
+        self._counts.finals[message] = Final(usage, stop_reason)
 
     def add_capture(self, capture: Captured) -> None:
         """What crossed the wire in one run; the runs of a session come in order."""
@@ -78,7 +80,7 @@ class SessionBuilder:
 
     def session(self) -> Session:
         id = self._id or self.recorded_id  # noqa: A001
-        trunk = completed(self._trunk, self._finals)
+        trunk = completed(self._trunk, self._counts.finals)
         joined = Joined(trunk, self._agents, self._captures, id) if self._captures else None
         finals = {name: final for capture in self._captures for name, final in capture.finals.items()}
         permissions = {call: asked for capture in self._captures for call, asked in capture.permissions.items()}

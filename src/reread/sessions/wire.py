@@ -12,7 +12,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from reread.records import Assistant, Block, Record, Usage
+from reread.records import Assistant, Block, Record, StreamEvent, Usage
+from reread.records.api_events import MessageDelta, MessageStart, decode_api_event
 from reread.records.tolerant import ABSENT
 
 Withdrawal = Literal["interrupted", "error", "cut"]
@@ -109,6 +110,33 @@ class Capture(Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         return self.told.path
+
+
+class FinalCounts:
+    """The counts that messages of a saved stream ended with; its events come in order."""
+
+    def __init__(self) -> None:
+        self.finals: dict[str, Final] = {}
+        self._current: dict[str | None, str | None] = {}
+
+    def add(self, frame: StreamEvent) -> None:
+        event = decode_api_event(frame.raw_event) if b'"message_' in frame.raw else None
+        if isinstance(event, MessageStart):
+            self._current[frame.parent_tool_use_id] = event.message.id if event.message is not None else None
+        elif isinstance(event, MessageDelta) and event.usage is not None:
+            message = self._current.get(frame.parent_tool_use_id)
+            reason = event.delta.stop_reason if event.delta is not None else None
+            if message is not None and reason is not None:
+                self.finals[message] = Final(event.usage, reason)
+
+
+def with_final_counts(records: Sequence[Record]) -> Sequence[Record]:
+    """The records of one file; those of a saved stream with the counts that its events tell."""
+    counts = FinalCounts()
+    for record in records:
+        if type(record) is StreamEvent:
+            counts.add(record)
+    return completed(records, counts.finals) if counts.finals else records
 
 
 def completed(records: Sequence[Record], finals: Mapping[str, Final]) -> list[Record]:
