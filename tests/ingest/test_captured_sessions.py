@@ -142,6 +142,17 @@ def test_a_capture_joins_a_transcript_outside_of_the_sources_at_hand(place: Plac
         assert_joined(archive)
 
 
+def test_a_source_around_the_archive_does_not_take_a_capture_twice(place: Place) -> None:
+    TRANSCRIPT.write(place.source)
+    keep(place.home, captured())
+    with Archive(place.home, [place.folder], machine="desk") as archive:
+        archive.sync()
+        assert_joined(archive)
+        archive.sync()
+        assert_joined(archive)
+        assert archive.is_current()
+
+
 def test_a_capture_belongs_to_one_of_the_copies_of_a_session(place: Place) -> None:
     TRANSCRIPT.write(place.source / "one")
     TRANSCRIPT.write(place.source / "two")

@@ -49,14 +49,14 @@ class Survey:
         self._missing: set[Path] = set()
         self.known = reading.known_files(connection, machine)
         self._forgotten = reading.forgotten(connection)
+        self.waiting = self._waiting(captures) if captures is not None else []
+        """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
         for place in places:
             # Sources may lie inside each other.
             new = [file for file in self._found(place) if file.path not in self._source_of]
             self._source_of.update({file.path: place for file in new})
             files += new
-        self.waiting = self._waiting(captures) if captures is not None else []
-        """Captures of our own, which are removed once they are kept."""
         self._captures = KnownCaptures(connection, self.known)
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)

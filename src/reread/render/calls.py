@@ -120,11 +120,12 @@ _DECISIONS = {
 
 
 def ending(call: ToolCall) -> str:
-    """How it ended: what was answered to it, and what went wrong. The answer to a refused call says that already."""
+    """How it ended: what a person chose, or whether it was let through, and what went wrong."""
     answered = answers(call)
-    is_refused = call.permission is not None and call.permission.decision == "deny"
-    result = "" if is_refused else f"→ {answered}" if answered else failure(call)
-    return " · ".join(part for part in (permission(call), result) if part)
+    if answered:
+        return f"→ {answered}"
+    is_refused = call.permission is not None and call.permission.decision == "deny"  # which says why it failed
+    return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
 
 
 def permission(call: ToolCall) -> str:

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 
 from reread.records import Assistant, Block, Record, StreamEvent, Usage
-from reread.records.api_events import MessageDelta, MessageStart, decode_api_event
 from reread.records.tolerant import ABSENT
 
 Withdrawal = Literal["interrupted", "error", "cut"]
@@ -120,7 +119,11 @@ class FinalCounts:
         self._current: dict[str | None, str | None] = {}
 
     def add(self, frame: StreamEvent) -> None:
-        event = decode_api_event(frame.raw_event) if b'"message_' in frame.raw else None
+        if b'"message_' not in frame.raw:
+            return
+        from reread.records.api_events import MessageDelta, MessageStart, decode_api_event  # 3 ms, for few files
+
+        event = decode_api_event(frame.raw_event)
         if isinstance(event, MessageStart):
             self._current[frame.parent_tool_use_id] = event.message.id if event.message is not None else None
         elif isinstance(event, MessageDelta) and event.usage is not None:
