@@ -205,12 +205,14 @@ def test_final_counts_of_a_capture_win_over_opening_numbers_of_a_transcript(plac
         archive.sync()
         assert archive.usage().totals.output_tokens == 1
         prompt, reply = as_frames(transcript)
-        content = a_capture(prompt, frames.message_start("msg_1"), frames.says(0, "b"), reply, frames.message_end())
+        said = frames.message_start("msg_1") + frames.says(0, "b")
+        content = a_capture(prompt, said, reply, frames.message_end(), start=START - timedelta(hours=1))
         keep(place.home, content)
         archive.sync()
         [listed] = archive.sessions()
         totals = archive.usage().totals
         assert (totals.requests, totals.output_tokens) == (1, FINAL["output_tokens"])
+        assert [row.key for row in archive.usage(by="branch").rows] == ["main"]
         assert listed.stored.row.output_tokens == FINAL["output_tokens"]
 
 

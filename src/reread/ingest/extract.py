@@ -7,6 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
 from reread.errors import SourceError
@@ -156,7 +158,9 @@ def _counted(capture: Capture, session: Session) -> list[Record]:
         if id(record) in added
         or (isinstance(record, Assistant) and record.message is not None and record.message.id in finals)
     ]
-    return completed(told, finals)
+    # No frame names the branch; which of two files a response is counted in must not take it out of its own.
+    branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
+    return [replace(record, git_branch=branch) for record in completed(told, finals)]
 
 
 def _side_rows(job: FileJob, disk: Disk) -> _Rows:

@@ -33,7 +33,7 @@ from .capture import PARSED, WireLine, read_capture
 from .events import Event
 from .protocol import Stream
 
-_CONTROL = (StreamEvent, ControlRequest, ControlResponse, ControlCancelRequest)
+_CONTROL = (ControlRequest, ControlResponse, ControlCancelRequest)
 """Frames about the talk, which say nothing in it."""
 _PREFIX = len("2026-11-15T08:46:13.123456Z < ")
 
@@ -137,6 +137,10 @@ class _Fold:
         )
 
     def _received(self, record: Record, line: WireLine) -> None:
+        if type(record) is StreamEvent:  # most lines of a capture are one
+            self._begin(record, line)
+            self._take(record, line)
+            return
         if isinstance(record, Unknown) and record.malformed:
             self._malformed += 1
             is_cut = line.offset + _PREFIX + len(line.raw) == len(self._content)
@@ -146,14 +150,16 @@ class _Fold:
             for prompt in self._homeless:
                 force_setattr(prompt, "session_id", record.session_id)
             self._homeless = []
-        if isinstance(record, StreamEvent):
-            self._begin(record, line)
-        for event in self._stream.take(record):
-            self._happened(event, line.time, line.offset + _PREFIX + len(line.raw) + 1)
+        self._take(record, line)
         if isinstance(record, Init):
             self._cwd, self._version = record.cwd or self._cwd, record.claude_code_version or self._version
         if not isinstance(record, _CONTROL) and not self._is_repeated(record):
             self._records.append(self._dated(record, line.time))
+
+    def _take(self, record: Record, line: WireLine) -> None:
+        end = line.offset + _PREFIX + len(line.raw) + 1
+        for event in self._stream.take(record):
+            self._happened(event, line.time, end)
 
     def _was_sent(self, record: Record, line: WireLine) -> None:
         answered = [event for event in self._stream.sent(line.raw) if isinstance(event, events.PermissionAnswered)]
