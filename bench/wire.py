@@ -1,9 +1,9 @@
 """What it costs to make sense of a stream, against decoding its lines, as ratios within one run.
 
-    python bench/wire.py [--wire FILE] [--messages 400] [--rounds 5]
+    python bench/wire.py [--wire FILE ...] [--messages 400] [--rounds 10]
 
-The stream is a captured one (`*.wire`, or the plain lines of `--output-format stream-json`), else it is made up: a
-message with thinking, text and a tool call, in deltas as small as the client's own. CPU time, best of several
+Captured streams are the recorded ones of the tests, or those named (`*.wire`, or the plain lines of `--output-format
+stream-json`). The one that is made up is long and all deltas, as small as the client's own. CPU time, best of several
 interleaved rounds.
 """
 
@@ -23,6 +23,7 @@ from reread.records import decode
 from reread.sessions import SessionBuilder
 
 SESSION = "5d1f3c2a-9b7e-4f60-8a11-2c3d4e5f6a7b"
+RECORDED = Path(__file__).parents[1] / "tests" / "wire" / "captures"
 CHUNK = 1 << 16
 WANTED = 3.0
 Json = dict[str, Any]
@@ -31,20 +32,25 @@ Json = dict[str, Any]
 def main() -> None:
     options = _options()
     gc.set_threshold(100_000, 50, 100)  # as the command line does
-    lines = _captured(options.wire) if options.wire else list(made_up(options.messages))
-    print(f"{sum(map(len, lines)) / 1e6:,.1f} MB, {len(lines):,} lines")
-    best = _measure(lines, options.rounds)
-    decoding = best["reread.decode"]
-    for name, seconds in best.items():
-        print(f"{name:40} {sum(map(len, lines)) / 1e6 / seconds:7.0f} MB/s {seconds / decoding:6.2f}x")
+    wires = options.wire or sorted(RECORDED.rglob("*.wire"))
+    _report("captured", [line for path in wires for line in _captured(path)], options.rounds)
+    _report("made up", list(made_up(options.messages)), options.rounds)
     print(f"wanted: a stream for at most {WANTED}x of decoding")
+
+
+def _report(name: str, lines: list[bytes], rounds: int) -> None:
+    megabytes = sum(map(len, lines)) / 1e6
+    print(f"{name}: {megabytes:,.1f} MB, {len(lines):,} lines")
+    best = _measure(lines, rounds)
+    for step, seconds in best.items():
+        print(f"  {step:32} {megabytes / seconds:7.0f} MB/s {seconds / best['reread.decode']:6.2f}x")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wire", type=Path, help="measure on this capture instead")
+    parser.add_argument("--wire", type=Path, nargs="+", help="measure on these captures instead")
     parser.add_argument("--messages", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=10)
     return parser.parse_args()
 
 

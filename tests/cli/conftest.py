@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +38,15 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
     yield run
     gc.set_threshold(*threshold)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder whose parents anyone may enter: pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="reread-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

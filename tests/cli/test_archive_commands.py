@@ -149,7 +149,8 @@ def test_watching_follows_until_ctrl_c(kept: Kept) -> None:
     read_until(process, "took 1 session")
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (130, b"")
+    told = [line for line in errors.decode().splitlines() if not line.startswith("taking in")]
+    assert (process.returncode, told) == (130, [])  # how far a sync has come is told only on a slow machine
 
 
 # --- where the archive lies ---

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -117,15 +115,6 @@ def test_a_folder_in_place_of_a_file_is_refused(run: Run, tmp_path: Path) -> Non
 
 def test_a_name_with_a_control_character_is_refused_too(run: Run) -> None:
     assert_refused(run("show", "a\0b.jsonl"))
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder whose parents anyone may enter: pytest's own are closed to others."""
-    folder = Path(tempfile.mkdtemp(prefix="reread-test-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")

@@ -106,6 +106,15 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "tools": [["HERE"], ["@last", "HERE"], ["ONLY"], ["HERE", "--tool", "NAME"]],
     "prices": [["HERE"], ["HERE", "--all", "--prices", "PRICES"], ["HERE", "--model", "NAME"]],
     "doctor": [["ONLY"], ["ONLY", "--strict"], ["--source", "NAME"], ["--source", "EMPTY"]],
+    "hook": [
+        ["HERE", "--settings", "TRUNK"],
+        ["install", "HERE", "--settings", "TRUNK"],
+        ["install", "HERE", "--settings", "RESTORED"],
+        ["install", "HERE", "--settings", "RESTORED", "--statusline", "--yes"],
+        ["status", "HERE", "--settings", "RESTORED"],
+        ["remove", "HERE", "--settings", "RESTORED", "--yes"],
+        ["NAME"],
+    ],
     "archive": [
         ["status", "HERE"],
         ["verify", "HERE"],

@@ -28,7 +28,7 @@ posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 def a_capture(folder: Path) -> Capture:
     written = Capture(folder)
-    written.note({"claude": ["claude"], "pid": 1})
+    written.note({"claude": "claude", "pid": 1})
     written.received(RECEIVED)
     written.received(ASKED)
     written.sent(ANSWERED)

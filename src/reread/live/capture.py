@@ -3,7 +3,7 @@
     2026-11-15T08:46:13.123456Z < {"type":"system",...}      from the client, its bytes untouched after the 30th
     2026-11-15T08:46:13.123456Z > {"type":"user",...}        to the client
     2026-11-15T08:46:13.123456Z ! some text                  a line of its stderr
-    2026-11-15T08:46:13.123456Z = {"claude": [...], ...}     ours: how it was started, how it ended
+    2026-11-15T08:46:13.123456Z = {"claude": "...", ...}     ours: how it was started, how it ended
 
 While the run lasts it is `FOLDER/RUN.part` and locked; when it has ended it is `FOLDER/SESSION/RUN.wire`.
 """

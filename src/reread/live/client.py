@@ -123,7 +123,8 @@ class Client:
             raise BadInput(f"{str(self._cwd)!r} is no folder to work in")
         if self._capture_folder is not None:
             self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._tell("capture", problem))
-            self.capture.note({"claude": command, "cwd": str(self._cwd or Path.cwd()), "pid": os.getpid()})
+            about = {"claude": command[0], "arguments": command[1:], "cwd": str(self._cwd or Path.cwd())}
+            self.capture.note({**about, "pid": os.getpid()})
         try:
             self._transport = await Transport.start(
                 command, cwd=self._cwd, environment=environment, on_error=self._heard, patience=self._patience
@@ -301,7 +302,7 @@ class Client:
         except Exception as error:  # noqa: BLE001  a mistake of ours must reach whoever waits for events
             self._failure = error
         finally:
-            transport.kill()
+            transport.abandon()
             self._end_capture({"exit_code": transport.exit_code, "unterminated": not line.endswith(b"\n")})
             for errand in self._errands:
                 errand.cancel()

@@ -59,7 +59,7 @@ class Transport:
         self._errors = asyncio.create_task(self._read_errors(process.stderr))
         self._writing = asyncio.Lock()
         self._closing: asyncio.Task[int] | None = None
-        self._last_read = 0.0
+        self._chunks = 0
         self._is_drained = False
 
     @classmethod
@@ -98,9 +98,7 @@ class Transport:
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Every line with its newline, until the child closes its output; the last may have none."""
-        clock = asyncio.get_running_loop().time
-        async for line in _framed(self._stdout):
-            self._last_read = clock()
+        async for line in self._framed(self._stdout):
             yield line
         self._is_drained = True
 
@@ -122,9 +120,12 @@ class Transport:
             self._closing = asyncio.create_task(self._end())
         return await unhurried(self._closing)
 
-    def kill(self) -> None:
-        """At once, without ceremony."""
+    def abandon(self) -> None:
+        """Ends the child at once, and hears nothing more from it."""
         self._signal("SIGKILL")
+        self._errors.cancel()
+        # There is no public way to close a pipe that a grandchild may hold open.
+        self._process._transport.close()  # type: ignore[attr-defined]
 
     async def _end(self) -> int:
         process = self._process
@@ -133,17 +134,12 @@ class Transport:
             if not await self._is_gone_within(self._patience.finish):
                 self._signal("SIGTERM")
             if not await self._is_gone_within(self._patience.terminate):
-                self.kill()
+                self._signal("SIGKILL")
             while process.returncode is None:
                 await asyncio.sleep(GLANCE)
             await self._drain()
-        except BaseException:
-            self.kill()
-            raise
         finally:
-            self._errors.cancel()
-            # The pipes that a grandchild holds open have no other end.
-            process._transport.close()  # type: ignore[attr-defined]
+            self.abandon()
         return process.returncode
 
     async def _is_gone_within(self, seconds: float) -> bool:
@@ -154,24 +150,36 @@ class Transport:
         return self._process.returncode is not None
 
     async def _drain(self) -> None:
-        """Both outputs to their ends, or as far as they come."""
-        clock = asyncio.get_running_loop().time
-        self._last_read = max(self._last_read, clock())
-        while not self._is_drained and clock() - self._last_read < LINGER:
+        """Both outputs to their ends, or until they have been silent for long."""
+        seen, looks = self._chunks, 0  # by the clock, who takes long over one line would make the next one late
+        while not (self._is_drained and self._errors.done()) and looks * GLANCE < LINGER:
             await asyncio.sleep(GLANCE)
-        self._stdout.feed_eof()
-        await asyncio.wait([self._errors], timeout=LINGER)
+            seen, looks = self._chunks, looks + 1 if seen == self._chunks else 0
 
     async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
-        async for line in _framed(stderr):
+        async for line in self._framed(stderr):
             self._last_lines.append(line)
             self._on_error(line)
+
+    async def _framed(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """Lines of any length, cut at newlines only: text may hold other characters that pass for one."""
+        begun: list[bytes] = []
+        with contextlib.suppress(ConnectionResetError):  # Windows: the other end was killed
+            while chunk := await reader.read(CHUNK):
+                self._chunks += 1
+                first, *others = chunk.split(b"\n")
+                begun.append(first)
+                for other in others:
+                    yield b"".join([*begun, b"\n"])
+                    begun = [other]
+        if last := b"".join(begun):
+            yield last
 
     def _signal(self, name: str) -> None:
         """To the child and what it started in its own group: `claude` may be a script that starts the program."""
         if self._process.returncode is not None:
             return
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: it has ended, and nobody has asked yet
             if sys.platform == "win32":
                 self._process.kill()
             else:
@@ -183,20 +191,6 @@ def _apart() -> dict[str, Any]:
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"process_group": 0}
-
-
-async def _framed(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Lines of any length, cut at newlines only: text may hold other characters that pass for one."""
-    begun: list[bytes] = []
-    with contextlib.suppress(ConnectionResetError):  # Windows: the other end was killed
-        while chunk := await reader.read(CHUNK):
-            first, *others = chunk.split(b"\n")
-            begun.append(first)
-            for other in others:
-                yield b"".join([*begun, b"\n"])
-                begun = [other]
-    if last := b"".join(begun):
-        yield last
 
 
 async def unhurried(task: asyncio.Task[T]) -> T:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "cache": "what the prompt cache saved, what its rebuilds cost and why",
     "explain": "how a cost comes about: every line, the price, each product and the sum",
     "statusline": "a line for Claude Code's status bar: cost, burn rate, context, limits",
+    "hook": "takes sessions in as they end, by a hook in Claude Code's settings",
     "tools": "how often each tool ran and failed",
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",

@@ -27,9 +27,6 @@ known is left out; input that is no JSON is not an error, the line then has only
 Nothing is taken in here. Today's cost is as of the last sync (`reread sync --watch` keeps it fresh), and for
 sessions that began today at least what Claude Code says. Cost and limits are kept, once there is an archive, for
 `reread usage session --reconcile` and `reread usage block`; while a sync writes they wait for the next line."""
-PATIENCE = 1.0
-"""Seconds to wait for input that does not end."""
-_MOST_BYTES = 4_000_000
 
 
 def parser() -> options.Parser:
@@ -58,8 +55,10 @@ def run(arguments: list[str]) -> int:
     from reread.records.statusline import read_status_line
     from reread.render.statusline import status_line
 
+    from .piped import piped_input
+
     now = time.time_ns() // 10**6
-    line = read_status_line(_input(), now)
+    line = read_status_line(piped_input(), now)
     shown = status_line(line, spent(_folder(home), line, now), now, template)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # what Claude Code reads, whatever the console of Windows speaks
@@ -82,27 +81,3 @@ def _folder(named: str | None) -> str:
 
     environ = {"REREAD_HOME": named} if named else os.environ
     return archive_home(environ, sys.platform, os.path.expanduser("~"))  # noqa: PTH111
-
-
-def _input() -> bytes:
-    """All of standard input, or what has come of it when patience is over: a status line may not hang."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return b""
-    import _thread  # `threading` costs more, and would wait for the reader at the end
-
-    number = sys.stdin.fileno()
-    parts: list[bytes] = []
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def read() -> None:
-        try:
-            while (part := os.read(number, 65536)) and sum(map(len, parts)) < _MOST_BYTES:
-                parts.append(part)
-        except OSError:
-            parts.clear()
-        done.release()
-
-    _thread.start_new_thread(read, ())
-    done.acquire(timeout=PATIENCE)
-    return b"".join(parts)

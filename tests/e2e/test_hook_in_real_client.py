@@ -1,0 +1,77 @@
+"""The hook in the settings of the real client: a session is in the archive soon after it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reread
+from cli.running import reread as program
+from client.install import claude_binary
+from client.run import Scratch, has_tmux
+
+pytestmark = [pytest.mark.e2e]
+
+VERSIONS = ["2.1.197", "2.1.325"]
+SETTINGS = '{\n  "cleanupPeriodDays": 99,\n  "permissions": {"allow": ["Bash(ls)"]}\n}\n'
+
+
+@pytest.fixture(params=VERSIONS)
+def scratch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scratch]:
+    with Scratch(claude_binary(request.param), tmp_path) as scratch:
+        yield scratch
+
+
+@pytest.fixture
+def settings(scratch: Scratch) -> Path:
+    path = scratch.home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(SETTINGS)
+    return path
+
+
+def archived(home: Path, session: str, transcript: Path, seconds: float = 15.0) -> bool:
+    """Whether every byte of a session is in the archive before long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with reread.open(home=home) as archive:
+            if archive.exists and any(kept.stored.row.uuid == session for kept in archive.sessions()):
+                [stored] = [kept.stored for kept in archive.sessions() if kept.stored.row.uuid == session]
+                if stored.row.bytes >= transcript.stat().st_size:
+                    return True
+        time.sleep(0.1)
+    return False
+
+
+def hook(scratch: Scratch, action: str, home: Path) -> None:
+    ran = program("hook", action, "--yes", "--home", home, HOME=str(scratch.home))
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_a_session_in_print_mode_is_taken_in_as_it_ends(scratch: Scratch, settings: Path, tmp_path: Path) -> None:
+    home = tmp_path / "the archive"
+    hook(scratch, "install", home)
+    run = scratch.run("mock:think-bash")
+    assert (run.status, run.stderr) == (0, "")
+    assert archived(home, run.session, scratch.transcript(run.session))
+    hook(scratch, "remove", home)
+    assert settings.read_text() == SETTINGS
+
+
+@pytest.mark.skipif(not has_tmux(), reason="tmux drives the interactive client; install tmux")
+def test_a_session_on_a_screen_is_taken_in_as_it_ends(scratch: Scratch, settings: Path, tmp_path: Path) -> None:
+    home = tmp_path / "the archive"
+    hook(scratch, "install", home)
+    with scratch.screen() as screen:
+        screen.wait_for("❯")
+        screen.submit("mock:text(hello)")
+        screen.wait_for("You said: hello")
+        screen.settle()
+        screen.leave()
+    [transcript] = scratch.transcripts()
+    assert archived(home, transcript.stem, transcript)
+    hook(scratch, "remove", home)
+    assert settings.read_text() == SETTINGS
