@@ -116,8 +116,10 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
     ("command", "heavy"),
     [
         ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
-        ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records"}),
+        ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records", "reread.live"}),
+        ("show @last", {"reread.live", "asyncio"}),
         ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),
+        ("search lantern", {"reread.live"}),
     ],
 )
 def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str], tmp_path: Path) -> None:

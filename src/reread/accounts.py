@@ -43,6 +43,10 @@ class Accounts(ABC):
     @abstractmethod
     def files(self) -> SafeFiles: ...
 
+    @property
+    @abstractmethod
+    def wire(self) -> Path: ...
+
     @abstractmethod
     def find(self, wanted: str) -> StoredSession: ...
 
@@ -105,9 +109,10 @@ class Accounts(ABC):
         """
         from reread.queries.filters import Filter
         from reread.queries.usage import Ask, ahead, can_be_ahead
+        from reread.store.unchanged import has_captures
 
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
-        if not can_be_ahead(ask):
+        if not can_be_ahead(ask) or has_captures(self.wire):
             return None
         from reread.ingest.counting import behind, count
 

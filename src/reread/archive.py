@@ -119,10 +119,24 @@ class Archive(Accounts):
 
     def is_current(self) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder."""
-        from reread.store.unchanged import is_as_it_was, is_forgetting
+        from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
         unchanged = is_as_it_was(self.connection, self.machine, self.sources)
-        return unchanged and not is_forgetting(self.home / "safe")
+        return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
+
+    @property
+    def wire(self) -> Path:
+        """Where captures of runs wait until they are taken in."""
+        return self.home / "wire"
+
+    def _adopt_captures(self) -> None:
+        """Runs that a kill left behind end here."""
+        from reread.store.unchanged import has_unfinished_captures
+
+        if has_unfinished_captures(self.wire):
+            from reread.live.capture import adopt
+
+            adopt(self.wire)
 
     def sync(self, report: Report | None = None, *, full: bool = False, patience: float = LOCK_SECONDS) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
@@ -131,6 +145,7 @@ class Archive(Accounts):
         from reread.ingest.results import SyncResult
 
         self._reprice()
+        self._adopt_captures()
         if full:
             self.rebuild()
         elif self.is_current():
@@ -138,12 +153,14 @@ class Archive(Accounts):
         from reread.ingest.sync import sync
         from reread.store import custody
         from reread.store.safe import lock
+        from reread.store.unchanged import has_captures
 
         if custody.is_lost(self.connection, self.safe):
             self.rebuild()
         with lock(self.home / "safe", timeout=patience):
             custody.recover(self.connection, self.safe, self.prices)
-            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file)
+            captures = self.wire if has_captures(self.wire) else None
+            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file, captures)
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -154,7 +171,7 @@ class Archive(Accounts):
 
         yield self.sync()
         while not stop.is_set():
-            for _ in changes(last_seen(self.connection, self.machine), time.time_ns(), stop):
+            for _ in changes(last_seen(self.connection, self.machine), time.time_ns(), stop, self.wire):
                 yield self.sync()
 
     def sessions(
@@ -308,13 +325,19 @@ class Archive(Accounts):
             return rebuild(self.connection, self.safe, self.price_file)
 
     def forget(self, wanted: str) -> Forgotten:
-        """Removes a session for good: from the index, from the safe, and from databases that were set aside."""
+        """Removes a session for good: from the index, from the safe, and from databases that were set aside.
+
+        Captures of it go too, also those that were not taken in yet.
+        """
+        from reread.ingest.captures import remove_waiting
         from reread.store import custody
         from reread.store.database import remove_set_aside
         from reread.store.safe import lock
 
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            forgotten = custody.forget(self.connection, self.safe, self.files, self.find(wanted), self.prices)
+            found = self.find(wanted)
+            remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
+            forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)
             return forgotten
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reread import sources
-from reread.errors import AmbiguousSession, SourceError, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.pricing import Prices
 from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
-from reread.sessions import Session, SessionBuilder
+from reread.sessions import Captured, Session, SessionBuilder
 from reread.sources import Kind, Line, SessionFiles, SourceFile
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -75,7 +75,9 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
 
 
 def _load_alone(file: SourceFile) -> Session:
-    """A file read for itself: an agent's own, a history, anything a person points at."""
+    """A file read for itself: an agent's own, a history, a capture, anything a person points at."""
+    if file.kind is Kind.CAPTURE:
+        return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)))
     builder = SessionBuilder(file.path.stem)
     builder.add_file(str(file.path), file.size)
     for record in read(file.path):
@@ -117,6 +119,11 @@ def load_session(
     if files.trunk is not None:
         for record in disk.records(files.trunk):
             builder.add(record)
+    for capture in files.captures:
+        try:
+            builder.add_capture(_captured(capture, disk))
+        except (RereadError, OSError) as problem:  # also damage in the safe: a transcript says most of it
+            builder.add_problem(str(problem))
     builder.name(_session_id(files, builder))
     for file in (*files.all, *strays):
         builder.add_file(str(file.path), file.size)
@@ -125,6 +132,12 @@ def load_session(
         except (SourceError, OSError) as problem:
             builder.add_problem(str(problem))
     return builder.session()
+
+
+def _captured(file: SourceFile, disk: Disk) -> Captured:
+    from reread.live.folding import fold  # with the whole protocol: few sessions were captured
+
+    return fold(disk.content(file), str(file.path))
 
 
 def add_file(builder: SessionBuilder, file: SourceFile, disk: Disk = DISK) -> None:

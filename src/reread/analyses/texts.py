@@ -26,6 +26,7 @@ from reread.records import (
     User,
 )
 from reread.sessions.kinds import Kind, kind_of, typed_text, was_typed_while_busy
+from reread.sessions.wire import WithdrawnBlock
 
 
 class Field(StrEnum):
@@ -54,6 +55,7 @@ _OF_USER = {
     Kind.TEAMMATE: Field.RESULT,
     Kind.LOCAL_OUTPUT: Field.RESULT,
 }
+_OF_WITHDRAWN: dict[type, Field] = {Thinking: Field.THINKING, ToolUse: Field.TOOL}
 _TITLES: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_title", Summary: "summary"}
 
 
@@ -70,6 +72,8 @@ def texts_of(record: Record) -> list[Found]:
         return [Found(Field.PROMPT, record.text)] if record.text else []
     if isinstance(record, AwaySummary | Unknown) and record.text:
         return [Found(Field.TEXT, record.text)]
+    if isinstance(record, WithdrawnBlock) and record.text:
+        return [Found(_OF_WITHDRAWN.get(type(record.block), Field.TEXT), record.text)]
     return []
 
 

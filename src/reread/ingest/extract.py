@@ -7,13 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
 from reread.pricing import load_prices
-from reread.records import QueueOperation, Record, Unknown
-from reread.sessions import Conversation, Session, Status, ToolCall
+from reread.records import Assistant, QueueOperation, Record, Unknown
+from reread.sessions import Capture, Conversation, Session, Status, ToolCall, completed
 from reread.sources import Kind, SessionFiles, SourceFile, split
 from reread.store.request_rows import milliseconds, request_rows
 from reread.store.rows import (
@@ -46,9 +48,9 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
 
     Raises SourceError when a file cannot be read.
     """
-    bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
+    bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     if job.files is None:
         session, found = None, [_side_rows(each, disk) for each in job.changed]
     else:
@@ -79,9 +81,12 @@ def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple
     session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
+    own = Session(session.transcript, id=session.id, prices=session.prices) if session.captures else session
     for each in job.changed:
         if each.file.kind is Kind.TRANSCRIPT:
-            found.append(_transcript_rows(each, session))
+            found.append(_transcript_rows(each, own))
+        elif each.file.kind is Kind.CAPTURE:
+            found.append(_capture_rows(each, session))
         elif each.file.kind is Kind.SUBAGENT and (each.file.agent or each.file.path.stem) in agents:
             found.append(_transcript_rows(each, agents[each.file.agent or each.file.path.stem]))
         else:
@@ -114,6 +119,48 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         **request_rows(conversation, job.key),
         said=said_rows(conversation),
     )
+
+
+def _capture_rows(job: FileJob, session: Session) -> _Rows:
+    """What a capture adds to the transcript of its session, and what the client said of its own cost."""
+    capture = next((each for each in session.captures if each.path == str(job.file.path)), None)
+    if capture is None:
+        return _Rows([])
+    told = capture.told
+    added = Conversation(completed(capture.added, told.finals), id=session.id, prices=session.prices)
+    counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
+    return _Rows(
+        blocks=list(_blocks(list(added.records), added)),
+        lines=told.lines,
+        malformed=told.malformed,
+        calls=[_call_row(call) for call in added.tool_calls if call.id is not None],
+        **request_rows(counted, job.key),
+        said=said_rows(Conversation(told.records, id=session.id)),
+    )
+
+
+def _counted(capture: Capture, session: Session) -> list[Record]:
+    """Replies that the transcript lacks, and those of which it has only the opening numbers."""
+    known: dict[str | None, int] = {}
+    for record in session.transcript:
+        if isinstance(record, Assistant) and record.message is not None and record.message.usage is not None:
+            name = record.message.id
+            known[name] = max(known.get(name, 0), record.message.usage.output_tokens or 0)
+    added = {id(record) for record in capture.added}
+    finals = {
+        name: final
+        for name, final in capture.told.finals.items()
+        if name not in known or known[name] < (final.usage.output_tokens or 0)
+    }
+    told = [
+        record
+        for record in capture.told.records
+        if id(record) in added
+        or (isinstance(record, Assistant) and record.message is not None and record.message.id in finals)
+    ]
+    # No frame names the branch; which of two files a response is counted in must not take it out of its own.
+    branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
+    return [replace(record, git_branch=branch) for record in completed(told, finals)]
 
 
 def _side_rows(job: FileJob, disk: Disk) -> _Rows:
@@ -170,6 +217,8 @@ class _Taken(NamedTuple):
 
 
 def _new_bytes(job: FileJob) -> _Taken:
+    if job.is_kept:
+        return _Taken([], job.taken, job.head, job.tail)
     pieces: list[PieceRow] = []
     position = job.taken
     try:

@@ -32,6 +32,11 @@ class FileJob(Struct, frozen=True, kw_only=True):
     taken: int = 0
     indexed: int = 0
     is_rewritten: bool = False
+    is_kept: bool = False
+    """Nothing new: only its rows are to be made again, and its bytes may be in the safe alone."""
+    head: bytes = b""
+    tail: bytes = b""
+    """Digests of the edges of what is kept."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):

@@ -14,9 +14,11 @@ from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
 from reread.store.keeping import SafeFiles
 from reread.store.keys import file_key
+from reread.store.rows import OWN
 from reread.store.safe import Found, PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
 
+from .captures import joined
 from .extract import take
 from .jobs import FileJob, SessionJob
 
@@ -77,9 +79,12 @@ def _jobs(kept: dict[str, _Kept]) -> list[SessionJob]:
     """Sessions in the order they were last written to, so that newer ones get the larger ids."""
     files = {_source_file(entry): entry for entry in kept.values()}
     strays = Strays(files)
+    taken = [file for file, entry in files.items() if entry.last.source != OWN]
+    captured = [file for file, entry in files.items() if entry.last.source == OWN]
+    sessions = joined(sources.group(taken), sources.group(captured))
     jobs = [
         SessionJob(files=session, strays=own, changed=tuple(_job(file, files[file]) for file in (*session.all, *own)))
-        for session in sorted(sources.group(files), key=lambda found: found.mtime_ns)
+        for session in sorted(sessions, key=lambda found: found.mtime_ns)
         for own in [tuple(strays.of(session))]
     ]
     aside = [file for file in files if file.session is None and file.kind in _ASIDE]

@@ -17,9 +17,10 @@ from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
 from reread.store.keys import file_key
-from reread.store.rows import FileRow
+from reread.store.rows import OWN, FileRow
 from reread.store.safe import Place
 
+from .captures import KnownCaptures, joined, remade
 from .jobs import FileJob, GoneFile, SessionJob, file_job
 
 _KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
@@ -35,6 +36,7 @@ class Survey:
         places: Sequence[Path],
         safe: Path | None = None,
         prices: Path | None = None,
+        captures: Path | None = None,
     ) -> None:
         self.problems: list[SourceError] = []
         self.folders: dict[Path, int] = {}
@@ -47,12 +49,15 @@ class Survey:
         self._missing: set[Path] = set()
         self.known = reading.known_files(connection, machine)
         self._forgotten = reading.forgotten(connection)
+        self.waiting = self._waiting(captures) if captures is not None else []
+        """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
         for place in places:
             # Sources may lie inside each other.
             new = [file for file in self._found(place) if file.path not in self._source_of]
             self._source_of.update({file.path: place for file in new})
             files += new
+        self._captures = KnownCaptures(connection, self.known)
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
 
@@ -66,35 +71,79 @@ class Survey:
                 self._missing.add(place.absolute())
             return []
 
+    def _waiting(self, captures: Path) -> list[SourceFile]:
+        """Their folders are not remembered: they go with the captures."""
+        found = [file for file in sources.find(captures, problems=self.problems) if file.kind is Kind.CAPTURE]
+        self._source_of.update({file.path: Path(OWN) for file in found})
+        return found
+
     def _jobs(self, files: list[SourceFile]) -> list[SessionJob]:
         """Sessions with something new, newest first, then files that belong to none."""
         strays = Strays(files)
         jobs: list[SessionJob] = []
-        sessions = sources.group(files)
+        sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
         owned = [(session, tuple(strays.of(session))) for session in sessions]
         owned += [(session, ()) for session in strays.orphans(own for _, own in owned)]
+        homes = self._homes(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
             if changed:
-                gone = self._gone(session, {file.path for file in (*session.all, *own)})
+                gone = self._gone(
+                    session, {file.path for file in (*session.all, *own)}, homes.get(session.id) is session
+                )
                 whole = _with_gone(session, gone)
+                taken = {job.file.path for job in changed}
+                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self._machine)
                 jobs.append(
                     SessionJob(
-                        files=whole, gone=gone, safe=self._safe, strays=own, changed=changed, prices=self._prices
+                        files=whole,
+                        gone=gone,
+                        safe=self._safe,
+                        strays=own,
+                        changed=(*changed, *kept),
+                        prices=self._prices,
                     )
                 )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
 
-    def _gone(self, session: SessionFiles, there: set[Path]) -> tuple[GoneFile, ...]:
-        """Files the session had when it was last read, and has no more."""
-        rows = {self.known[key].session for key in map(self._key, there) if key in self.known}
+    def _has_captures(self, session: SessionFiles) -> bool:
+        """Whether captures belong to this copy of a session already."""
+        numbers = {row.session for row in self._captures.of(session.id)}
+        return any(
+            key in self.known and self.known[key].session in numbers
+            for key in (self._key(file.path) for file in session.all)
+        )
+
+    def _homes(self, sessions: Iterable[SessionFiles]) -> dict[str, SessionFiles]:
+        """Of the copies of a session the one that has its captures."""
+        found: dict[str, SessionFiles] = {}
+        for session in sessions:
+            if self._captures.of(session.id):
+                best = found.setdefault(session.id, session)
+                found[session.id] = max(best, session, key=self._claim)
+        return found
+
+    def _claim(self, session: SessionFiles) -> tuple[bool, bool, bool, int]:
+        is_joined = bool(session.captures)
+        return self._has_captures(session), is_joined, session.trunk is not None, session.mtime_ns
+
+    def _gone(self, session: SessionFiles, there: set[Path], is_home: bool) -> tuple[GoneFile, ...]:
+        """Files the session had when it was last read, and has no more; captures also while they were alone."""
+        if session.trunk is None and session.captures:
+            # The transcript may be gone, or lie outside the folders of this walk: the safe has it.
+            number = reading.session_called(self._connection, self._machine, session.id)
+            rows = reading.files_of(self._connection, number) if number is not None else []
+        else:
+            numbers = {self.known[key].session for key in map(self._key, there) if key in self.known}
+            before = (reading.files_of(self._connection, number) for number in numbers if number is not None)
+            rows = [row for files in before for row in files if not os.path.lexists(row.path)]
+        if is_home:
+            rows += self._captures.of(session.id)
         return tuple(
             GoneFile(file=source_file(row, session.id), places=self._places(row))
-            for number in rows
-            if number is not None
-            for row in reading.files_of(self._connection, number)
-            if row.path not in there and row.taken and not os.path.lexists(row.path)
+            for row in {row.id: row for row in rows}.values()
+            if row.path not in there and row.taken
         )
 
     def _key(self, path: Path) -> str:
@@ -154,4 +203,5 @@ def _with_gone(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFile
         metas=(*session.metas, *only(Kind.META)),
         tool_results=(*session.tool_results, *only(Kind.TOOL_RESULT)),
         others=(*session.others, *only(Kind.TITLE)),
+        captures=sources.in_order((*session.captures, *only(Kind.CAPTURE))),
     )

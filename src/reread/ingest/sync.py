@@ -17,6 +17,7 @@ from reread.store.rows import SessionBatch
 from reread.store.safe import Safe
 from reread.store.writing import StoreWriter
 
+from .captures import put_away
 from .extract import take
 from .jobs import SessionJob
 from .results import Progress, Report, SyncResult
@@ -36,10 +37,14 @@ def sync(
     places: Sequence[Path],
     report: Report | None = None,
     prices: Path | None = None,
+    captures: Path | None = None,
 ) -> SyncResult:
-    """One pass over the sources. The caller holds the safe's lock; `prices` is the user's own price file."""
+    """One pass over the sources, and over captures that wait in a folder of our own.
+
+    The caller holds the safe's lock; `prices` is the user's own price file.
+    """
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder, prices)
+    survey = Survey(connection, machine, places, safe.folder, prices, captures)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
@@ -47,6 +52,7 @@ def sync(
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     writer.remember_folders(survey.folders, [problem.path for problem in result.problems])
+    put_away(connection, machine, survey.waiting)
     result.seconds = time.monotonic() - began
     return result
 

@@ -11,22 +11,22 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reread.store.unchanged import UNREAD, Seen
+from reread.store.unchanged import UNREAD, Seen, has_captures
 
 OFTEN = 0.1
 SELDOM = 2.0
 RECENT_NS = 24 * 3600 * 10**9
 
 
-def changes(seen: Seen, now_ns: int, stop: threading.Event) -> Iterator[None]:
-    """Yields once when something changed; ends without when `stop` is set."""
+def changes(seen: Seen, now_ns: int, stop: threading.Event, captures: Path) -> Iterator[None]:
+    """Yields once when something changed, or a captured run ended; ends without when `stop` is set."""
     readable = [(path, state) for path, state in seen.items() if state[1] != UNREAD]
     hot = [item for item in readable if _is_hot(*item, now_ns)]
     cold = [item for item in readable if not _is_hot(*item, now_ns)]
     rounds = 0
     while not stop.wait(OFTEN):
         rounds += 1
-        if _has_changed(hot) or (rounds % round(SELDOM / OFTEN) == 0 and _has_changed(cold)):
+        if _has_changed(hot) or has_captures(captures) or (rounds % round(SELDOM / OFTEN) == 0 and _has_changed(cold)):
             yield
             return
 

@@ -13,10 +13,7 @@ from typing import Any, Literal, TypedDict
 from msgspec import Struct
 
 from reread.records import Record, Usage
-
-Withdrawal = Literal["interrupted", "error", "cut"]
-"""By the person; by an error or a broken connection, after which the client asks again or gives up; or the stream
-itself ended."""
+from reread.sessions.wire import Withdrawal as Withdrawal
 
 
 class Where(TypedDict):

@@ -102,6 +102,10 @@ class Stream:
             found += self._received(record)
         return found
 
+    def take(self, record: Record) -> list[Event]:
+        """Events of one frame that somebody has decoded."""
+        return list(self._received(record))
+
     def sent(self, line: bytes) -> list[Event]:
         """A line that was sent to the client: a prompt, or an answer, which closes what was open."""
         record = decode(line)

@@ -18,7 +18,7 @@ from msgspec import Struct
 from reread.pricing import Derivation, Prices, Rated
 from reread.pricing.tokens import Tokens, total
 from reread.records import Assistant
-from reread.sessions import Conversation, Doubt, Request
+from reread.sessions import Conversation, Doubt, Request, with_final_counts
 from reread.store import reading, responses
 from reread.store.ledger import ADVISOR
 from reread.store.responses import Counted, TellingFile
@@ -203,7 +203,8 @@ class ResponseExplainer:
 
     def _read(self, file: int) -> tuple[Conversation, dict[str, Request]]:
         row = reading.file_by_id(self._connection, file)
-        conversation = Conversation(tuple(self._files.records_of_row(row)), id="", prices=self._prices)
+        records = with_final_counts(tuple(self._files.records_of_row(row)))
+        conversation = Conversation(records, id="", prices=self._prices)
         return conversation, {request.name_in(row.key): request for request in conversation.requests}
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from reread.analyses.texts import Field, texts_of
-from reread.records import decode
+from reread.analyses.texts import Field
 from reread.store import reading
+from reread.store.block_texts import text_at
 from reread.store.bytes_kept import KeptBytes
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
@@ -131,12 +131,9 @@ class Searcher:
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
     def _read(self, match: Match) -> _Read | None:
-        if match.kind == "tool_result":
-            whole = self._files.line(match.file, match.generation, match.offset, match.length)
-            return _Read(match, None, whole.decode("utf-8", "replace"))
-        record = decode(self._files.line(match.file, match.generation, match.offset, match.length))
-        texts = texts_of(record)
-        return _Read(match, record.uuid, texts[match.part].text) if match.part < len(texts) else None
+        content = self._files.line(match.file, match.generation, match.offset, match.length)
+        found = text_at(match.kind, content, match.part)
+        return _Read(match, found.uuid, found.text) if found is not None else None
 
     def _hits(self, found: list[tuple[float, _Read]], seen: _Seen) -> list[Hit]:
         ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})

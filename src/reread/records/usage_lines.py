@@ -1,7 +1,8 @@
 """Usage alone from the bytes of a transcript, several times faster than decoding every line.
 
-Only what leaves no doubt is read this way: a file with ids of gateways, rows without a time, or rows of one response in
-the main conversation and in a sidechain is for the full reading. A usage that counts no tokens is not seen.
+Only what leaves no doubt is read this way. A file with ids of gateways, rows without a time, rows of one response in
+the main conversation and in a sidechain, or events of a stream (they have the final counts) is for the full reading. A
+usage that counts no tokens is not seen.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def told_responses(content: bytes) -> list[ToldResponse] | None:
             if not all(_take(found, row) for row in _salvaged(line)):
                 return None
         else:
-            if row.type == "assistant" and not _take(found, row):
+            if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row)):
                 return None
         position = find(_MARK, end)
     return list(found.values())

@@ -9,6 +9,7 @@ from typing import Any
 from reread.records import User
 from reread.sessions import Status, ToolCall, split_tool_name
 
+from .numbers import duration
 from .text import one_line
 
 MARKS: dict[Status, tuple[str, str]] = {
@@ -117,6 +118,40 @@ def answers(call: ToolCall) -> str:
 def without_error_tags(text: str) -> str:
     """What the client wraps around the text of a tool's own failure is meant for the model."""
     return text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+
+
+_DECISIONS = {
+    "allow": "allowed",
+    "deny": "denied",
+    "error": "the question failed",
+    "void": "the question was withdrawn",
+}
+
+
+def ending(call: ToolCall) -> str:
+    """How it ended: what a person chose, or whether it was let through, and what went wrong."""
+    answered = answers(call)
+    if answered:
+        return f"→ {answered}"
+    is_refused = call.permission is not None and call.permission.decision == "deny"  # which says why it failed
+    return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
+
+
+def permission(call: ToolCall) -> str:
+    """`allowed after 4.2s`, `denied: Not today.`, `allowed with edited input`: what was answered, and how soon."""
+    asked = call.permission
+    if asked is None:
+        return ""
+    said = _DECISIONS[asked.decision] if asked.decision is not None else "asked, not answered"
+    said += " with edited input" if asked.is_edited else ""
+    said += " from now on" if asked.remembered else ""
+    waited = asked.seconds
+    said += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
+    return f"{said}: {asked.message}" if asked.message else said
+
+
+_NOTICED = 1.0
+"""Seconds a person would know to have waited; answers that a program gives come sooner."""
 
 
 def failure(call: ToolCall) -> str:

@@ -60,6 +60,7 @@ def session_document(
             "placed": session.coverage.placed,
             "unplaced": [{"line": left.record.line, "reason": left.reason} for left in session.coverage.unplaced],
         },
+        **_wire(session),
     }
 
 
@@ -128,12 +129,12 @@ def prompt_document(prompt: Prompt) -> Document:
 def step_documents(session: Session, step: Step) -> list[Document]:
     """One document per step; a call that started an agent brings the agent's turns after it."""
     if isinstance(step, Thought):
-        return [{"kind": "thinking", **_place(step), "text": step.text, "redacted": step.is_redacted}]
+        return [{"kind": "thinking", **_place(step), "text": step.text, "redacted": step.is_redacted, **_fate(step)}]
     if isinstance(step, Said):
-        return [{"kind": "text", **_place(step), "text": step.text}]
+        return [{"kind": "text", **_place(step), "text": step.text, **_fate(step)}]
     if isinstance(step, Notice):
         detail = {"detail": step.detail} if step.detail else {}
-        return [{"kind": "notice", **_place(step), "what": step.what, "text": step.text, **detail}]
+        return [{"kind": "notice", **_place(step), "what": step.what, "text": step.text, **detail, **_fate(step)}]
     agent = session.agents_by_call.get(step.id or "")
     documents = [_call(session, step, agent)]
     if agent is not None:
@@ -144,6 +145,11 @@ def step_documents(session: Session, step: Step) -> list[Document]:
 
 def _place(step: Step) -> Document:
     return {"uuid": step.uuid, "message_id": step.message_id, "timestamp": utc(step.time)}
+
+
+def _fate(step: Step) -> Document:
+    """Only where it was taken back after it was shown."""
+    return {"withdrawn": step.withdrawn} if step.withdrawn is not None else {}
 
 
 def _call(session: Session, call: ToolCall, agent: Subagent | None) -> Document:
@@ -160,6 +166,48 @@ def _call(session: Session, call: ToolCall, agent: Subagent | None) -> Document:
             "status": call.status.value,
         },
         "agent": agent.id if agent is not None else None,
+        **_permission(call),
+    }
+
+
+def _permission(call: ToolCall) -> Document:
+    """Only where the run was captured, and somebody was asked."""
+    asked = call.permission
+    if asked is None:
+        return {}
+    facts = {
+        "asked": utc(asked.asked),
+        "answered": utc(asked.answered),
+        "seconds": asked.seconds,
+        "decision": asked.decision,
+        "message": asked.message,
+        "edited_input": asked.edited_input,
+        "remembered": list(asked.remembered),
+        "reason": asked.reason,
+    }
+    return {"permission": facts}
+
+
+def _wire(session: Session) -> Document:
+    """When things crossed the wire, in runs that were captured."""
+    if not session.captures:
+        return {}
+    told = [capture.told for capture in session.captures]
+    return {
+        "wire": {
+            "runs": [{"file": run.path, "started": utc(run.started), "ended": utc(run.ended)} for run in told],
+            "messages": [
+                {
+                    "message_id": message.message_id,
+                    "began": utc(message.began),
+                    "first_token": utc(message.first_token),
+                    "ended": utc(message.ended),
+                    "ttft_ms": message.ttft_ms,
+                }
+                for run in told
+                for message in run.timings
+            ],
+        }
     }
 
 
@@ -184,6 +232,7 @@ def thought_document(found: FoundThought) -> Document:
         "text": thought.text,
         "characters": len(thought.text),
         "estimated_tokens": thought.estimated_tokens,
+        **_fate(thought),
     }
 
 

@@ -11,7 +11,7 @@ from reread.queries.health import Health
 from reread.sessions import Session
 
 from .numbers import by_version, count, duration, money, percent
-from .terminal import turn_lines
+from .terminal import WITHDRAWN, turn_lines
 from .text import harmless, one_line, ruler, shorten, table, wrap
 from .view import View, when
 
@@ -39,7 +39,7 @@ def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
     who = f"{session} agent {found.agent}" if found.agent else session
     label = f"{when(found.thought.time, view.timezone)} · {who}".strip(" ·")
     yield view.style.paint(ruler(label, view.width), "dim")
-    yield from wrap(found.thought.text.strip(), view.width)
+    yield from wrap(WITHDRAWN.get(found.thought.withdrawn or "", "") + found.thought.text.strip(), view.width)
     yield ""
 
 

@@ -19,7 +19,7 @@ from reread.sessions import (
     Turn,
 )
 
-from .calls import MARKS, answers, failure, summary, tool_label
+from .calls import MARKS, ending, summary, tool_label
 from .numbers import count, money, tokens
 from .text import cells, harmless, one_line, ruler, shorten, wrap
 from .view import View, when
@@ -39,10 +39,11 @@ _NOTICE_LOOKS = {
     "rewound": ("↩", "magenta"),
     "hook": ("⚓", "cyan"),
     "task": ("◇", "blue"),
+    "withdrawn": ("✂", "dim"),
     "unknown": ("?", "dim"),
 }
 
-_LABELLED = frozenset({"queued", "hook", "task", "unknown"})
+_LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
 """Notices whose text does not say by itself what they are."""
 
 
@@ -134,14 +135,22 @@ def _step(session: Session, step: Step, view: View) -> Iterator[str]:
     if isinstance(step, Said):
         if step.text.strip():
             yield ""
-            yield from _spoken(CLAUDE, step.text.strip(), "green", view)
+            yield from _spoken(CLAUDE, _marked(step), "green", view)
     elif isinstance(step, Thought):
         if view.thinking and step.text.strip():
-            yield from _nested(step.text.strip(), view)
+            yield from _nested(_marked(step), view)
     elif isinstance(step, ToolCall):
         yield from _call(session, step, view)
     elif step.what != "command" or step.text:
         yield from _notice(step, view)
+
+
+WITHDRAWN = {"interrupted": "[interrupted] ", "error": "[taken back] ", "cut": "[cut off] "}
+"""Before words that were shown while they streamed and are in no transcript."""
+
+
+def _marked(step: Said | Thought) -> str:
+    return WITHDRAWN.get(step.withdrawn or "", "") + step.text.strip()
 
 
 def _spoken(speaker: str, text: str, look: str, view: View) -> Iterator[str]:
@@ -174,8 +183,7 @@ def _call_line(session: Session, call: ToolCall, view: View) -> str:
     mark, look = MARKS[call.status]
     room = max(0, view.width - 4)
     name = shorten(tool_label(call.name), max(8, room // 2))
-    ending = answers(call)
-    end = shorten(f"→ {ending}" if ending else failure(call), max(0, (room - cells(name) - 2) * 2 // 3))
+    end = shorten(ending(call), max(0, (room - cells(name) - 2) * 2 // 3))
     what = shorten(summary(call, session.project), max(0, room - cells(name) - cells(end) - 4))
     end_look = {Status.OK: "cyan", Status.MISSING: "dim"}.get(call.status, "red")
     parts = [paint(f"  {mark} ", look) + paint(name, "bold"), what, paint(end, end_look)]

@@ -44,8 +44,25 @@ if TYPE_CHECKING:
         Turn,
         Unplaced,
     )
+    from .wire import (
+        Capture,
+        Captured,
+        Final,
+        MessageTiming,
+        ToolPermission,
+        WithdrawnBlock,
+        completed,
+        with_final_counts,
+    )
 
 _HOME = {
+    "completed": ".wire",
+    "WithdrawnBlock": ".wire",
+    "ToolPermission": ".wire",
+    "MessageTiming": ".wire",
+    "Final": ".wire",
+    "Captured": ".wire",
+    "Capture": ".wire",
     "AgentKind": ".agents",
     "Branch": ".values",
     "Conversation": ".conversation",
@@ -84,6 +101,7 @@ _HOME = {
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
+    "with_final_counts": ".wire",
 }
 
 __all__ = [
@@ -91,14 +109,18 @@ __all__ = [
     "MINIMUM_THOUGHT",
     "AgentKind",
     "Branch",
+    "Capture",
+    "Captured",
     "Conversation",
     "Copies",
     "Copy",
     "Coverage",
     "Doubt",
+    "Final",
     "FindOutput",
     "Kind",
     "Message",
+    "MessageTiming",
     "Notice",
     "Prompt",
     "Request",
@@ -112,11 +134,14 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "ToolOutput",
+    "ToolPermission",
     "Turn",
     "Unplaced",
+    "WithdrawnBlock",
     "add_up",
     "advisors",
     "collapse",
+    "completed",
     "doubt",
     "home_and_winner",
     "is_of_one_file",
@@ -125,6 +150,7 @@ __all__ = [
     "requests_of",
     "split_tool_name",
     "spoken_groups",
+    "with_final_counts",
 ]
 
 __getattr__ = fetcher(__name__, _HOME)

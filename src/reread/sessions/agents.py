@@ -20,6 +20,7 @@ from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, U
 from .calls import ToolCall
 from .conversation import Conversation
 from .kinds import Kind, prompt_text, tag
+from .wire import ToolPermission
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -58,8 +59,9 @@ class Subagent(Conversation):
         workflow: str | None = None,
         is_recorded_inline: bool = False,
         prices: Prices | None = None,
+        permissions: Mapping[str, ToolPermission] | None = None,
     ) -> None:
-        super().__init__(records, id=id, prices=prices)
+        super().__init__(records, id=id, prices=prices, permissions=permissions)
         self.meta = meta
         self.workflow = workflow
         self.is_recorded_inline = is_recorded_inline
@@ -171,7 +173,9 @@ def _normal(text: str) -> str:
     return " ".join(text.split())
 
 
-def inline_agents(records: Iterable[Record], prices: Prices | None) -> list[Subagent]:
+def inline_agents(
+    records: Iterable[Record], prices: Prices | None, permissions: Mapping[str, ToolPermission]
+) -> list[Subagent]:
     """Agents whose lines stand in the trunk: one per root (1.0.x), or per call in a stream."""
     threads: dict[str, list[Record]] = {}
     thread_of: dict[str, str] = {}
@@ -180,7 +184,10 @@ def inline_agents(records: Iterable[Record], prices: Prices | None) -> list[Suba
         threads.setdefault(key, []).append(record)
         if record.uuid is not None:
             thread_of[record.uuid] = key
-    return [Subagent(lines, id=key, is_recorded_inline=True, prices=prices) for key, lines in threads.items()]
+    return [
+        Subagent(lines, id=key, is_recorded_inline=True, prices=prices, permissions=permissions)
+        for key, lines in threads.items()
+    ]
 
 
 def _thread(record: Record, thread_of: Mapping[str, str]) -> str:

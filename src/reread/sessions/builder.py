@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from msgspec.structs import replace
-
 from reread.pricing import Prices
-from reread.records import AgentMeta, Assistant, Record, Usage
+from reread.records import AgentMeta, Record, StreamEvent, Usage
 
 from .agents import Subagent
+from .joining import Joined
 from .session import FindOutput, Session, SourceFile
+from .wire import Captured, Final, FinalCounts, completed
 
 
 class SessionBuilder:
@@ -37,12 +34,15 @@ class SessionBuilder:
         self._title_file: str | None = None
         self._files: list[SourceFile] = []
         self._problems: list[str] = []
-        self._finals: dict[str, Final] = {}
+        self._counts = FinalCounts()
+        self._captures: list[Captured] = []
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
         if agent is None:
             self._trunk.append(record)
+            if type(record) is StreamEvent:
+                self._counts.add(record)
         else:
             self._agents.setdefault(agent, []).append(record)
 
@@ -72,9 +72,18 @@ class SessionBuilder:
 
     def add_final(self, message: str, usage: Usage, stop_reason: str | None) -> None:
         """The final counts of a message whose lines carry those of its beginning: a stream tells them apart."""
-        self._finals[message] = Final(usage, stop_reason)
+        self._counts.finals[message] = Final(usage, stop_reason)
+
+    def add_capture(self, capture: Captured) -> None:
+        """What crossed the wire in one run; the runs of a session come in order."""
+        self._captures.append(capture)
 
     def session(self) -> Session:
+        id = self._id or self.recorded_id  # noqa: A001
+        trunk = completed(self._trunk, self._counts.finals)
+        joined = Joined(trunk, self._agents, self._captures, id) if self._captures else None
+        finals = {name: final for capture in self._captures for name, final in capture.finals.items()}
+        permissions = {call: asked for capture in self._captures for call, asked in capture.permissions.items()}
         agents = [
             Subagent(
                 records,
@@ -82,37 +91,27 @@ class SessionBuilder:
                 meta=self._metas.get(name),
                 workflow=self._workflows.get(name),
                 prices=self._prices,
+                permissions=permissions,
             )
             for name, records in self._agents.items()
         ]
         return Session(
-            list(_completed(self._trunk, self._finals)) if self._finals else self._trunk,
-            id=self._id or self.recorded_id,
+            trunk if joined is None else completed(joined.records, finals),
+            id=id,
             agents=agents,
             files=self._files,
             problems=self._problems,
             title_file=self._title_file,
             find_output=self._find_output,
             prices=self._prices,
+            permissions=permissions,
+            transcript=trunk,
+            captures=joined.captures if joined is not None else (),
         )
 
     @property
     def recorded_id(self) -> str:
         """The last id is the session's own: a file may begin with a line of the session before it."""
-        return next((record.session_id for record in reversed(self._trunk) if record.session_id), "")
-
-
-class Final(NamedTuple):
-    usage: Usage
-    stop_reason: str | None
-
-
-def _completed(records: Sequence[Record], finals: Mapping[str, Final]) -> Iterator[Record]:
-    """The records, those of a message with the counts it ended with, as a transcript has them."""
-    for record in records:
-        message = record.message if isinstance(record, Assistant) else None
-        final = finals.get(message.id or "") if message is not None else None
-        if message is None or final is None:
-            yield record
-        else:
-            yield replace(record, message=replace(message, usage=final.usage, stop_reason=final.stop_reason))
+        captured = (record for capture in reversed(self._captures) for record in reversed(capture.records))
+        records = reversed(self._trunk) if self._trunk else captured
+        return next((record.session_id for record in records if record.session_id), "")

@@ -6,7 +6,7 @@ Results arrive in the order tools finish, not in the order they were called, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from reread.records import (
 )
 
 from .placed import FromLine
+from .wire import ToolPermission
 
 _REJECTIONS = (
     "The user doesn't want to proceed with this tool use",
@@ -72,6 +73,8 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
 class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     block: ToolUse
     output: ToolOutput | None
+    permission: ToolPermission | None = None
+    """How it was allowed or refused, where the run was captured and somebody was asked."""
 
     @property
     def id(self) -> str | None:
@@ -117,7 +120,7 @@ def split_tool_name(name: str) -> tuple[str | None, str]:
     return (server, tool) if found else (None, name)
 
 
-def pair_calls(records: Iterable[Spoken]) -> list[ToolCall]:
+def pair_calls(records: Iterable[Spoken], permissions: Mapping[str, ToolPermission]) -> list[ToolCall]:
     """Every call once, in file order, with its result: clients up to 1.0 replay calls after a compaction."""
     uses: dict[str, tuple[Record, ToolUse]] = {}
     outputs: dict[str, ToolOutput] = {}
@@ -127,7 +130,10 @@ def pair_calls(records: Iterable[Spoken]) -> list[ToolCall]:
                 uses.setdefault(block.id or f"unnamed {len(uses)}", (record, block))
             elif type(block) is ToolResult and block.tool_use_id is not None:
                 outputs.setdefault(block.tool_use_id, ToolOutput(record=record, block=block))
-    return [ToolCall(record=record, block=use, output=outputs.get(key)) for key, (record, use) in uses.items()]
+    return [
+        ToolCall(record=record, block=use, output=outputs.get(key), permission=permissions.get(key))
+        for key, (record, use) in uses.items()
+    ]
 
 
 def server_call(record: Assistant, use: ServerToolUse) -> ToolCall:

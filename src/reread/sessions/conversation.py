@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -12,6 +12,7 @@ from reread.pricing.tokens import Tokens
 from reread.records import (
     Assistant,
     Attachment,
+    Block,
     CompactBoundary,
     QueueOperation,
     Record,
@@ -40,6 +41,7 @@ from .values import (
     Turn,
     Unplaced,
 )
+from .wire import ToolPermission, WithdrawnBlock
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
@@ -58,10 +60,13 @@ class Conversation:
         *,
         id: str,  # noqa: A002  the name users know it by
         prices: Prices | None = None,
+        permissions: Mapping[str, ToolPermission] | None = None,
     ) -> None:
         self.id = id
         self.records = tuple(records)
         self._prices = prices
+        self.permissions = permissions or {}
+        """How tools were allowed, by call, where a capture tells."""
 
     @cached_property
     def repeats(self) -> frozenset[int]:
@@ -157,16 +162,15 @@ class Conversation:
 
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(pair_calls(self.spoken))
+        return tuple(pair_calls(self.spoken, self.permissions))
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
-        """All thinking blocks, empty and redacted ones too."""
+        """All thinking blocks: empty and redacted ones, and those that were taken back, too."""
         return tuple(
             Thought(record=record, block=block)
-            for record in self.spoken
-            if type(record) is Assistant
-            for block in record.blocks
+            for record in (self.distinct if WithdrawnBlock in self.beside else self.spoken)
+            for block in _reply_blocks(record)
             if type(block) is Thinking or type(block) is RedactedThinking
         )
 
@@ -253,6 +257,12 @@ class Conversation:
     def call_of(self, block: ToolUse) -> ToolCall:
         """The call a block makes; a replayed block is the call it repeats."""
         return self._calls_by_id[block.id or id(block)]
+
+
+def _reply_blocks(record: Record) -> Sequence[Block]:
+    if type(record) is Assistant:
+        return record.blocks
+    return (record.block,) if isinstance(record, WithdrawnBlock) else ()
 
 
 def _says_the_same(one: Record, other: Record) -> bool:

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from reread.records import Record, Spoken
 
+from .wire import Withdrawal, WithdrawnBlock
+
 
 class FromLine(Struct, frozen=True, kw_only=True, gc=False):
     """Something that stands in a line of the transcript."""
@@ -25,5 +27,12 @@ class FromLine(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def message_id(self) -> str | None:
         """The API response it is part of."""
+        if isinstance(self.record, WithdrawnBlock):
+            return self.record.message_id
         message = self.record.message if isinstance(self.record, Spoken) else None
         return message.id if message is not None else None
+
+    @property
+    def withdrawn(self) -> Withdrawal | None:
+        """Why it was taken back after it was shown; None for all that stands."""
+        return self.record.reason if isinstance(self.record, WithdrawnBlock) else None

@@ -17,6 +17,7 @@ from .calls import ToolCall
 from .conversation import Conversation
 from .requests import add_up, collapse
 from .titles import title_of
+from .wire import Capture, ToolPermission
 
 FindOutput = Callable[[str], str | None]
 """Gives the text of a spilled tool output by its base name, from the session's own folder."""
@@ -43,9 +44,16 @@ class Session(Conversation):
         title_file: str | None = None,
         find_output: FindOutput | None = None,
         prices: Prices | None = None,
+        permissions: Mapping[str, ToolPermission] | None = None,
+        transcript: Sequence[Record] | None = None,
+        captures: Sequence[Capture] = (),
     ) -> None:
-        super().__init__(records, id=id, prices=prices)
+        super().__init__(records, id=id, prices=prices, permissions=permissions)
         self._agents = tuple(agents)
+        self.transcript = tuple(transcript) if transcript is not None and captures else self.records
+        """The lines of its own file; the records without those that only captures tell."""
+        self.captures = tuple(captures)
+        """The runs that were captured, each with what it adds: see `reread.sessions.wire`."""
         self.files = tuple(file.path for file in files)
         """The files it was read from, side files included."""
         self.size = sum(file.size for file in files)
@@ -72,7 +80,7 @@ class Session(Conversation):
     @cached_property
     def subagents(self) -> tuple[Subagent, ...]:
         """All agents at any depth, in the order they started; `parent` tells who started whom."""
-        agents = [*inline_agents(self._inline, self._prices), *self._agents]
+        agents = [*inline_agents(self._inline, self._prices, self.permissions), *self._agents]
         link(agents, self)
         return tuple(sorted(agents, key=_started))
 

@@ -44,6 +44,7 @@ from .kinds import (
 )
 from .queue import queued_prompt
 from .values import Notice, Prompt, Said, Step, Thought
+from .wire import WithdrawnBlock
 
 _OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
@@ -96,6 +97,8 @@ class TurnWriter:
             draft.steps += _user_notices(record, kind)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
+        elif isinstance(record, WithdrawnBlock):
+            draft.steps.append(_withdrawn(record))
         elif isinstance(record, _MAY_GIVE_NOTICE):
             draft.steps += self._beside(record)
 
@@ -139,6 +142,17 @@ class TurnWriter:
                 steps.append(_unknown_block(record, block))
         if isinstance(record.content, str) and record.content:
             steps.append(Said(record=record, block=Text(text=record.content)))
+
+
+def _withdrawn(record: WithdrawnBlock) -> Step:
+    """What was shown of a block; of a call only a beginning of its input, so it is none."""
+    block = record.block
+    if isinstance(block, Thinking):
+        return Thought(record=record, block=block)
+    if isinstance(block, Text):
+        return Said(record=record, block=block)
+    name = block.name if isinstance(block, ToolUse) else None
+    return Notice(what="withdrawn", text=f"{name or 'a block'}, {record.reason}", record=record, detail=record.text)
 
 
 def _told_by_client(record: Assistant) -> list[Step] | None:

@@ -77,7 +77,7 @@ class Notice(FromLine, frozen=True, kw_only=True, gc=False):
     """Something that happened beside the talk."""
 
     what: str
-    """interrupted, compacted, api_error, queued, command, rewound, hook, task, unknown."""
+    """interrupted, compacted, api_error, queued, command, rewound, hook, task, withdrawn, unknown."""
     text: str
     detail: str = ""
     """Longer text that goes with it: a summary, an output."""

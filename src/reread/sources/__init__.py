@@ -4,7 +4,7 @@ from .arrays import opens_array
 from .files import looks_binary
 from .find import SourceFile, find
 from .follow import Reset, follow, follow_looks
-from .groups import SessionFiles, group, strays_beside
+from .groups import SessionFiles, group, in_order, strays_beside
 from .lines import Line, read, read_array, read_lines, split, split_lines
 from .places import Kind, matches_project_folder, place, project_folder_name
 
@@ -18,6 +18,7 @@ __all__ = [
     "follow",
     "follow_looks",
     "group",
+    "in_order",
     "looks_binary",
     "matches_project_folder",
     "opens_array",

@@ -13,7 +13,7 @@ from msgspec import Struct
 from .find import SourceFile
 from .places import Kind
 
-__all__ = ["SessionFiles", "group", "strays_beside"]
+__all__ = ["SessionFiles", "group", "in_order", "strays_beside"]
 
 
 class SessionFiles(Struct, frozen=True):
@@ -24,11 +24,13 @@ class SessionFiles(Struct, frozen=True):
     metas: tuple[SourceFile, ...] = ()
     tool_results: tuple[SourceFile, ...] = ()
     others: tuple[SourceFile, ...] = ()
+    captures: tuple[SourceFile, ...] = ()
+    """Of the runs of this session, in order."""
 
     @property
     def all(self) -> tuple[SourceFile, ...]:
         trunk = (self.trunk,) if self.trunk else ()
-        return (*trunk, *self.subagents, *self.metas, *self.tool_results, *self.others)
+        return (*trunk, *self.subagents, *self.metas, *self.tool_results, *self.others, *self.captures)
 
     @property
     def mtime_ns(self) -> int:
@@ -64,8 +66,14 @@ def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
         _only(files, Kind.META),
         _only(files, Kind.TOOL_RESULT),
         _only(files, Kind.TITLE, Kind.WORKFLOW, Kind.JOURNAL),
+        in_order(_only(files, Kind.CAPTURE)),
     )
     return [session, *(SessionFiles(name, copy) for copy in copies)]
+
+
+def in_order(captures: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
+    """By name: that of a run begins with its time."""
+    return tuple(sorted(captures, key=lambda file: file.path.name))
 
 
 def _only(files: list[SourceFile], *kinds: Kind) -> tuple[SourceFile, ...]:

@@ -26,6 +26,8 @@ class Kind(StrEnum):
     WORKFLOW = "workflow"
     JOURNAL = "journal"
     SETTINGS = "settings"
+    CAPTURE = "capture"
+    """What crossed the wire in a run that reread started."""
 
 
 class Place(NamedTuple):
@@ -55,6 +57,8 @@ _PLACES: tuple[tuple[Kind, str, re.Pattern[str]], ...] = tuple(
         (Kind.INDEX, "/sessions-index.json", r"/sessions-index\.json"),
         (Kind.HISTORY, "/history.jsonl", r"/history\.jsonl"),
         (Kind.TRANSCRIPT, ".jsonl", r"/(?P<session>[^/]+)\.jsonl"),
+        (Kind.CAPTURE, ".wire", rf"/(?P<session>{_UUID})/[^/]+\.wire"),
+        (Kind.CAPTURE, ".wire", r"/(?P<session>[^/]+)\.wire"),
     )
 )
 

@@ -221,8 +221,10 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def below(row: FileRow, session: StoredSession) -> Path:
-    """A file's place below the folder its session lay in."""
+    """A file's place below the folder its session lay in; a capture lies with the session's own files."""
     folder = Path(session.row.folder)
+    if row.kind == "capture" and not row.path.is_relative_to(folder):
+        return Path(row.path.parent.name) / row.path.name
     return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
 
 

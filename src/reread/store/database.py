@@ -136,6 +136,13 @@ def remove_set_aside(home: Path) -> None:
         path.unlink()
 
 
+def is_durable(connection: sqlite3.Connection) -> bool:
+    """Brings all that was committed into the file itself, which waits for the disk; False where a reader of an older
+    state stands in the way."""
+    is_busy, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return not is_busy and logged == moved
+
+
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
     """Several questions to one state of the archive, whatever a sync writes meanwhile."""

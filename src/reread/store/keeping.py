@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reread.loading import Disk, records_of
 from reread.records import Record
-from reread.sources import Kind, SessionFiles, SourceFile, split
+from reread.sessions import completed
+from reread.sources import Kind, SessionFiles, SourceFile, in_order, split
 
 from . import reading
 from .bytes_kept import KeptBytes
@@ -39,6 +40,7 @@ class SafeFiles(KeptBytes, Disk):
             metas=only(Kind.META),
             tool_results=only(Kind.TOOL_RESULT),
             others=only(Kind.TITLE, Kind.WORKFLOW, Kind.JOURNAL),
+            captures=in_order(only(Kind.CAPTURE)),
         )
 
     def know(self, machine: str) -> None:
@@ -49,6 +51,12 @@ class SafeFiles(KeptBytes, Disk):
         return self.records_of_row(self._rows[file.path])
 
     def records_of_row(self, row: FileRow) -> Iterator[Record]:
+        if row.kind == Kind.CAPTURE:
+            from reread.live.folding import fold  # with the whole protocol: few files are captures
+
+            told = fold(self.bytes_of(row), str(row.path))
+            yield from completed(told.records, told.finals)
+            return
         for line in split(self.bytes_of(row)):
             yield from records_of(line)
 

@@ -54,13 +54,23 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> int | None:
+    """Of the copies of a session one that has a transcript, if any has."""
+    row = connection.execute(
+        """SELECT id FROM session WHERE machine = ? AND uuid = ?
+           ORDER BY EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'transcript') DESC, id""",
+        (machine, uuid),
+    ).fetchone()
+    return int(row[0]) if row is not None else None
+
+
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
     return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
 
 
 def _file(row: Sequence[Any]) -> FileRow:
     values = dict(zip(FileRow.__struct_fields__, row, strict=True))
-    values["path"] = Path(as_path(values["path"]))
+    values["path"], values["source"] = Path(as_path(values["path"])), as_path(values["source"])
     values["present"] = bool(values["present"])
     return FileRow(**values)
 

@@ -8,12 +8,16 @@ from msgspec import Struct
 
 from .sessions import SessionRow as SessionRow
 
+OWN = "wire"
+"""The source of captures that reread made itself, whatever folder the archive lies in."""
+
 
 class FileRow(Struct, frozen=True, kw_only=True):
     """A source file as the archive knows it."""
 
     id: int
     key: str
+    source: str
     path: Path
     kind: str
     session: int | None

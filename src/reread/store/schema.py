@@ -22,9 +22,9 @@ CREATE TABLE file (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,             -- digest of machine and path
     machine TEXT NOT NULL,
-    source TEXT NOT NULL,                 -- the folder it was found in
+    source TEXT NOT NULL,                 -- the folder it was found in; `wire` for what reread captured itself
     path TEXT NOT NULL,
-    kind TEXT NOT NULL,                   -- transcript, subagent, meta, tool_result, ...
+    kind TEXT NOT NULL,                   -- transcript, subagent, meta, tool_result, capture, ...
     session INTEGER REFERENCES session,
     agent TEXT,
     workflow TEXT,
@@ -35,7 +35,7 @@ CREATE TABLE file (
     lines INTEGER NOT NULL DEFAULT 0,
     malformed INTEGER NOT NULL DEFAULT 0,
     head BLOB, tail BLOB,                     -- digests of the first and last KiB taken
-    present INTEGER NOT NULL DEFAULT 1,       -- 0 once the source is gone
+    present INTEGER NOT NULL DEFAULT 1,       -- 0 once the source is gone; 2 for a capture, which is kept here alone
     vanished INTEGER,                         -- when that was noticed
     first_block INTEGER, last_block INTEGER,  -- its blocks lie between these, among others
     first_request INTEGER, last_request INTEGER   -- times of its responses; an index of all would be larger by far
@@ -219,7 +219,7 @@ _SEARCH = f"""
 CREATE TABLE block (
     id INTEGER PRIMARY KEY,               -- newer sessions have larger ids
     file INTEGER NOT NULL REFERENCES file,
-    offset INTEGER NOT NULL, length INTEGER NOT NULL,   -- of its line
+    offset INTEGER NOT NULL, length INTEGER NOT NULL,   -- of its line; in a capture maybe of several
     part INTEGER NOT NULL,                -- which text of the line
     field INTEGER NOT NULL,               -- {", ".join(f"{i} {name}" for i, name in enumerate(FIELDS))}
     time INTEGER

@@ -46,12 +46,16 @@ class StoredSession(NamedTuple):
     row: SessionRow
     files: list[str]
     present: bool
-    """Whether the source of its own lines still exists."""
+    """Whether the source of its own lines still exists; a session that was only captured needs none."""
     mtime_ns: int | None
     """Of that source, as last seen: the client's clean-up goes by it."""
 
 
-_PRESENT = "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript' AND file.present)"
+_PRESENT = """(
+    EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript' AND file.present)
+    OR EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'capture')
+       AND NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND file.kind = 'transcript')
+)"""
 _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 

@@ -67,6 +67,26 @@ def is_as_it_was(connection: sqlite3.Connection, machine: str, places: Sequence[
     return True
 
 
+def has_captures(wire: Path) -> bool:
+    """Whether runs that have ended wait in this folder to be taken in; it is empty otherwise."""
+    return any(
+        entry.name.endswith(".wire") for folder in _entries(wire) if folder.is_dir() for entry in _entries(folder)
+    )
+
+
+def has_unfinished_captures(wire: Path) -> bool:
+    """Whether runs last, or were left behind by a process that was killed."""
+    return any(entry.name.endswith(".part") for entry in _entries(wire))
+
+
+def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:  # there is none, usually
+        return []
+
+
 def is_forgetting(safe: Path) -> bool:
     """Whether a forget was begun in this folder and not finished."""
     return os.path.lexists(safe / JOURNAL)

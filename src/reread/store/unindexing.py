@@ -9,10 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 
-from reread.analyses.texts import texts_of
-from reread.records import decode
-
 from . import reading
+from .block_texts import text_at
 from .errors import SafeDamaged
 from .keeping import SafeFiles
 from .rows import FileRow
@@ -58,5 +56,5 @@ def _words(files: SafeFiles, row: FileRow, offset: int, length: int, part: int, 
         return None
     if len(line) < length:
         return None
-    text = line.decode("utf-8", "replace") if row.kind == "tool_result" else texts_of(decode(line))[part].text
-    return indexable(text, with_parts=field != _RESULT)
+    found = text_at(row.kind, line, part)
+    return indexable(found.text, with_parts=field != _RESULT) if found is not None else None

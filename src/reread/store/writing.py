@@ -20,7 +20,7 @@ from .database import transaction
 from .keeping import SafeFiles
 from .ledger import Ledger
 from .paths import stored_path
-from .rows import FileBatch, PieceRow, SessionBatch, SessionRow
+from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe
 from .said import replace_said
 from .schema import FIELDS
@@ -30,6 +30,11 @@ from .unindexing import unindex
 MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
 tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
+
+_WHOLE = frozenset({"tool_result", "capture"})
+"""Kinds of files whose rows are all made again whenever one is."""
+KEPT_ALONE = 2
+"""`present` of what reread captured itself: there is no source that could vanish."""
 
 _SESSION_COLUMNS = SessionRow._fields
 _JSON_COLUMNS = {"versions", "models", "git_branches"}
@@ -105,17 +110,17 @@ class StoreWriter:
         return int(found[0])
 
     def _file(self, file: FileBatch, session: int | None) -> int:
-        known = self._connection.execute("SELECT id FROM file WHERE key = ?", (file.key,)).fetchone()
-        if known is not None and (file.is_rewritten or file.kind == "tool_result"):  # one text, indexed as a whole
+        known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
+        if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             unindex(self._connection, SafeFiles(self._connection, self._safe), known[0])
-            self._connection.execute("DELETE FROM tool_call WHERE file = ?", known)
+            self._connection.execute("DELETE FROM tool_call WHERE file = ?", known[:1])
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "path": stored_path(file.path),
             "source": stored_path(file.source),
             "machine": self._machine,
             "session": session,
-            "present": 1,
+            "present": KEPT_ALONE if file.source == OWN else 1,
             "vanished": None,
         }
         names = ", ".join(values)
@@ -125,7 +130,15 @@ class StoreWriter:
             f"ON CONFLICT (key) DO UPDATE SET {changes} RETURNING id",
             tuple(values.values()),
         ).fetchone()
+        if known is not None and known[1] not in (None, session):
+            self._drop_if_empty(known[1])
         return int(found[0])
+
+    def _drop_if_empty(self, session: int) -> None:
+        """A capture was a session by itself until its transcript came."""
+        self._connection.execute(
+            "DELETE FROM session WHERE id = ? AND NOT EXISTS (SELECT 1 FROM file WHERE session = ?)", (session, session)
+        )
 
     def _pieces(self, row: int, file: FileBatch, places: Sequence[Place]) -> None:
         self._connection.executemany(

@@ -196,11 +196,11 @@ def _what_goes(stored: StoredSession) -> str:
 
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
-    fate = (
-        "Its source still exists and stays; later syncs pass it by."
-        if stored.present
-        else "Its source is gone: this is the only copy."
-    )
+    fate = "Its source is gone: this is the only copy."
+    if all(name.endswith(".wire") for name in stored.files):
+        fate = "It was captured and has no source: this is the only copy."
+    elif stored.present:
+        fate = "Its source still exists and stays; later syncs pass it by."
     return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
 
 
