@@ -23,7 +23,7 @@ check: $(VENV)/developing
 
 # Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.
 e2e: $(VENV)/developing
-	$(BIN)/pytest -m e2e tests/e2e
+	$(BIN)/pytest -n auto -m e2e tests/e2e
 
 bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
