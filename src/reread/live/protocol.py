@@ -126,14 +126,18 @@ class Stream:
         return found
 
     def _records(self, chunk: bytes) -> Iterator[Record]:
-        if b"\n" in chunk:
+        if not self._carried and chunk.find(b"\n") == len(chunk) - 1:
+            lines, chunk = [chunk[:-1]], b""  # one whole line, as most come
+        elif b"\n" in chunk:
             *lines, chunk = b"".join([*self._carried, chunk]).split(b"\n")
             self._carried = []
-            for line in lines:
-                while line and not line.isspace():
-                    record = decode(line)
-                    yield record
-                    line = record.rest
+        else:
+            lines = []
+        for line in lines:
+            while line and not line.isspace():
+                record = decode(line)
+                yield record
+                line = record.rest
         if not chunk:
             return
         self._carried.append(chunk)
