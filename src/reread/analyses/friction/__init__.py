@@ -1,0 +1,1 @@
+"""What went wrong in sessions, what repeats, and what to change."""

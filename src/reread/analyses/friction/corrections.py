@@ -1,0 +1,149 @@
+"""The person says that what was done, said or assumed is not right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reread.sessions import Kind as Speaker
+from reread.sessions import Prompt
+
+from .detector import Detector
+from .events import Cause, Event, Kind
+from .languages import BENIGN_WITHOUT_SPACES, OTHERS, QUESTION_WITHOUT_SPACES, WITHOUT_SPACES
+from .phrases import ACKNOWLEDGED, BENIGN, ENGLISH, OWN_SLIP, PRAISE, QUESTION, REPROACH, Sign
+from .prose import prose_of
+from .refusals import is_by_person
+from .scene import Scene, Stretch
+
+ENOUGH = 0.65
+_LOOKED_AT = 700
+"""Who corrects says so early; further down stand reasons and new wishes."""
+_OPENING_LENGTH = 160
+_LATE = 0.7
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_SENTENCE_END = re.compile(r"[.!?。！？\n]")
+_HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
+_STATES = 0.15
+"""After work was done, a bare statement about it is rather a complaint than a wish."""
+_ANSWERS_ITSELF = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_BY_WORD: dict[str, list[Sign]] = {}
+for _each in (*ENGLISH, *OTHERS):
+    for _word in _each.words:
+        _BY_WORD.setdefault(_word, []).append(_each)
+
+
+class Before(NamedTuple):
+    """What came before a prompt."""
+
+    was_stopped: bool = False
+    """The person interrupted or turned down a call."""
+    asked: bool = False
+    """The model's last words were a question: a no is an answer."""
+    is_busy: bool = False
+    """It was sent while the model was working."""
+
+
+def score(text: str, before: Before) -> float:
+    """How much speaks for a correction; `ENOUGH` is enough."""
+    words = " ".join(prose_of(text)[:_LOOKED_AT].lower().replace("’", "'").split())
+    if not words:
+        return 0.0
+    if _HAS_CJK.search(words):
+        found = _score_without_spaces(words)
+    else:
+        found = _score_of_words(words, before)
+    if before.was_stopped and not _is_question(words) and not _goes_along(words):
+        found += 0.8
+    return found
+
+
+def _goes_along(words: str) -> bool:
+    """Whether a prompt after a stop only lets the work go on, or thanks for it."""
+    return PRAISE.match(words) is not None or (len(words) < 30 and ACKNOWLEDGED.match(words) is not None)
+
+
+def _score_of_words(words: str, before: Before) -> float:
+    signs = {sign for word in set(_WORD.findall(words)) if word in _BY_WORD for sign in _BY_WORD[word]}
+    if not signs:
+        return 0.0
+    plain = BENIGN.sub("_", words)
+    total = _STATES if _STATEMENT.match(plain) else 0.0
+    for sign in signs:
+        found = sign.pattern.search(plain)
+        if found is None:
+            continue
+        if before.asked and sign.weight >= 1 and found.start() == 0 and found.end() < 6:
+            total += 0.3
+        else:
+            total += sign.weight if found.start() < _OPENING_LENGTH else sign.weight * _LATE
+    if PRAISE.match(words) and not re.search(r"\b(?:but|however|except|aber|mais|pero|mas)\b", words):
+        total -= 0.6
+    if _is_question(words) and not REPROACH.search(words):
+        total -= 0.6
+    return total
+
+
+def _score_without_spaces(words: str) -> float:
+    plain = BENIGN_WITHOUT_SPACES.sub("_", words)
+    total = sum(sign.weight for sign in WITHOUT_SPACES if sign.pattern.search(plain))
+    return total - 0.5 if QUESTION_WITHOUT_SPACES.search(words) else total
+
+
+def _is_question(words: str) -> bool:
+    """Whether the first sentence, or all of it, asks."""
+    if "?" not in words and "？" not in words:
+        return bool(QUESTION_WITHOUT_SPACES.search(words))
+    first = _SENTENCE_END.search(words)
+    asks = first is not None and first[0] in "?？"
+    return bool(QUESTION.match(words)) and (asks or words.endswith("?"))
+
+
+class Correction(Detector):
+    """The person says that what was done, said or assumed is not right."""
+
+    kind = Kind.CORRECTION
+    heuristics = (
+        "phrases of a prompt after an answer, in seven languages, code and quotes left out; weighted by place, "
+        "by a preceding interrupt or rejection, against praise and plain questions: 0.5 to 0.95"
+    )
+
+    def find(self, scene: Scene) -> Iterator[Event]:
+        for stretch in scene.stretches:
+            prompt = stretch.prompt
+            if prompt is not None and prompt.kind is Speaker.PROMPT:
+                before = _before(stretch)
+                if before is not None:
+                    yield from self._judged(scene, prompt, before)
+            for notice in stretch.notices:
+                if notice.what == "queued" and stretch.is_answered:
+                    sent = Prompt(record=notice.record, text=notice.text, kind=Speaker.PROMPT, is_queued=True)
+                    yield from self._judged(scene, sent, Before(is_busy=True))
+
+    def _judged(self, scene: Scene, prompt: Prompt, before: Before) -> Iterator[Event]:
+        found = score(prompt.text, before)
+        if found >= ENOUGH:
+            is_slip = bool(OWN_SLIP.search(prompt.text[:_LOOKED_AT].lower()))
+            yield scene.event(
+                self.kind,
+                prompt.record,
+                prompt.text,
+                Cause.PROMPT if is_slip else Cause.AGENT,
+                min(0.95, 0.5 + (found - ENOUGH) * 0.4),
+                after="stop" if before.was_stopped else "busy" if before.is_busy else "answer",
+            )
+
+
+def _before(stretch: Stretch) -> Before | None:
+    """None where nothing was answered yet: there is nothing to correct."""
+    last = stretch.before
+    while last is not None and not last.is_answered:
+        last = last.before
+    if last is None:
+        return Before() if stretch.is_forked else None
+    refused = any(is_by_person(call) and call.name not in _ANSWERS_ITSELF for call in last.calls[-12:])
+    was_stopped = last is stretch.before and bool(last.calls) and (refused or last.was_interrupted)
+    said = last.said.text.rstrip()[-200:] if last.said is not None else ""
+    return Before(was_stopped=was_stopped, asked=said.endswith(("?", "？")))
