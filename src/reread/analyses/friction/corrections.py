@@ -23,7 +23,7 @@ _LOOKED_AT = 700
 _OPENING_LENGTH = 160
 _LATE = 0.7
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_SENTENCE_END = re.compile(r"[.!?。！？\n]")
+_SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
 _HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
 _STATES = 0.15
@@ -96,9 +96,10 @@ def _is_question(words: str) -> bool:
     """Whether the first sentence, or all of it, asks."""
     if "?" not in words and "？" not in words:
         return bool(QUESTION_WITHOUT_SPACES.search(words))
-    first = _SENTENCE_END.search(words)
-    asks = first is not None and first[0] in "?？"
-    return bool(QUESTION.match(words)) and (asks or words.endswith("?"))
+    ends = _SENTENCE_END.findall(words)
+    if all(end in "?？" for end in ends):
+        return True
+    return bool(QUESTION.match(words)) and (ends[0] in "?？" or words.endswith("?"))
 
 
 class Correction(Detector):
@@ -144,6 +145,7 @@ def _before(stretch: Stretch) -> Before | None:
     if last is None:
         return Before() if stretch.is_forked else None
     refused = any(is_by_person(call) and call.name not in _ANSWERS_ITSELF for call in last.calls[-12:])
-    was_stopped = last is stretch.before and bool(last.calls) and (refused or last.was_interrupted)
+    asked_back = any(call.name in _ANSWERS_ITSELF for call in last.rejected)
+    was_stopped = last is stretch.before and bool(last.calls) and (refused or (last.was_interrupted and not asked_back))
     said = last.said.text.rstrip()[-200:] if last.said is not None else ""
     return Before(was_stopped=was_stopped, asked=said.endswith(("?", "？")))

@@ -46,9 +46,9 @@ ENGLISH = (
     _sign(0.9, "meant mean", r"\bi (?:actually |of course )?meant?\b(?! (?:to say )?(?:it|well))"),
     _sign(0.8, "asked wanted want need needed", r"\bi (?:specifically |explicitly |only |just )?(?:asked|wanted)\b|\bi only (?:need|want|asked)"),
     _sign(1.0, "didn't did never don't", r"\b(?:i|we|nobody) (?:(?:really |actually )?(?:didn't|did not|never) (?:ask|want|say|mean|tell)|(?:really )?don't want (?:sleeps|any|that|this|it|you|to have|the))|\b(?:nobody|no one) asked"),
-    _sign(0.6, "thought", r"\bi thought (?:we|you|that|it|this|the)\b"),
+    _sign(0.7, "thought", r"\bi thought (?:we|you|that|it|this|the)\b"),
     _sign(1.0, "you you've", r"\byou(?:'ve| have)? (?:\w+ )?(?:forgot(?:ten)?|missed|broke|broken|misunderstood|misread|ignored|overlooked|didn't|did not|haven't|hadn't|should have|shouldn't have|were supposed|keep|kept)\b"),
-    _sign(0.75, "you you've", r"(?<!did )(?<!do )(?<!if )(?<!what )(?<!that )(?<!how )(?<!which )\byou(?:'ve| have)? (?:also |just |only |still |even |again |now )?(?:used|put|placed|changed|touched|added|removed|deleted|translated|logged|applied|skipped|dropped|renamed|replaced|attached|committed|pushed|wrote|made|left|moved|overwrote|duplicated|hardcoded|hard-coded|mixed|swapped|assumed|invented|created)\b"),
+    _sign(0.75, "you you've", r"(?:^|[.,;:!?…(] ?|\b(?:and|but|because|since|hm+|again|apparently|now|one|man|bruh|so) )you(?:'ve| have)? (?:also |just |only |still |even |again |now )?(?:used|put|placed|changed|touched|added|removed|deleted|translated|logged|applied|skipped|dropped|renamed|replaced|attached|committed|pushed|wrote|made|left|moved|overwrote|duplicated|hardcoded|hard-coded|mixed|swapped|assumed|invented|created)\b"),
     _sign(0.9, "why", r"\bwhy (?:on earth |the hell )?(?:did|do|are|have|would) you\b|\bwhy is \w+ (?:still |even )?in there|\bthen why\b"),
     _sign(1.0, "did", r"\bdid you (?:even|really|actually|not)\b"),
     _sign(0.8, "sure", r"\bare you sure\b"),
@@ -60,9 +60,9 @@ ENGLISH = (
     _sign(0.9, "doesn't didn't don't does", r"\b(?:doesn't|does not|didn't|don't|won't) (?:seem to )?(?:work|do anything|belong|help|compile|build|match|exist)\b"),
     _sign(0.9, "fails fail failed breaks break broke broken crashes crash throws hangs", r"\b(?:it|this|that|they|which|these|now|tests?|build|page|app) (?:now |just |still |also )?(?:fails?|failed|breaks?|broke|crash(?:es|ed)?|throws|hangs|is broken|are broken)\b"),
     _sign(0.7, "missing", r"\bmissing\b"),
-    _sign(0.8, "nothing effect", r"\b(?:does|did|do) nothing\b|\bnothing happens\b|\bno effect\b"),
+    _sign(0.8, "nothing effect", r"\b(?:does|did|do) nothing\b|\bnothing (?:happens|happened|is|was|gets|shows|changed)\b|\bno effect\b"),
     _sign(0.8, "same", r"\bsame (?:thing|error|problem|issue|result|as before)\b"),
-    _sign(0.55, "should must has have need needs", r"(?<!\bwe )(?<!\bi )\b(?:should|must|has to|have to|needs? to) (?:be|have|not|include|use|return|go|come|stay|only|hit|respect|contain|still)\b"),
+    _sign(0.55, "should must has have need needs", r"(?<!\bwe )(?<!\bi )\b(?:should|must|has to|have to|needs? to) (?:be|have|not|include|use|return|go|come|stay|only|just|work|hit|respect|contain|still)\b"),
     _sign(0.4, "should", r"(?<!\bwe )(?<!\bi )\bshould (?:have been|include|not)\b"),
     _sign(0.75, "shouldn't supposed mustn't", r"\b(?:shouldn't|mustn't|supposed to)\b"),
     _sign(0.5, "has", r"\bit has to\b"),
@@ -80,7 +80,8 @@ ENGLISH = (
     _sign(0.7, "doubt", r"\bi doubt\b"),
     _sign(0.8, "before previous", r"\b(?:better|fine|right|good) before\b|\bprevious version\b"),
     _sign(0.55, "again", r"\b(?:read|look|check|try)\b.{0,40}\bagain\b"),
-    _sign(0.75, "oops mistake bad clear", r"\boops\b|\bmy (?:mistake|bad|fault)\b|\bi made a mistake\b|\bwasn't clear\b"),
+    _sign(0.7, "oops mistake clear", r"\boops\b|\bmy mistake\b|\bi made a mistake\b|\bwasn't clear\b"),
+    _sign(0.4, "bad fault", r"\bmy (?:bad|fault)\b"),
     _sign(0.5, "now", r"^(?:but )?now (?:it'?s|it|the|we|nobody|everything|everyone|all|there) .{0,60}\b(?:always|never|no|not|all|as well|two|every|only|too|empty|broken|gone|enabled|disabled)\b"),
     _sign(0.5, "for every all", r"\b(?:for|to) (?:every|all)\b.{0,30}\bnow\b|\b(?:says?|shows?|returns?|colou?rs?|counts?|includes?|changes?) .{0,25}\b(?:for every|all of them|every time|for all)\b"),
     _sign(0.5, "always never", r"\bwe (?:always|never)\b|\balways (?:show|ask|use|run|check)\b"),
@@ -88,11 +89,13 @@ ENGLISH = (
     _sign(0.5, "guidelines described agreed discussed stick", r"\b(?:per|as per|according to|as described|as agreed|as discussed|stick to)\b"),
     _sign(0.5, "only", r"\bonly (?:the|those|these|on|in|for|when|if|\w+s) ?\w* ?(?:please|should|nobody|that|i|\.)|^only \d+\?"),
     _sign(0.4, "instead", r"\binstead\b(?! of)"),
-    _sign(0.5, "doesn't does", r"\b(?:it|this|that) (?:doesn't|does not)\b"),
-    _sign(0.55, "aren't isn't", r"\b(?:the|these|those|your) (?:\w+ ){1,3}(?:aren't|isn't|are not|is not)\b"),
-    _sign(0.6, "see", r"\bi (?:don't|do not|can't|cannot|still) see\b"),
+    _sign(0.5, "doesn't does didn't don't", r"\b(?:it|this|that|they) (?:doesn't|does not|didn't|don't)\b"),
+    _sign(0.55, "aren't isn't", r"\b(?:the|these|those|your) (?:\w+ ){0,3}(?:aren't|isn't|are not|is not)\b"),
+    _sign(0.7, "see", r"\bi (?:don't|do not|can't|cannot|still) see\b"),
     _sign(0.5, "tried", r"\bi (?:just )?tried\b"),
-    _sign(0.6, "confused confusing weird", r"\bconfused\b|\bconfusing\b"),
+    _sign(0.95, "confused", r"\bconfused\b"),
+    _sign(0.4, "able", r"\bi was able to\b"),
+    _sign(0.7, "before", r"\bbefore you (?:go|do|start|commit|push|change|continue)\b"),
     _sign(0.5, "half none some", r"\b(?:half|none|some|most) of (?:them|these|the|it|those) .{0,25}\b(?:missing|wrong|real|gone|bugs?|broken|not)\b"),
     _sign(0.6, "again", r"^(?:and )?again\b"),
     _sign(0.4, "even", r"\beven (?:existing|the|though|when|if)\b"),
@@ -106,7 +109,7 @@ ENGLISH = (
 BENIGN = re.compile(
     r"\b(?:no (?:problem|worries|need|rush|idea|further|more|complaints?|notes?|thanks?|thank you|longer|doubt|way|hurry|changes|questions?|big deal"
     r"|objections?|reason|matter what|code|tests? exist|requirement|other)|not (?:bad|sure|a problem|yet|only|urgent|necessar(?:y|ily)|that i know|now|today)"
-    r"|nothing (?:wrong|else|fancy|crazy|exploded|more|to add)|never ?mind|isn't (?:a|any) problem|don't worry|why not|don't (?:forget|stop|need|bother|think|know)|do not forget"
+    r"|nothing (?:is wrong|wrong|else|fancy|crazy|exploded|more|to add)|never ?mind|isn't (?:a|any) problem|don't worry|why not|don't (?:forget|stop|need|bother|think|know)|do not forget"
     r"|whether or not|or not|if not|no, (?:i'll|thanks|thank)|can't wait|couldn't be better|didn't know|no one else|is there no|did(?:n't)? (?:that|it|this) (?:break|fail)"
     r"|keine? (?:problem|sorge|ahnung|eile|weiteren?)|nicht (?:schlecht|nötig|schlimm)|nein,? danke"
     r"|pas (?:mal|de souci|de problème|grave|besoin|mauvais)|non,? merci|rien d'autre|no (?:hay problema|pasa nada|te preocupes|hace falta)|sin problema"

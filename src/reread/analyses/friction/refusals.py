@@ -23,6 +23,11 @@ _STOPPED_BY_HOOK = "Operation stopped by hook"
 _STOP_FEEDBACK = "Stop hook feedback"
 
 
+def is_said_by_hook(text: str) -> bool:
+    """Whether a line in the person's name is a hook's: the client writes some of them as prompts."""
+    return text.startswith((_STOPPED_BY_HOOK, _STOP_FEEDBACK))
+
+
 class Interrupt(Detector):
     """Esc: the person stopped the model or a running tool."""
 
@@ -54,7 +59,8 @@ _PARALLEL = 12
 
 
 def is_by_person(call: ToolCall) -> bool:
-    return call.status is Status.REJECTED and refused_by(call) == "person"
+    """Whether the person turned it down, or left the dialog that asked."""
+    return call.status is not Status.OK and refused_by(call) == "person"
 
 
 def refused_by(call: ToolCall) -> str | None:
@@ -141,7 +147,7 @@ class HookBlock(Detector):
         for speaker in (Speaker.PROMPT, Speaker.META):
             for record in scene.lines_of(speaker):
                 text = record.text
-                if text.startswith((_STOPPED_BY_HOOK, _STOP_FEEDBACK)):
+                if is_said_by_hook(text):
                     is_stop = text.startswith(_STOP_FEEDBACK)
                     said = text.partition(":")[2]
                     yield self._at(scene, record, said, "Stop" if is_stop else "UserPromptSubmit", "")

@@ -13,6 +13,7 @@ from .detector import Detector
 from .events import Cause, Event, Kind
 from .fingerprints import Neighbours, sketch_of_words, words_of
 from .prose import prose_of
+from .refusals import is_said_by_hook
 from .scene import Scene
 
 ALIKE = 0.6
@@ -37,10 +38,12 @@ class ReAsk(Detector):
             prompt = stretch.prompt
             if prompt is None or prompt.kind is not Speaker.PROMPT or stretch.turn.branch != MAIN:
                 continue
-            if last is not None and last.text == prompt.text and stretch.before is not None:
-                if not stretch.before.is_answered:  # sent again, because nothing came back
-                    yield self._event(scene, prompt, last, 0.9)
-                    continue
+            if is_said_by_hook(prompt.text):
+                continue
+            is_unanswered = stretch.before is not None and not stretch.before.is_answered
+            if last is not None and last.text == prompt.text and is_unanswered:
+                yield self._event(scene, prompt, last, 0.9)
+                continue
             last = prompt
             words = words_of(prose_of(prompt.text))
             if len(set(words)) < FEWEST_WORDS:

@@ -32,6 +32,7 @@ _STACK = re.compile(
 _ANNOUNCED = re.compile(
     r"\b(?:here(?:'s| is| are)|this is|that's|below is)\b[^\n.]{0,40}\b(?:output|log|logs|result|results|error|trace|traceback|console|terminal)\b"
     r"|\b(?:it|which) (?:says|prints|printed|shows|outputs)\b[^\n]{0,20}:\s*\n"
+    r"|\bhere(?:'s| is) [^\n]{0,60}:\s*\n(?=[^\n]*\n)"
     r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bI (?:ran|tried|executed) (?:it|this|that|them)\b[^\n]{0,60}:\s*\n"
     r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bvoici (?:la sortie|l'erreur)|\besta es la salida|\baqui está a saída"
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:输出|报错|错误信息)(?:如下|是|：)",
@@ -91,7 +92,8 @@ class PermissionToil(Detector):
         for call in scene.calls:
             if was_asked(call):
                 asked.setdefault(rule_of(call), []).append(call)
-        for rule, calls in asked.items():
+        for rule, every in asked.items():
+            calls = list(_decisions(every))
             if len(calls) < FEWEST_ASKS:
                 continue
             granted = sum(call.status is not Status.REJECTED for call in calls)
@@ -107,6 +109,16 @@ class PermissionToil(Detector):
                 granted=granted,
                 waited=round(waited, 1),
             )
+
+
+def _decisions(calls: list[ToolCall]) -> Iterator[ToolCall]:
+    """One for each time the person decided: a no to one of several parallel calls turns down the rest of them."""
+    refused: set[str | None] = set()
+    for call in calls:
+        if call.status is not Status.REJECTED or call.message_id not in refused:
+            yield call
+        if call.status is Status.REJECTED:
+            refused.add(call.message_id)
 
 
 def was_asked(call: ToolCall) -> bool:

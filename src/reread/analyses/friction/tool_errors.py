@@ -55,7 +55,7 @@ _CHECKER = re.compile(
 _FAILED_CHECK = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL(?:ED)?\b|\bFAILED\b|--- FAIL|AssertionError|error TS\d+|error\[E\d+\]"
     r"|could not compile|SyntaxError|make(?:\[\d+\])?: \*\*\*|(?:BUILD|Build) (?:FAILED|failed)|Compilation failed|: error:|\berror: aborting"
-    r"|✖ \d+ problems?|Found \d+ errors?|undefined: |imported and not used|declared and not used|failed to solve|test result: FAILED"
+    r"|✖ \d+ problems?|Found \d+ errors?|\bundefined\b(?:: | \()|imported and not used|declared and not used|failed to solve|test result: FAILED"
     r"|Tests?:? +\d+ failed|redeclared in this block|missing go\.sum entry|\.\.\.\.+Failed|\(ireturn\)",
     re.MULTILINE,
 )

@@ -17,6 +17,8 @@ from .scene import Scene, Stretch
 _STALL_SECONDS = 10.0
 _STALL_RETRIES = 3
 _LONG_CALL = 600.0
+_LONGEST_WAIT = 3600.0
+"""What is longer was a night or a weekend, and cost nobody anything."""
 _TEN_MINUTES = len("2026-01-05T09:0")
 _WAITS_FOR_SOMEBODY = frozenset(
     {"Task", "Agent", "AskUserQuestion", "ExitPlanMode", "TaskOutput", "BashOutput", "Monitor", "Workflow"}
@@ -38,16 +40,21 @@ class Stall(Detector):
             for call in stretch.calls:
                 seconds = _long_wait(call)
                 if seconds is not None:
-                    yield scene.event(
-                        self.kind,
-                        call.record,
-                        f"{call.name} took {seconds / 60:.0f} minutes",
-                        Cause.ENVIRONMENT,
-                        0.6,
-                        about="long_call",
-                        loss=Loss(seconds=round(seconds, 3)),
-                        tool=call.name,
-                    )
+                    yield self._wait(scene, call, seconds)
+
+    def _wait(self, scene: Scene, call: ToolCall, seconds: float) -> Event:
+        """Commands end after ten minutes at most: what takes longer waited for somebody's permission."""
+        return scene.event(
+            self.kind,
+            call.record,
+            f"{call.name} waited {seconds / 60:.0f} minutes",
+            Cause.ENVIRONMENT,
+            0.6,
+            about="long_wait",
+            loss=Loss(seconds=round(min(seconds, _LONGEST_WAIT), 3)),
+            tool=call.name,
+            waited=round(seconds),
+        )
 
     def _retries(self, scene: Scene, stretch: Stretch) -> Iterator[Event]:
         """Retries that follow each other are one stall, told at the first of them."""
