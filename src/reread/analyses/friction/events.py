@@ -84,6 +84,6 @@ _SECRET = re.compile(
 
 def quote(text: str) -> str:
     """The beginning of a text as one line that may be shown to anybody."""
-    line = " ".join(_UNPRINTABLE.sub(" ", text[: 4 * LONGEST_QUOTE]).split())
+    line = " ".join(_UNPRINTABLE.sub(" ", text[: 2 * LONGEST_QUOTE]).split())
     line = _SECRET.sub("[secret]", line)
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.system import Informational
 from reread.sessions import Kind as Speaker
-from reread.sessions import Status, ToolCall
+from reread.sessions import Status
 
+from .calls import Call
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .scene import Scene
@@ -46,9 +47,9 @@ class Interrupt(Detector):
                 is_tool = "for tool use" in notice.text
                 yield self._at(scene, notice.record, running if is_tool else None)
             if cut and not lines:
-                yield self._at(scene, cut[-1].output.record if cut[-1].output else cut[-1].record, cut[-1])
+                yield self._at(scene, cut[-1].proof, cut[-1])
 
-    def _at(self, scene: Scene, record: Record, running: ToolCall | None) -> Event:
+    def _at(self, scene: Scene, record: Record, running: Call | None) -> Event:
         name = running.name if running is not None else ""
         evidence = f"stopped while {name} was running" if name else "stopped while the model was answering"
         return scene.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
@@ -58,49 +59,46 @@ _PARALLEL = 12
 """How many calls of one response are looked at for the refusal that an interrupt line belongs to."""
 
 
-def is_by_person(call: ToolCall) -> bool:
+def is_by_person(call: Call) -> bool:
     """Whether the person turned it down, or left the dialog that asked."""
     return call.status is not Status.OK and refused_by(call) == "person"
 
 
-def refused_by(call: ToolCall) -> str | None:
+def refused_by(call: Call) -> str | None:
     """Who refused a call: `person`, `rule` or `hook`; None where nobody did.
 
     `toolDenialKind` names a hook's block a rule (2.1.325); `permissionDecision.source` is right where it is there.
     """
-    output = call.output
-    if output is None:
+    if call.output is None:
         return None
-    record = output.record if isinstance(output.record, User) else None
+    record = call.proof if isinstance(call.proof, User) else None
     if is_block_of_hook(call):
         return "hook"
     if call.status is not Status.REJECTED:
-        is_aborted = call.status is Status.ERROR and output.text.startswith(_ABORTED)
+        is_aborted = call.status is Status.ERROR and call.text.startswith(_ABORTED)
         return "person" if is_aborted else None
     decision = record.permission_decision if record is not None else None
     if decision is not None and decision.source:
         return "person" if decision.source.startswith("user") else "rule"
     if record is not None and record.tool_denial_kind is not None:
         return "person" if record.tool_denial_kind == "user-rejected" else "rule"
-    return "rule" if output.text.lstrip().startswith("Permission") else "person"
+    return "rule" if call.text[:40].lstrip().startswith("Permission") else "person"
 
 
-def is_block_of_hook(call: ToolCall) -> bool:
-    if call.output is None or call.status not in (Status.ERROR, Status.REJECTED):
+def is_block_of_hook(call: Call) -> bool:
+    if call.status not in (Status.ERROR, Status.REJECTED):
         return False
-    record = call.output.record
+    record = call.proof
     decision = record.permission_decision if isinstance(record, User) else None
-    return (decision is not None and decision.source == "hook") or bool(_BY_HOOK.match(call.output.text[:300]))
+    return (decision is not None and decision.source == "hook") or bool(_BY_HOOK.match(call.text[:300]))
 
 
-def reason_given(call: ToolCall) -> str:
+def reason_given(call: Call) -> str:
     """What the person wrote when they said no."""
-    if call.output is None:
-        return ""
-    record = call.output.record
+    record = call.proof
     if isinstance(record, User) and record.user_feedback:
         return record.user_feedback.strip()
-    found = _FEEDBACK.search(call.output.text)
+    found = _FEEDBACK.search(call.text)
     return found[1].strip() if found else ""
 
 
@@ -111,16 +109,14 @@ class Rejection(Detector):
     exact = "permissionDecision, toolDenialKind, the client's own wording of a refusal"
 
     def find(self, scene: Scene) -> Iterator[Event]:
-        for call in scene.calls:
-            if call.status is Status.OK or call.output is None:
-                continue
+        for call in scene.troubled:
             by = refused_by(call)
             if by not in ("person", "rule"):
                 continue
             reason = reason_given(call)
             yield scene.event(
                 self.kind,
-                call.output.record,
+                call.proof,
                 reason or f"{call.name} was turned down by a {by}",
                 Cause.AGENT if by == "person" else Cause.ENVIRONMENT,
                 1.0,
@@ -138,11 +134,11 @@ class HookBlock(Detector):
     heuristics = "a stop hook that reports errors without preventing anything: 0.8"
 
     def find(self, scene: Scene) -> Iterator[Event]:
-        for call in scene.calls:
-            if call.status is not Status.OK and call.output is not None and is_block_of_hook(call):
-                found = _BY_HOOK.match(call.output.text)
-                said = found[2] if found else call.output.text
-                yield self._at(scene, call.output.record, said, found[1] if found else "PreToolUse", call.name)
+        for call in scene.troubled:
+            if is_block_of_hook(call):
+                found = _BY_HOOK.match(call.text)
+                said = found[2] if found else call.text
+                yield self._at(scene, call.proof, said, found[1] if found else "PreToolUse", call.name)
         yield from self._beside(scene)
         for speaker in (Speaker.PROMPT, Speaker.META):
             for record in scene.lines_of(speaker):
@@ -159,7 +155,7 @@ class HookBlock(Detector):
             if isinstance(body, HookBlockingError):
                 event = (body.hook_event or body.hook_name or "").partition(":")[0]
                 yield self._at(
-                    scene, record, str(record.data.get("attachment", {}).get("blockingError", "")), event, ""
+                    scene, record, _said_by(record), event, ""
                 )
         for record in beside.get(Informational, ()):
             if record.text.startswith(_STOPPED_BY_HOOK):
@@ -172,3 +168,11 @@ class HookBlock(Detector):
     def _at(self, scene: Scene, record: Record, said: str, hook: str, tool: str, confidence: float = 1.0) -> Event:
         evidence = said.strip() or f"blocked by a {hook} hook"
         return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, confidence, about=hook, tool=tool or None)
+
+
+def _said_by(record: Record) -> str:
+    """The hook's own words, which stand in an object inside the error or are the error itself."""
+    body = record.data.get("attachment")
+    error = body.get("blockingError") if isinstance(body, dict) else None
+    said = error.get("blockingError") if isinstance(error, dict) else error
+    return said if isinstance(said, str) else ""

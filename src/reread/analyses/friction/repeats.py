@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from reread.sessions import MAIN, Prompt, Status
 from reread.sessions import Kind as Speaker
-from reread.sessions import MAIN, Prompt, Status, ToolCall
 
-from .commands import EDITS, SHELLS, command_of, name_of, path_of, prefix_of
+from .calls import EDITS, SHELLS, Call
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .fingerprints import Neighbours, sketch_of_words, words_of
@@ -89,9 +89,9 @@ class Loop(Detector):
                 if not covered.intersection(places):
                     yield self._failures(scene, [stretch.calls[place] for place in places])
 
-    def _run(self, scene: Scene, calls: Sequence[ToolCall], run: _Run) -> Event:
+    def _run(self, scene: Scene, calls: Sequence[Call], run: _Run) -> Event:
         once = calls[run.start : run.start + run.period]
-        steps = " > ".join(_step(call) for call in once)
+        steps = " > ".join(call.step for call in once)
         return scene.event(
             self.kind,
             calls[run.start].record,
@@ -103,31 +103,28 @@ class Loop(Detector):
             repeats=run.repeats,
         )
 
-    def _failures(self, scene: Scene, calls: Sequence[ToolCall]) -> Event:
+    def _failures(self, scene: Scene, calls: Sequence[Call]) -> Event:
         return scene.event(
             self.kind,
             calls[0].record,
-            f"failed {len(calls)} times: {_step(calls[0])}",
+            f"failed {len(calls)} times: {calls[0].step}",
             Cause.AGENT,
             0.7,
-            about=_step(calls[0]),
+            about=calls[0].step,
             loss=scene.spent.between(calls[0], calls[-1]),
             repeats=len(calls),
         )
 
 
-def _token(call: ToolCall) -> tuple[str, ...]:
+def _token(call: Call) -> tuple[str, str | bytes]:
     """What must be the same for a call to be the same call; an edit is told by its file alone."""
     name = call.name
     if name in SHELLS:
-        return name, command_of(call)
-    if name in EDITS:
-        return name, path_of(call)
-    given = call.input
-    return (name, *(str(value) for value in given.values())) if isinstance(given, dict) else (name,)
+        return name, call.command
+    return (name, call.path) if name in EDITS else (name, bytes(call.call.block.raw_input))
 
 
-def _runs(calls: Sequence[ToolCall]) -> Iterator[_Run]:
+def _runs(calls: Sequence[Call]) -> Iterator[_Run]:
     """Stretches that repeat with a period, the shortest period first, none inside another."""
     tokens = [hash(_token(call)) for call in calls]
     end_of_last = 0
@@ -152,13 +149,13 @@ def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
             length = 0
 
 
-def _goes_nowhere(once: Sequence[ToolCall]) -> bool:
+def _goes_nowhere(once: Sequence[Call]) -> bool:
     """Many edits of one file are ordinary work, and so is a list of things to do that grows."""
     names = {call.name for call in once}
     return not names <= EDITS | {"TodoWrite", "TaskUpdate", "TaskCreate"}
 
 
-def _failing(calls: Sequence[ToolCall]) -> Iterator[list[int]]:
+def _failing(calls: Sequence[Call]) -> Iterator[list[int]]:
     """Places of one command that failed again and again with no success between."""
     open_: dict[str, list[int]] = {}
     for place, call in enumerate(calls):
@@ -166,7 +163,7 @@ def _failing(calls: Sequence[ToolCall]) -> Iterator[list[int]]:
             continue
         if call.name not in SHELLS:
             continue
-        command = command_of(call)
+        command = call.command
         if call.status is Status.ERROR:
             open_.setdefault(command, []).append(place)
         elif command in open_:
@@ -174,10 +171,3 @@ def _failing(calls: Sequence[ToolCall]) -> Iterator[list[int]]:
             if len(places) >= _FAILURES:
                 yield places
     yield from (places for places in open_.values() if len(places) >= _FAILURES)
-
-
-def _step(call: ToolCall) -> str:
-    if call.name in SHELLS:
-        return prefix_of(command_of(call)) or call.name
-    name = name_of(path_of(call))
-    return f"{call.name} {name}" if name else call.name

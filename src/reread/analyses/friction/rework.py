@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reread.records import CompactBoundary
-from reread.sessions import Status, ToolCall
+from reread.sessions import Status
 
-from .commands import EDITS, name_of, path_of
+from .calls import EDITS, Call, name_of
 from .detector import Detector
 from .events import Cause, Event, Kind, Loss
 from .scene import Scene
@@ -28,13 +28,13 @@ class _File:
         self.again = 0
         """Lines of the session's own that it changed or removed."""
         self.characters = 0
-        self.last: ToolCall | None = None
+        self.last: Call | None = None
         self.previous: set[str] = set()
         """What every edit put in."""
         self.before: set[str] = set()
         """And what stood there before."""
         self.undone = 0
-        self.undone_by: ToolCall | None = None
+        self.undone_by: Call | None = None
 
 
 class Rework(Detector):
@@ -47,7 +47,7 @@ class Rework(Detector):
         files: dict[str, _File] = {}
         for call in scene.main_calls:
             if call.name in EDITS and call.status is Status.OK:
-                path = path_of(call)
+                path = call.path
                 file = files.get(path)
                 if file is None:
                     file = files[path] = _File()
@@ -57,7 +57,7 @@ class Rework(Detector):
             if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
                 yield self._event(scene, path, file, file.last)
 
-    def _event(self, scene: Scene, path: str, file: _File, last: ToolCall) -> Event:
+    def _event(self, scene: Scene, path: str, file: _File, last: Call) -> Event:
         at = file.undone_by or last
         what = f"{file.again} lines written and taken away again"
         what = f"an edit undone, {what}" if file.undone else what
@@ -74,23 +74,19 @@ class Rework(Detector):
         )
 
 
-def _replacements(call: ToolCall) -> Iterator[tuple[str | None, str]]:
+def _replacements(call: Call) -> Iterator[tuple[str | None, str]]:
     """Old and new text of every change; None for a file that is written anew."""
-    given = call.input
-    if not isinstance(given, dict):
-        return
-    content = given.get("content")
-    if call.name == "Write" and isinstance(content, str):
-        yield None, content
-        return
-    edits = given.get("edits") if call.name == "MultiEdit" else [given]
-    for edit in edits if isinstance(edits, list) else ():
-        old, new = (edit.get("old_string"), edit.get("new_string")) if isinstance(edit, dict) else (None, None)
-        if isinstance(old, str) and isinstance(new, str):
-            yield old, new
+    given = call.given
+    if call.name == "Write" and given.content is not None:
+        yield None, given.content
+    elif given.edits is not None:
+        pairs = ((edit.get("old_string"), edit.get("new_string")) for edit in given.edits)
+        yield from ((old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str))
+    elif given.old_string is not None and given.new_string is not None:
+        yield given.old_string, given.new_string
 
 
-def _replace(file: _File, old: str | None, new: str, call: ToolCall) -> None:
+def _replace(file: _File, old: str | None, new: str, call: Call) -> None:
     """Counts what of the session's own lines goes, then adds what comes."""
     coming = _lines(new)
     if old is None:
@@ -130,7 +126,7 @@ class ReadWaste(Detector):
     def find(self, scene: Scene) -> Iterator[Event]:
         cuts = sorted(record.offset for record in scene.conversation.beside.get(CompactBoundary, ()))
         read: dict[str, set[str]] = {}
-        wasted: dict[str, list[ToolCall]] = {}
+        wasted: dict[str, list[Call]] = {}
         passed = 0
         for call in scene.main_calls:
             if call.name == "Read":
@@ -138,19 +134,19 @@ class ReadWaste(Detector):
                     while passed < len(cuts) and cuts[passed] < call.record.offset:
                         passed += 1
                         read.clear()
-                    path, part = path_of(call), _part(call)
+                    path, part = call.path, _part(call)
                     parts = read.setdefault(path, set())
                     if part in parts:
                         wasted.setdefault(path, []).append(call)
                     parts.add(part)
             elif call.name in EDITS:
-                read.pop(path_of(call), None)
+                read.pop(call.path, None)
         for path, calls in wasted.items():
             tokens = sum(_size(call) for call in calls) // _CHARACTERS_PER_TOKEN
             if len(calls) >= _FEWEST_READS or tokens >= _MANY_TOKENS:
                 yield self._event(scene, path, calls, tokens)
 
-    def _event(self, scene: Scene, path: str, calls: list[ToolCall], tokens: int) -> Event:
+    def _event(self, scene: Scene, path: str, calls: list[Call], tokens: int) -> Event:
         times = "once" if len(calls) == 1 else f"{len(calls)} times"
         return scene.event(
             self.kind,
@@ -164,10 +160,10 @@ class ReadWaste(Detector):
         )
 
 
-def _part(call: ToolCall) -> str:
-    given = call.input
-    return f"{given.get('offset')} {given.get('limit')} {given.get('pages')}" if isinstance(given, dict) else ""
+def _part(call: Call) -> str:
+    given = call.given
+    return f"{given.offset} {given.limit} {given.pages}"
 
 
-def _size(call: ToolCall) -> int:
-    return len(call.output.text) if call.output is not None else 0
+def _size(call: Call) -> int:
+    return len(call.text)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 from reread.records import Record, User
-from reread.sessions import MAIN, Conversation, Notice, Prompt, Request, Said, Status, ToolCall, Turn
+from reread.sessions import MAIN, Conversation, Notice, Prompt, Said, Status, ToolCall, Turn
 from reread.sessions import Kind as Speaker
 
+from .calls import Call
 from .events import Cause, Event, Kind, Loss, quote
 
 
@@ -36,12 +36,17 @@ class Scene:
         return found
 
     @cached_property
-    def calls(self) -> list[ToolCall]:
+    def calls(self) -> list[Call]:
         """All calls in reading order."""
         return [call for stretch in self.stretches for call in stretch.calls]
 
     @cached_property
-    def main_calls(self) -> list[ToolCall]:
+    def troubled(self) -> list[Call]:
+        """Those that did not end well."""
+        return [call for call in self.calls if call.status is not Status.OK]
+
+    @cached_property
+    def main_calls(self) -> list[Call]:
         """Those of the branch the conversation ended on."""
         return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
 
@@ -90,7 +95,7 @@ class Stretch(NamedTuple):
     """A turn taken apart."""
 
     turn: Turn
-    calls: list[ToolCall]
+    calls: list[Call]
     notices: list[Notice]
     said: Said | None
     """The last words of the model."""
@@ -107,7 +112,7 @@ class Stretch(NamedTuple):
         return self.said is not None or bool(self.calls)
 
     @property
-    def rejected(self) -> list[ToolCall]:
+    def rejected(self) -> list[Call]:
         return [call for call in self.calls if call.status is Status.REJECTED]
 
     @property
@@ -116,13 +121,13 @@ class Stretch(NamedTuple):
 
 
 def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
-    calls: list[ToolCall] = []
+    calls: list[Call] = []
     notices: list[Notice] = []
     said: Said | None = None
     for step in turn.steps:
         kind = type(step)
         if kind is ToolCall:
-            calls.append(step)  # type: ignore[arg-type]  # type() is twice as fast as isinstance() here
+            calls.append(Call(step))  # type: ignore[arg-type]  # type() is twice as fast as isinstance() here
         elif kind is Said:
             said = step  # type: ignore[assignment]
         elif kind is Notice:
@@ -131,68 +136,55 @@ def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
 
 
 class Spent:
-    """What was spent between two lines of a conversation, from sums that are made once."""
+    """What was spent on requests; each is priced when first asked for, and once."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._requests = conversation.requests
         self._prices = conversation.prices
-        self._index = {id(row): number for number, request in enumerate(self._requests) for row in request.rows}
+        self._known: dict[int, tuple[int, int]] = {}
 
     @cached_property
-    def _tokens(self) -> list[int]:
-        return list(accumulate((_total(request) for request in self._requests), initial=0))
-
-    @cached_property
-    def _nanodollars(self) -> list[int]:
-        return list(accumulate((self._cost(request) for request in self._requests), initial=0))
-
-    def between(self, first: ToolCall, last: ToolCall) -> Loss:
-        """From the result of one call to the result of a later one: the requests after the first's."""
-        began = first.output.time if first.output is not None else first.time
-        ended = last.output.time if last.output is not None else last.time
-        start, end = self._index.get(id(first.record)), self._index.get(id(last.record))
-        if start is None or end is None or end <= start:
-            return Loss(seconds=_seconds(began, ended))
-        return self._of(start + 1, end + 1, _seconds(began, ended))
-
-    def on(self, records: tuple[Record, ...]) -> Loss:
-        """On all requests among these lines."""
-        numbers = {self._index[id(record)] for record in records if id(record) in self._index}
-        times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
-        seconds = _seconds(times[0], times[-1]) if len(times) > 1 else None
-        return Loss(
-            seconds=seconds,
-            tokens=sum(self._tokens[n + 1] - self._tokens[n] for n in numbers),
-            nanodollars=sum(self._nanodollars[n + 1] - self._nanodollars[n] for n in numbers),
-        )
+    def _number(self) -> dict[int, int]:
+        """The number of the request every line of a reply belongs to, by `id()`."""
+        return {id(row): number for number, request in enumerate(self._requests) for row in request.rows}
 
     @cached_property
     def _offsets(self) -> list[int]:
         return [request.rows[0].offset for request in self._requests]
 
-    def first_after(self, record: Record) -> Request | None:
-        """The first request whose first line stands after this line of the file."""
+    def between(self, first: Call, last: Call) -> Loss:
+        """From the result of one call to the result of a later one: the requests after the first's."""
+        seconds = _seconds(first.ended, last.ended)
+        start, end = self._number.get(id(first.record)), self._number.get(id(last.record))
+        if start is None or end is None or end <= start:
+            return Loss(seconds=seconds)
+        return self._sum(range(start + 1, end + 1), seconds)
+
+    def on(self, records: Sequence[Record]) -> Loss:
+        """On all requests among these lines."""
+        numbers = {number for record in records if (number := self._number.get(id(record))) is not None}
+        times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
+        return self._sum(numbers, _seconds(times[0], times[-1]) if len(times) > 1 else None)
+
+    def after(self, record: Record, seconds: float | None) -> Loss:
+        """On the first request whose first line stands after this line of the file."""
         place = bisect_right(self._offsets, record.offset)
-        return self._requests[place] if place < len(self._requests) else None
+        return self._sum([place], seconds) if place < len(self._requests) else Loss(seconds=seconds)
 
-    def of(self, request: Request) -> Loss:
-        number = self._index[id(request.rows[0])]
-        return self._of(number, number + 1, None)
+    def _sum(self, numbers: Iterable[int], seconds: float | None) -> Loss:
+        tokens = nanodollars = 0
+        for number in numbers:
+            used, cost = self._of(number)
+            tokens, nanodollars = tokens + used, nanodollars + cost
+        return Loss(seconds=seconds, tokens=tokens, nanodollars=nanodollars)
 
-    def _of(self, start: int, end: int, seconds: float | None) -> Loss:
-        return Loss(
-            seconds=seconds,
-            tokens=self._tokens[end] - self._tokens[start],
-            nanodollars=self._nanodollars[end] - self._nanodollars[start],
-        )
-
-    def _cost(self, request: Request) -> int:
-        costs = (self._prices.cost(part, model, request.time) for part, model in request.parts())
-        return sum(cost for cost in costs if cost is not None)
-
-
-def _total(request: Request) -> int:
-    return sum(part.total for part, _ in request.parts())
+    def _of(self, number: int) -> tuple[int, int]:
+        if number not in self._known:
+            request = self._requests[number]
+            parts = list(request.parts())
+            costs = (self._prices.cost(part, model, request.time) for part, model in parts)
+            self._known[number] = sum(part.total for part, _ in parts), sum(cost for cost in costs if cost is not None)
+        return self._known[number]
 
 
 def _seconds(began: datetime | None, ended: datetime | None) -> float | None:

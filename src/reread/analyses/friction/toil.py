@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from reread.records import User
 from reread.sessions import Kind as Speaker
-from reread.sessions import Status, ToolCall
+from reread.sessions import Status
 from reread.sessions.kinds import shell_input
 
-from .commands import EDITS, SHELLS, command_of, prefix_of
+from .calls import EDITS, SHELLS, Call, prefix_of
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .prose import pasted_lines
@@ -88,7 +88,7 @@ class PermissionToil(Detector):
     heuristics = "three refusals, or calls the client held back for a permission, of one prefix: 0.7"
 
     def find(self, scene: Scene) -> Iterator[Event]:
-        asked: dict[str, list[ToolCall]] = {}
+        asked: dict[str, list[Call]] = {}
         for call in scene.calls:
             if was_asked(call):
                 asked.setdefault(rule_of(call), []).append(call)
@@ -97,10 +97,10 @@ class PermissionToil(Detector):
             if len(calls) < FEWEST_ASKS:
                 continue
             granted = sum(call.status is not Status.REJECTED for call in calls)
-            waited = sum(call.seconds or 0.0 for call in calls)
+            waited = sum(call.call.seconds or 0.0 for call in calls)
             yield scene.event(
                 self.kind,
-                (calls[-1].output or calls[-1]).record,
+                calls[-1].proof,
                 f"asked {len(calls)} times for {rule}",
                 Cause.ENVIRONMENT,
                 0.95 if granted == len(calls) else 0.7,
@@ -111,7 +111,7 @@ class PermissionToil(Detector):
             )
 
 
-def _decisions(calls: list[ToolCall]) -> Iterator[ToolCall]:
+def _decisions(calls: list[Call]) -> Iterator[Call]:
     """One for each time the person decided: a no to one of several parallel calls turns down the rest of them."""
     refused: set[str | None] = set()
     for call in calls:
@@ -121,32 +121,28 @@ def _decisions(calls: list[ToolCall]) -> Iterator[ToolCall]:
             refused.add(call.message_id)
 
 
-def was_asked(call: ToolCall) -> bool:
+def was_asked(call: Call) -> bool:
     """Whether the person had to decide on a call, or would have had to."""
-    record = call.output.record if call.output is not None else None
-    if not isinstance(record, User):
-        return False
-    decision = record.permission_decision
+    record = call.proof
+    decision = record.permission_decision if isinstance(record, User) else None
     if decision is not None:
-        return bool(decision.source) and decision.source.startswith("user")
+        return (decision.source or "").startswith("user")
     if call.status is Status.OK:
         return False
     if call.status is Status.ERROR:
-        return "haven't granted it yet" in call.output.text[:400] if call.output is not None else False
+        return "haven't granted it yet" in call.text[:400]
     return refused_by(call) is not None and call.name not in ("AskUserQuestion", "ExitPlanMode")
 
 
-def rule_of(call: ToolCall) -> str:
+def rule_of(call: Call) -> str:
     """The permission rule that would cover a call, as settings.json writes it."""
     if call.name in SHELLS:
-        prefix = prefix_of(command_of(call))
+        prefix = prefix_of(call.command)
         words = prefix.split(" ")
         # `npm run test:unit` and `npm run test:api` are one habit.
         words[-1] = words[-1].partition(":")[0] if len(words) > 2 else words[-1]
         return f"{call.name}({' '.join(words)}:*)" if prefix else call.name
     if call.name in EDITS:
         return "Edit"
-    given = call.input
-    url = given.get("url") if isinstance(given, dict) else None
-    host = _HOST.match(url) if isinstance(url, str) else None
+    host = _HOST.match(call.given.url or "")
     return f"{call.name}(domain:{host[1]})" if host is not None else call.name

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from reread.sessions import Status, ToolCall
+from reread.sessions import Status
 
-from .commands import EDITS, SHELLS, command_of, path_of, prefix_of, target_of
+from .calls import EDITS, SHELLS, Call, prefix_of
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .refusals import refused_by
 from .scene import Scene
 
-_HEAD, _TAIL = 1500, 1500
+_HEAD, _TAIL = 800, 800
 """How much of an output is looked at: what failed stands at its beginning or at its end."""
 _REACH = 25
 """Calls after a failure among which its recovery is looked for."""
@@ -110,9 +110,9 @@ _LATER_SIGNS: tuple[tuple[ErrorClass, re.Pattern[str]], ...] = (
 _WEB = frozenset({"WebFetch", "WebSearch"})
 
 
-def class_of(call: ToolCall) -> ErrorClass:
+def class_of(call: Call) -> ErrorClass:
     """Why a call failed, by the client's own wording first, then by what commands print."""
-    text = call.output.text if call.output is not None else ""
+    text = call.text
     text = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     if call.name.startswith("mcp__"):
         return ErrorClass.MCP
@@ -121,21 +121,21 @@ def class_of(call: ToolCall) -> ErrorClass:
         return found
     is_shell = call.name in SHELLS
     has_failed = is_shell and bool(_FAILED_CHECK.search(text))
-    if has_failed and _CHECKER.search(command_of(call)):
+    if has_failed and _CHECKER.search(call.command):
         return ErrorClass.TEST_FAILURE
     found = next((name for name, sign in _LATER_SIGNS if sign.search(text)), None)
     if found is not None:
         return found
-    if has_failed or (is_shell and _CHECKER.match(prefix_of(command_of(call)))):
+    if has_failed or (is_shell and _CHECKER.match(prefix_of(call.command))):
         return ErrorClass.TEST_FAILURE
     return ErrorClass.NETWORK if call.name in _WEB else ErrorClass.OTHER
 
 
-def is_failure(call: ToolCall) -> bool:
+def is_failure(call: Call) -> bool:
     """Whether the tool itself failed: not a neighbour of it, and nobody refused it."""
     if call.status is not Status.ERROR or call.output is None:
         return False
-    text = call.output.text[:120]
+    text = call.text[:120]
     return not any(sign in text for sign in _NOT_RUN) and refused_by(call) is None
 
 
@@ -152,28 +152,27 @@ class ToolError(Detector):
                 if call.status is Status.ERROR and is_failure(call):
                     yield self._event(scene, stretch.calls, place)
 
-    def _event(self, scene: Scene, calls: Sequence[ToolCall], place: int) -> Event:
+    def _event(self, scene: Scene, calls: Sequence[Call], place: int) -> Event:
         call = calls[place]
         why = class_of(call)
         attempts, next_try, cure = _recovery(calls, place, why)
-        output = call.output
         return scene.event(
             self.kind,
-            output.record if output is not None else call.record,
+            call.proof,
             _evidence(call),
             _CAUSES.get(why, Cause.ENVIRONMENT),
             1.0,
             about=why.value,
             loss=scene.spent.between(call, next_try) if next_try is not None else None,
             tool=call.name,
-            target=target_of(call),
+            target=call.target,
             recovered=cure is not None,
             attempts=attempts,
             recovered_by=_told(cure) if cure is not None else None,
         )
 
 
-def _recovery(calls: Sequence[ToolCall], place: int, why: ErrorClass) -> tuple[int, ToolCall | None, ToolCall | None]:
+def _recovery(calls: Sequence[Call], place: int, why: ErrorClass) -> tuple[int, Call | None, Call | None]:
     """How many more attempts there were, the next of them, and the one that worked."""
     failed = calls[place]
     attempts, next_try = 0, None
@@ -187,26 +186,25 @@ def _recovery(calls: Sequence[ToolCall], place: int, why: ErrorClass) -> tuple[i
     return attempts, next_try, None
 
 
-def _tries_again(call: ToolCall, failed: ToolCall, why: ErrorClass) -> bool:
+def _tries_again(call: Call, failed: Call, why: ErrorClass) -> bool:
     if failed.name in SHELLS:
         if call.name not in SHELLS:
             return False
-        prefix = prefix_of(command_of(failed))
-        if prefix_of(command_of(call)) == prefix:
+        prefix = prefix_of(failed.command)
+        if prefix_of(call.command) == prefix:
             return True
         program = prefix.partition(" ")[0]
-        return why is ErrorClass.NOT_FOUND and len(program) > 1 and program in command_of(call).split()
+        return why is ErrorClass.NOT_FOUND and len(program) > 1 and program in call.command.split()
     if failed.name in EDITS:
-        return call.name in EDITS and path_of(call) == path_of(failed)
+        return call.name in EDITS and call.path == failed.path
     return call.name == failed.name
 
 
-def _told(call: ToolCall) -> str:
-    return (command_of(call) or path_of(call) or call.name)[:200]
+def _told(call: Call) -> str:
+    return (call.command or call.path or call.name)[:200]
 
 
-def _evidence(call: ToolCall) -> str:
-    text = call.output.text if call.output is not None else ""
-    text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
-    subject = command_of(call).partition("\n")[0][:60] or path_of(call)[-60:]
+def _evidence(call: Call) -> str:
+    text = call.text[:600].replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+    subject = call.command.partition("\n")[0][:60] or call.path[-60:]
     return f"{call.name} {subject}: {text}" if subject else f"{call.name}: {text}"

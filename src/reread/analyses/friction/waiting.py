@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from reread.records import ApiError, Assistant, Record
 from reread.records.system import ApiRetry
-from reread.sessions import Notice, ToolCall
+from reread.sessions import Notice
 
+from .calls import Call
 from .detector import Detector
 from .events import Cause, Event, Kind, Loss
 from .scene import Scene, Stretch
@@ -42,7 +41,7 @@ class Stall(Detector):
                 if seconds is not None:
                     yield self._wait(scene, call, seconds)
 
-    def _wait(self, scene: Scene, call: ToolCall, seconds: float) -> Event:
+    def _wait(self, scene: Scene, call: Call, seconds: float) -> Event:
         """Commands end after ten minutes at most: what takes longer waited for somebody's permission."""
         return scene.event(
             self.kind,
@@ -94,14 +93,14 @@ def _is_limit(notice: Notice) -> bool:
     return "rate_limit" in words or "limit reached" in words or "overloaded" in words or "hit your limit" in words
 
 
-def _long_wait(call: ToolCall) -> float | None:
+def _long_wait(call: Call) -> float | None:
     """Ten minutes or more. Stamps are compared as text first: parsing every one costs as much as decoding."""
     if call.output is None:
         return None
     began, ended = call.record.timestamp, call.output.record.timestamp
     if isinstance(began, str) and isinstance(ended, str) and began[:_TEN_MINUTES] == ended[:_TEN_MINUTES]:
         return None
-    seconds = call.seconds
+    seconds = call.call.seconds
     if seconds is None or seconds < _LONG_CALL or call.name in _WAITS_FOR_SOMEBODY:
         return None
     return seconds
@@ -120,8 +119,6 @@ class Compaction(Detector):
             after = metadata.post_tokens if metadata is not None else None
             trigger = (metadata.trigger if metadata is not None else None) or "unknown"
             milliseconds = metadata.duration_ms if metadata is not None else None
-            then = scene.spent.first_after(record)
-            loss = scene.spent.of(then) if then is not None else Loss()
             yield scene.event(
                 self.kind,
                 record,
@@ -129,7 +126,7 @@ class Compaction(Detector):
                 Cause.PROMPT if trigger == "manual" else Cause.ENVIRONMENT,
                 1.0,
                 about=trigger,
-                loss=replace(loss, seconds=milliseconds / 1000 if milliseconds else None),
+                loss=scene.spent.after(record, milliseconds / 1000 if milliseconds else None),
                 before_tokens=before,
                 after_tokens=after,
             )
@@ -146,7 +143,7 @@ class Rewind(Detector):
         for branch in scene.conversation.branches:
             if branch.active or not branch.turns:
                 continue
-            records = tuple(record for turn in branch.turns for record in turn.records)
+            records = [record for turn in branch.turns for record in turn.records]
             first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
             loss = scene.spent.on(records)
             yield scene.event(
