@@ -22,7 +22,7 @@ _LOOKED_AT = 700
 """Who corrects says so early; further down stand reasons and new wishes."""
 _OPENING_LENGTH = 160
 _LATE = 0.7
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_AROUND_WORDS = ".,;:!?…()[]\"'-*–—"
 _SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
 _HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
@@ -51,7 +51,7 @@ def score(text: str, before: Before) -> float:
     words = " ".join(prose_of(text)[:_LOOKED_AT].lower().replace("’", "'").split())
     if not words:
         return 0.0
-    if _HAS_CJK.search(words):
+    if not words.isascii() and _HAS_CJK.search(words):
         found = _score_without_spaces(words)
     else:
         found = _score_of_words(words, before)
@@ -66,7 +66,8 @@ def _goes_along(words: str) -> bool:
 
 
 def _score_of_words(words: str, before: Before) -> float:
-    signs = {sign for word in set(_WORD.findall(words)) if word in _BY_WORD for sign in _BY_WORD[word]}
+    called = {word.strip(_AROUND_WORDS) for word in words.split()} & _BY_WORD.keys()
+    signs = {sign for word in called for sign in _BY_WORD[word] if sign.pattern.search(words)}
     if not signs:
         return 0.0
     plain = BENIGN.sub("_", words)
@@ -144,8 +145,16 @@ def _before(stretch: Stretch) -> Before | None:
         last = last.before
     if last is None:
         return Before() if stretch.is_forked else None
-    refused = any(is_by_person(call) and call.name not in _ANSWERS_ITSELF for call in last.calls[-12:])
-    asked_back = any(call.name in _ANSWERS_ITSELF for call in last.rejected)
-    was_stopped = last is stretch.before and bool(last.calls) and (refused or (last.was_interrupted and not asked_back))
-    said = last.said.text.rstrip()[-200:] if last.said is not None else ""
-    return Before(was_stopped=was_stopped, asked=said.endswith(("?", "？")))
+    asked = last.said is not None and last.said.text[-20:].rstrip().endswith(("?", "？"))
+    return Before(was_stopped=last is stretch.before and _was_stopped(last), asked=asked)
+
+
+def _was_stopped(stretch: Stretch) -> bool:
+    """Whether the last thing in a turn was that the person stopped it."""
+    if not stretch.calls or not (stretch.troubled or stretch.notices):
+        return False
+    last = stretch.calls[-1].message_id
+    refused = [call for call in stretch.troubled if call.message_id == last and is_by_person(call)]
+    if refused:
+        return any(call.name not in _ANSWERS_ITSELF for call in refused)
+    return stretch.was_interrupted

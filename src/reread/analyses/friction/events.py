@@ -72,18 +72,26 @@ class Event(Struct, frozen=True, kw_only=True):
 
 _UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 _SECRET = re.compile(
-    r"""\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][\w-]{10,}   # keys that say what they are
-    | \bAKIA[0-9A-Z]{12,} | \beyJ[\w-]{15,}(?:\.[\w-]+)*                       # AWS keys, JSON web tokens
-    | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                                          # user:password@host
-    | (?<=[Bb]earer\ )[\w.~+/-]{8,}=*
-    | (?<![\w/.-])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{40,}={0,2}(?![\w/.-])         # long random text
-    | (?i:(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=)|(?<=api_key=)|(?<=apikey=))[^\s&'",;]{4,}""",
+    r"""(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][\w-]{10,}   # keys that say what they are
+    | AKIA[0-9A-Z]{12,} | eyJ[\w-]{15,}(?:\.[\w-]+)*                        # AWS keys, JSON web tokens
+    | (?<=://)[^/:@]+:[^/@]+(?=@)                                            # user:password@host
+    | (?<![\w/.-])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{40,}={0,2}(?![\w/.-])       # long random text
+    | (?i:(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=)|(?<=api_key=)|(?<=apikey=))[^&'",;]{4,}""",
     re.VERBOSE,
 )
+_SHORTEST_SECRET = 12
+_HIDDEN = "[secret]"
 
 
 def quote(text: str) -> str:
     """The beginning of a text as one line that may be shown to anybody."""
-    line = " ".join(_UNPRINTABLE.sub(" ", text[: 2 * LONGEST_QUOTE]).split())
-    line = _SECRET.sub("[secret]", line)
+    words = text[: 2 * LONGEST_QUOTE].split()
+    for place, word in enumerate(words):
+        if place and words[place - 1][-6:].lower() == "bearer":
+            words[place] = _HIDDEN
+        elif len(word) >= _SHORTEST_SECRET:
+            words[place] = _SECRET.sub(_HIDDEN, word)
+    line = " ".join(words)
+    if not line.isprintable():
+        line = " ".join(_UNPRINTABLE.sub(" ", line).split())
     return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"

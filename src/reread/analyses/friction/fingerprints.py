@@ -7,14 +7,16 @@ for texts of fewer words than a sketch holds, the estimate is exact.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections import deque
+from collections.abc import Hashable, Iterable
 from zlib import crc32
 
 Sketch = tuple[int, ...]
 """Ascending hashes of 32 bits."""
 
 SIZE = 24
-LONGEST = 1200
+_ODD = 0x9E3779B1
+LONGEST = 600
 """Characters of a prompt that are looked at: what follows is pasted."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
@@ -34,16 +36,14 @@ def words_of(text: str) -> list[str]:
     """The words that tell what a prompt is about; for scripts without spaces, pairs of characters."""
     lowered = text[:LONGEST].lower()
     words = [word for word in _WORD.findall(lowered) if word not in _SAYS_LITTLE]
-    if lowered.isascii():
+    if lowered.isascii() or _WITHOUT_SPACES.search(lowered) is None:
         return words
     return [part for word in words for part in _parts(word)]
 
 
-def _parts(word: str) -> Iterator[str]:
-    if _WITHOUT_SPACES.search(word) is None:
-        yield word
-    else:
-        yield from (word[i : i + 2] for i in range(len(word) - 1))
+def _parts(word: str) -> list[str]:
+    is_split = _WITHOUT_SPACES.search(word) is not None
+    return [word[i : i + 2] for i in range(len(word) - 1)] if is_split else [word]
 
 
 def sketch(text: str) -> Sketch:
@@ -52,9 +52,9 @@ def sketch(text: str) -> Sketch:
 
 
 def sketch_of_words(words: list[str]) -> Sketch:
-    pairs = (f"{one} {other}" for one, other in zip(words, words[1:], strict=False))
-    hashes = {crc32(each.encode()) for each in (*words, *pairs)}
-    return tuple(sorted(hashes)[:SIZE])
+    single = [crc32(word.encode()) for word in words]
+    pairs = [(one * _ODD ^ other) & 0xFFFFFFFF for one, other in zip(single, single[1:], strict=False)]
+    return tuple(sorted({*single, *pairs})[:SIZE])
 
 
 def likeness(one: Sketch, other: Sketch) -> float:
@@ -72,23 +72,25 @@ def likeness(one: Sketch, other: Sketch) -> float:
 class Neighbours:
     """Finds sketches like one that came before, without holding each against all."""
 
-    _CROWDED = 40
+    _LOOKED_UP, _SHARED = 8, 2
+    """Of the eight smallest hashes two must be common; texts that share six tenths miss that less than once in 100."""
+    _CROWDED = 30
     """A hash that more sketches share tells nothing: only the newest of them are looked at."""
 
     def __init__(self, alike: float) -> None:
         self._alike = alike
         self._sketches: list[tuple[Sketch, Hashable]] = []
-        self._holders: dict[int, list[int]] = {}
+        self._holders: dict[int, deque[int]] = {}
 
     def nearest(self, given: Sketch) -> tuple[Hashable, float] | None:
         """The name of the most alike sketch added so far, if one is alike enough."""
         shared: dict[int, int] = {}
-        for value in given:
-            for number in self._holders.get(value, ())[-self._CROWDED :]:
+        for value in given[: self._LOOKED_UP]:
+            for number in self._holders.get(value, ()):
                 shared[number] = shared.get(number, 0) + 1
         best: tuple[Hashable, float] | None = None
         for number, count in shared.items():
-            if count < self._alike * len(given) / 2:
+            if count < self._SHARED:
                 continue
             other, name = self._sketches[number]
             found = likeness(given, other)
@@ -99,8 +101,8 @@ class Neighbours:
     def add(self, given: Sketch, name: Hashable) -> None:
         number = len(self._sketches)
         self._sketches.append((given, name))
-        for value in given:
-            self._holders.setdefault(value, []).append(number)
+        for value in given[: self._LOOKED_UP]:
+            self._holders.setdefault(value, deque(maxlen=self._CROWDED)).append(number)
 
 
 def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:

@@ -37,8 +37,10 @@ class Interrupt(Detector):
 
     def find(self, scene: Scene) -> Iterator[Event]:
         for stretch in scene.stretches:
+            if not stretch.notices and not stretch.troubled:
+                continue
             lines = [notice for notice in stretch.notices if notice.what == "interrupted"]
-            cut = [call for call in stretch.calls if call.status is Status.INTERRUPTED]
+            cut = [call for call in stretch.troubled if call.status is Status.INTERRUPTED]
             # Saying no in the permission dialog writes an interrupt line too: that is the rejection again.
             if lines and any(is_by_person(call) for call in stretch.calls[-_PARALLEL:]):
                 continue

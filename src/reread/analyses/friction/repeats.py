@@ -79,7 +79,7 @@ class Loop(Detector):
 
     def find(self, scene: Scene) -> Iterator[Event]:
         for stretch in scene.stretches:
-            if len(stretch.calls) < _SINGLE_REPEATS:
+            if len(stretch.calls) < min(_SINGLE_REPEATS, 2 * _SEQUENCE_REPEATS):
                 continue
             runs = list(_runs(stretch.calls))
             for run in runs:

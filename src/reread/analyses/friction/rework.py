@@ -44,18 +44,21 @@ class Rework(Detector):
     heuristics = "three or more lines of its own taken away: 0.7; an edit turned round: 0.85"
 
     def find(self, scene: Scene) -> Iterator[Event]:
-        files: dict[str, _File] = {}
+        edits: dict[str, list[Call]] = {}
         for call in scene.main_calls:
             if call.name in EDITS and call.status is Status.OK:
-                path = call.path
-                file = files.get(path)
-                if file is None:
-                    file = files[path] = _File()
-                for old, new in _replacements(call):
-                    _replace(file, old, new, call)
-        for path, file in files.items():
-            if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
-                yield self._event(scene, path, file, file.last)
+                edits.setdefault(call.path, []).append(call)
+        for path, calls in edits.items():
+            if len(calls) > 1:
+                yield from self._of(scene, path, calls)
+
+    def _of(self, scene: Scene, path: str, calls: list[Call]) -> Iterator[Event]:
+        file = _File()
+        for call in calls:
+            for old, new in _replacements(call):
+                _replace(file, old, new, call)
+        if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
+            yield self._event(scene, path, file, file.last)
 
     def _event(self, scene: Scene, path: str, file: _File, last: Call) -> Event:
         at = file.undone_by or last

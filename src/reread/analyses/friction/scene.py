@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from reread.records import Record, User
+from reread.records import Assistant, Record, User
 from reread.sessions import MAIN, Conversation, Notice, Prompt, Said, Status, ToolCall, Turn
 from reread.sessions import Kind as Speaker
 
@@ -43,7 +43,7 @@ class Scene:
     @cached_property
     def troubled(self) -> list[Call]:
         """Those that did not end well."""
-        return [call for call in self.calls if call.status is not Status.OK]
+        return [call for stretch in self.stretches for call in stretch.troubled]
 
     @cached_property
     def main_calls(self) -> list[Call]:
@@ -96,6 +96,8 @@ class Stretch(NamedTuple):
 
     turn: Turn
     calls: list[Call]
+    troubled: list[Call]
+    """Calls that did not end well."""
     notices: list[Notice]
     said: Said | None
     """The last words of the model."""
@@ -112,27 +114,27 @@ class Stretch(NamedTuple):
         return self.said is not None or bool(self.calls)
 
     @property
-    def rejected(self) -> list[Call]:
-        return [call for call in self.calls if call.status is Status.REJECTED]
-
-    @property
     def was_interrupted(self) -> bool:
         return any(notice.what == "interrupted" for notice in self.notices)
 
 
 def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
     calls: list[Call] = []
+    troubled: list[Call] = []
     notices: list[Notice] = []
     said: Said | None = None
     for step in turn.steps:
         kind = type(step)
         if kind is ToolCall:
-            calls.append(Call(step))  # type: ignore[arg-type]  # type() is twice as fast as isinstance() here
+            call = Call(step)  # type: ignore[arg-type]  # type() is twice as fast as isinstance() here
+            calls.append(call)
+            if call.status is not Status.OK:
+                troubled.append(call)
         elif kind is Said:
             said = step  # type: ignore[assignment]
         elif kind is Notice:
             notices.append(step)  # type: ignore[arg-type]
-    return Stretch(turn, calls, notices, said, before, is_forked)
+    return Stretch(turn, calls, troubled, notices, said, before, is_forked)
 
 
 class Spent:
@@ -144,25 +146,20 @@ class Spent:
         self._known: dict[int, tuple[int, int]] = {}
 
     @cached_property
-    def _number(self) -> dict[int, int]:
-        """The number of the request every line of a reply belongs to, by `id()`."""
-        return {id(row): number for number, request in enumerate(self._requests) for row in request.rows}
-
-    @cached_property
     def _offsets(self) -> list[int]:
         return [request.rows[0].offset for request in self._requests]
 
     def between(self, first: Call, last: Call) -> Loss:
         """From the result of one call to the result of a later one: the requests after the first's."""
         seconds = _seconds(first.ended, last.ended)
-        start, end = self._number.get(id(first.record)), self._number.get(id(last.record))
-        if start is None or end is None or end <= start:
+        start, end = self._number(first.record), self._number(last.record)
+        if not 0 <= start < end:
             return Loss(seconds=seconds)
         return self._sum(range(start + 1, end + 1), seconds)
 
     def on(self, records: Sequence[Record]) -> Loss:
         """On all requests among these lines."""
-        numbers = {number for record in records if (number := self._number.get(id(record))) is not None}
+        numbers = {self._number(record) for record in records if type(record) is Assistant}
         times = [time for record in (records[0], records[-1]) if (time := record.time) is not None] if records else []
         return self._sum(numbers, _seconds(times[0], times[-1]) if len(times) > 1 else None)
 
@@ -170,6 +167,10 @@ class Spent:
         """On the first request whose first line stands after this line of the file."""
         place = bisect_right(self._offsets, record.offset)
         return self._sum([place], seconds) if place < len(self._requests) else Loss(seconds=seconds)
+
+    def _number(self, record: Record) -> int:
+        """Which request a line of a reply belongs to: the last that began at or before it."""
+        return bisect_right(self._offsets, record.offset) - 1
 
     def _sum(self, numbers: Iterable[int], seconds: float | None) -> Loss:
         tokens = nanodollars = 0

@@ -19,7 +19,10 @@ from .scene import Scene
 
 FEWEST_ASKS = 3
 _HOST = re.compile(r"https?://([^/\s:]+)")
-_FEWEST_PASTED = 2
+_FEWEST_PASTED = 4
+_LOOKED_AT = 2000
+_ANNOUNCING = ("output", " log", "result", "error", "trace", "console", "terminal", ":\n", "ausgabe", "sortie", "salida", "saída", "出力", "エラー", "输出", "报错", "错误")
+_STACK_WORDS = ("Traceback", "    at ", "\tat ", "File \"", "panic", "goroutine", "Exception", "npm ERR!")
 _SHELL_PROMPT = re.compile(
     r"^(?:[\w.-]+@[\w.-]+[^\n$#%>]{0,80}[$#%>❯]|[A-Z]:\\[^>\n]{0,120}>|(?:\([\w.-]+\) )?[~/][^\n$#%>]{0,80}[$#%❯]|[$❯]) ?\S",
     re.MULTILINE,
@@ -33,10 +36,9 @@ _ANNOUNCED = re.compile(
     r"\b(?:here(?:'s| is| are)|this is|that's|below is)\b[^\n.]{0,40}\b(?:output|log|logs|result|results|error|trace|traceback|console|terminal)\b"
     r"|\b(?:it|which) (?:says|prints|printed|shows|outputs)\b[^\n]{0,20}:\s*\n"
     r"|\bhere(?:'s| is) [^\n]{0,60}:\s*\n(?=[^\n]*\n)"
-    r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bI (?:ran|tried|executed) (?:it|this|that|them)\b[^\n]{0,60}:\s*\n"
+    r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bi (?:ran|tried|executed) (?:it|this|that|them)\b[^\n]{0,60}:\s*\n"
     r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bvoici (?:la sortie|l'erreur)|\besta es la salida|\baqui está a saída"
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:输出|报错|错误信息)(?:如下|是|：)",
-    re.IGNORECASE,
 )
 
 
@@ -61,15 +63,16 @@ class ManualStep(Detector):
 
 
 def _carried_over(text: str) -> tuple[str, float] | None:
-    looked_at = text[:6000]
-    if _STACK.search(looked_at):
+    looked_at = text[:_LOOKED_AT]
+    if any(word in looked_at for word in _STACK_WORDS) and _STACK.search(looked_at):
         return "stack_trace", 0.8
-    if _SHELL_PROMPT.search(looked_at) and text.count("\n") >= 1:
+    if any(sign in looked_at for sign in "$%#>❯") and _SHELL_PROMPT.search(looked_at):
         return "terminal", 0.8
-    announced = _ANNOUNCED.search(looked_at)
+    lowered = looked_at.lower()
+    announced = _ANNOUNCED.search(lowered) if any(word in lowered for word in _ANNOUNCING) else None
     if announced is not None and looked_at.count("\n", announced.start()) >= 1:
         return "output", 0.7
-    return ("log", 0.6) if pasted_lines(looked_at) >= 2 * _FEWEST_PASTED and _is_mostly_pasted(looked_at) else None
+    return ("log", 0.6) if pasted_lines(looked_at) >= _FEWEST_PASTED and _is_mostly_pasted(looked_at) else None
 
 
 def _is_mostly_pasted(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from reread.sessions import Status
@@ -46,89 +46,88 @@ _CAUSES = {
 """All others lie in the environment."""
 
 _CHECKER = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|golangci-lint|ruff|flake8|pylint"
-    r"|mypy|pyright|eslint|tsc|biome|stylelint|clippy|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild|webpack|vite build|rollup"
-    r"|make|gradlew?|mvn|go (?:test|build|vet|run)|cargo \w*(?:test|build|check|run)|dotnet (?:test|build)|swift (?:test|build)"
-    r"|docker build|(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix)(?: run)? \w*[:-]?(?:test|build|lint|check|typecheck|compile)\w*"
-    r"|pre-commit|\w*test\w*\.(?:sh|py|js))\b"
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|golangci-lint|ruff"
+    r"|flake8|pylint|mypy|pyright|eslint|tsc|biome|stylelint|clippy|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild"
+    r"|webpack|vite build|rollup|make|gradlew?|mvn|go (?:test|build|vet|run)|cargo \w*(?:test|build|check|run)"
+    r"|dotnet (?:test|build)|swift (?:test|build)|docker build|pre-commit|\w*test\w*\.(?:sh|py|js)"
+    r"|(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix)(?: run)? \w*[:-]?(?:test|build|lint|check|typecheck|compile)\w*)\b"
 )
-_FAILED_CHECK = re.compile(
-    r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL(?:ED)?\b|\bFAILED\b|--- FAIL|AssertionError|error TS\d+|error\[E\d+\]"
-    r"|could not compile|SyntaxError|make(?:\[\d+\])?: \*\*\*|(?:BUILD|Build) (?:FAILED|failed)|Compilation failed|: error:|\berror: aborting"
-    r"|✖ \d+ problems?|Found \d+ errors?|\bundefined\b(?:: | \()|imported and not used|declared and not used|failed to solve|test result: FAILED"
-    r"|Tests?:? +\d+ failed|redeclared in this block|missing go\.sum entry|\.\.\.\.+Failed|\(ireturn\)",
-    re.MULTILINE,
-)
-_SIGNS: tuple[tuple[ErrorClass, re.Pattern[str]], ...] = (
+_COUNTED = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|✖ \d+ problem|error ts\d|error\[e\d")
+_FAILED_CHECK = (
+    "\nfailed ", "\nfail\t", "\nfail ", "\nfail:", "--- fail", "... failed", "....failed", "result: failed", "assertionerror", "could not compile", "syntaxerror", ": ***",
+    "build failed", "compilation failed", ": error:", "error: aborting", "undefined: ", " undefined (", "imported and not used",
+    "declared and not used", "failed to solve", "redeclared in this block", "missing go.sum entry", "(ireturn)",
+)  # fmt: skip
+_SIGNS = (
     (
         ErrorClass.NOT_READ,
-        re.compile(
-            r"File has not been read yet|has been modified since read|must read the file|Read it (?:first|again) before"
-        ),
+        ("file has not been read yet", "has been modified since read", "must read the file", "read it first before"),
     ),
     (
         ErrorClass.EDIT_MISMATCH,
-        re.compile(
-            r"String to replace not found|Found \d+ matches of the string|No changes to make: old_string|old_string (?:not found|appears)"
-        ),
+        ("string to replace not found", "matches of the string to replace", "no changes to make: old_string", "old_string not found"),
     ),
-    (
-        ErrorClass.NOT_FOUND,
-        re.compile(r"command not found|is not recognized as an internal|: not found$", re.MULTILINE),
-    ),
-    (
-        ErrorClass.TIMEOUT,
-        re.compile(r"[Cc]ommand timed out|timed out after|^Exit code 124\b|TimeoutError|deadline exceeded"),
-    ),
-)
-_LATER_SIGNS: tuple[tuple[ErrorClass, re.Pattern[str]], ...] = (
+    (ErrorClass.NOT_FOUND, ("command not found", "is not recognized as an internal", ": not found\n")),
+    (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror", "deadline exceeded")),
+)  # fmt: skip
+"""What the client itself or a shell says, in small letters."""
+_LATER_SIGNS = (
     (
         ErrorClass.NETWORK,
-        re.compile(
-            r"ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|getaddrinfo|[Cc]ould not resolve host|[Cc]onnection (?:refused|reset|timed out)"
-            r"|[Ff]ailed to connect|[Nn]etwork is unreachable|Temporary failure in name resolution|fetch failed|socket hang up"
-            r"|status code (?:4\d\d|5\d\d)|HTTP(?:/[\d.]+)? (?:429|5\d\d)|SSL(?:Error|_ERROR)|Unable to connect"
+        (
+            " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host", "connection refused",
+            "connection reset", "connection timed out", "failed to connect", "network is unreachable", "name resolution",
+            "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror", "unable to connect",
         ),
     ),
     (
         ErrorClass.PERMISSION,
-        re.compile(
-            r"[Pp]ermission denied|EACCES|EPERM|[Oo]peration not permitted|requested permissions? to|haven't granted"
-            r"|requires? (?:explicit )?approval|was blocked\. For security|authentication required|sudo: a (?:password|terminal)|[Aa]ccess (?:is )?denied"
-            r"|[Rr]ead-only file system|Permission prompt"
+        (
+            "permission denied", "eacces", "eperm", "operation not permitted", "requested permission", "haven't granted",
+            "requires approval", "require approval", "explicit approval", "was blocked. for security", "authentication required",
+            "sudo: a password", "sudo: a terminal", "access denied", "access is denied", "read-only file system",
         ),
     ),
     (
         ErrorClass.NOT_FOUND,
-        re.compile(
-            r"[Nn]o such file or directory|does not exist|ENOENT|ModuleNotFoundError|Cannot find (?:module|package)|No module named"
-            r"|cannot find the (?:file|path)|Agent type '[^']*' not found|remote not found|file found in the working directory"
-            r"|[Ff]ile not found|pathspec '[^']*' did not match"
+        (
+            "no such file or directory", "does not exist", "enoent", "modulenotfounderror", "cannot find module",
+            "cannot find package", "no module named", "cannot find the file", "cannot find the path", "' not found. available",
+            "remote not found", "file found in the working directory", "file not found", "did not match any file",
         ),
     ),
-)
+)  # fmt: skip
+"""What programs print; looked for after the signs of a failed check, which may quote any of it."""
 _WEB = frozenset({"WebFetch", "WebSearch"})
 
 
 def class_of(call: Call) -> ErrorClass:
     """Why a call failed, by the client's own wording first, then by what commands print."""
-    text = call.text
-    text = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     if call.name.startswith("mcp__"):
         return ErrorClass.MCP
-    found = next((name for name, sign in _SIGNS if sign.search(text)), None)
+    text = call.text
+    text = (text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}").lower() + "\n"
+    found = _first(_SIGNS, text)
     if found is not None:
         return found
-    is_shell = call.name in SHELLS
-    has_failed = is_shell and bool(_FAILED_CHECK.search(text))
-    if has_failed and _CHECKER.search(call.command):
+    is_check = call.name in SHELLS and _CHECKER.search(call.command[:400]) is not None
+    has_failed = call.name in SHELLS and _is_failed_check(text)
+    if is_check and has_failed:
         return ErrorClass.TEST_FAILURE
-    found = next((name for name, sign in _LATER_SIGNS if sign.search(text)), None)
+    found = _first(_LATER_SIGNS, text)
     if found is not None:
         return found
-    if has_failed or (is_shell and _CHECKER.match(prefix_of(call.command))):
+    if has_failed or (is_check and _CHECKER.match(prefix_of(call.command))):
         return ErrorClass.TEST_FAILURE
     return ErrorClass.NETWORK if call.name in _WEB else ErrorClass.OTHER
+
+
+def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> ErrorClass | None:
+    return next((name for name, words in signs if any(word in text for word in words)), None)
+
+
+def _is_failed_check(text: str) -> bool:
+    return any(word in text for word in _FAILED_CHECK) or _COUNTED.search(text) is not None
 
 
 def is_failure(call: Call) -> bool:
@@ -148,9 +147,11 @@ class ToolError(Detector):
 
     def find(self, scene: Scene) -> Iterator[Event]:
         for stretch in scene.stretches:
-            for place, call in enumerate(stretch.calls):
-                if call.status is Status.ERROR and is_failure(call):
-                    yield self._event(scene, stretch.calls, place)
+            failed = {id(call) for call in stretch.troubled if is_failure(call)}
+            if failed:
+                for place, call in enumerate(stretch.calls):
+                    if id(call) in failed:
+                        yield self._event(scene, stretch.calls, place)
 
     def _event(self, scene: Scene, calls: Sequence[Call], place: int) -> Event:
         call = calls[place]
