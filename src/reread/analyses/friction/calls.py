@@ -136,6 +136,7 @@ _WITH_SUBCOMMAND = _SCRIPTED | frozenset(
     nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get systemctl aws
     gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx""".split()
 )
+_TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 
 
@@ -145,7 +146,7 @@ def prefix_of(command: str) -> str:
     line = command[:300].lstrip()
     while line and (found := _BEFORE_PROGRAM.match(line)):
         line = line[found.end() :]
-    words = _WORD.findall(line[:120])
+    words: list[str] = _WORD.findall(line[:120])
     if not words:
         return ""
     program = words[0].rpartition("/")[2] or words[0]
@@ -158,7 +159,14 @@ def prefix_of(command: str) -> str:
         return program
     if program in _SCRIPTED:
         return f"{program} {rest[0]}" if rest[0].endswith(_SCRIPTS) else program
-    return " ".join([program, *rest[: 2 if rest[0] == "run" and program in _RUNNERS else 1]])
+    taken = 2 if program in _TWO_DEEP or (rest[0] == "run" and program in _RUNNERS) else 1
+    return " ".join([program, *rest[:taken]])
+
+
+def steps_in(command: str) -> list[str]:
+    """The prefixes of commands that were chained with `&&`; what a here-document holds is not looked at."""
+    line = command[:600].partition("<<")[0]
+    return [step for part in line.split("&&") if (step := prefix_of(part.strip()))] if "&&" in line else [prefix_of(line)]
 
 
 def name_of(path: str) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from reread.sessions import Conversation, Session
 
 from .corrections import Correction
 from .detector import Detector
 from .events import Event
+from .material import Material, material_of
+from .outcome import Outcome, outcome_of
 from .refusals import HookBlock, Interrupt, Rejection
 from .repeats import Loop, ReAsk
 from .rework import ReadWaste, Rework
@@ -34,6 +38,23 @@ DETECTORS: tuple[Detector, ...] = (
     Compaction(),
 )
 """A new kind of friction is a new class here. Repeated instructions need many sessions: see `patterns`."""
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """All that is kept of one session for the retrospective."""
+
+    events: tuple[Event, ...]
+    material: Material
+    outcome: Outcome
+
+
+def find(session: Session, *, with_agents: bool = False) -> Findings:
+    """Everything at once, from one look at the session: what taking it in asks for."""
+    scene = Scene(session, session.id)
+    events = events_of(scene)
+    if with_agents:
+        events += [event for agent in session.working_agents for event in events_of(Scene(agent, session.id, agent.id))]
+    return Findings(events=tuple(events), material=material_of(scene), outcome=outcome_of(scene))
 
 
 def find_events(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reread.sessions import MAIN, Prompt, Status
-from reread.sessions import Kind as Speaker
+from reread.sessions import Prompt, Status
 
 from .calls import EDITS, SHELLS, Call
 from .detector import Detector
 from .events import Cause, Event, Kind
-from .fingerprints import Neighbours, sketch_of_words, words_of
-from .prose import prose_of
+from .fingerprints import Neighbours
 from .refusals import is_said_by_hook
 from .scene import Scene
 
@@ -34,10 +32,7 @@ class ReAsk(Detector):
     def find(self, scene: Scene) -> Iterator[Event]:
         earlier = Neighbours(ALIKE)
         last: Prompt | None = None
-        for stretch in scene.stretches:
-            prompt = stretch.prompt
-            if prompt is None or prompt.kind is not Speaker.PROMPT or stretch.turn.branch != MAIN:
-                continue
+        for stretch, prompt, _, words, sketch in scene.asked:
             if is_said_by_hook(prompt.text):
                 continue
             is_unanswered = stretch.before is not None and not stretch.before.is_answered
@@ -45,10 +40,8 @@ class ReAsk(Detector):
                 yield self._event(scene, prompt, last, 0.9)
                 continue
             last = prompt
-            words = words_of(prose_of(prompt.text))
-            if len(set(words)) < FEWEST_WORDS:
+            if words < FEWEST_WORDS:
                 continue
-            sketch = sketch_of_words(words)
             near = earlier.nearest(sketch)
             if near is not None and isinstance(near[0], Prompt):
                 yield self._event(scene, prompt, near[0], near[1])

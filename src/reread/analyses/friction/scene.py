@@ -14,6 +14,8 @@ from reread.sessions import Kind as Speaker
 
 from .calls import Call
 from .events import Cause, Event, Kind, Loss, quote
+from .fingerprints import Sketch, sketch_of_words, words_of
+from .prose import prose_of
 
 
 class Scene:
@@ -49,6 +51,19 @@ class Scene:
     def main_calls(self) -> list[Call]:
         """Those of the branch the conversation ended on."""
         return [call for stretch in self.stretches if stretch.turn.branch == MAIN for call in stretch.calls]
+
+    @cached_property
+    def asked(self) -> list[Asked]:
+        """What the person asked for on the branch the conversation ended on, in their own words."""
+        found: list[Asked] = []
+        for stretch in self.stretches:
+            prompt = stretch.prompt
+            if prompt is None or prompt.kind is not Speaker.PROMPT or stretch.turn.branch != MAIN:
+                continue
+            prose = prose_of(prompt.text)
+            words = words_of(prose)
+            found.append(Asked(stretch, prompt, prose, len(set(words)), sketch_of_words(words)))
+        return found
 
     @cached_property
     def spent(self) -> Spent:
@@ -116,6 +131,17 @@ class Stretch(NamedTuple):
     @property
     def was_interrupted(self) -> bool:
         return any(notice.what == "interrupted" for notice in self.notices)
+
+
+class Asked(NamedTuple):
+    """A prompt, and what it says."""
+
+    stretch: Stretch
+    prompt: Prompt
+    prose: str
+    words: int
+    """How many different words tell what it is about."""
+    sketch: Sketch
 
 
 def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:

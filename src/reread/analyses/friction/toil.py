@@ -96,7 +96,7 @@ class PermissionToil(Detector):
             if was_asked(call):
                 asked.setdefault(rule_of(call), []).append(call)
         for rule, every in asked.items():
-            calls = list(_decisions(every))
+            calls = list(decisions(every))
             if len(calls) < FEWEST_ASKS:
                 continue
             granted = sum(call.status is not Status.REJECTED for call in calls)
@@ -114,7 +114,7 @@ class PermissionToil(Detector):
             )
 
 
-def _decisions(calls: list[Call]) -> Iterator[Call]:
+def decisions(calls: list[Call]) -> Iterator[Call]:
     """One for each time the person decided: a no to one of several parallel calls turns down the rest of them."""
     refused: set[str | None] = set()
     for call in calls:
