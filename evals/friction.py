@@ -19,7 +19,9 @@ def main(arguments: list[str]) -> None:
             print(f"  {kind:18} precision {score.precision:.2f}  recall {score.recall:.2f}  {counts}")
         if shown == name:
             for miss in sorted(measured.misses):
-                print(f"  {'false ' if miss.is_false else 'missed'} {miss.label.kind} {miss.label.about} {miss.label.uuid}")
+                print(
+                    f"  {'false ' if miss.is_false else 'missed'} {miss.label.kind} {miss.label.about} {miss.label.uuid}"
+                )
 
 
 if __name__ == "__main__":

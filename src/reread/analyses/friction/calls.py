@@ -131,11 +131,12 @@ _BEFORE_PROGRAM = re.compile(
 _WORD = re.compile(r"[\w./@:+-]+")
 _SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
 _SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
-_WITH_SUBCOMMAND = _SCRIPTED | frozenset(
-    """git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
-    nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get systemctl aws
-    gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx""".split()
-)
+_HAVE_SUBCOMMANDS = """
+    git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
+    nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get
+    systemctl aws
+    gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
+_WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 
@@ -166,7 +167,9 @@ def prefix_of(command: str) -> str:
 def steps_in(command: str) -> list[str]:
     """The prefixes of commands that were chained with `&&`; what a here-document holds is not looked at."""
     line = command[:600].partition("<<")[0]
-    return [step for part in line.split("&&") if (step := prefix_of(part.strip()))] if "&&" in line else [prefix_of(line)]
+    return (
+        [step for part in line.split("&&") if (step := prefix_of(part.strip()))] if "&&" in line else [prefix_of(line)]
+    )
 
 
 def name_of(path: str) -> str:

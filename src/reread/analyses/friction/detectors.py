@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from reread.sessions import Conversation, Session
+from reread.sessions import Session
 
 from .corrections import Correction
 from .detector import Detector
@@ -40,6 +41,9 @@ DETECTORS: tuple[Detector, ...] = (
 """A new kind of friction is a new class here. Repeated instructions need many sessions: see `patterns`."""
 
 
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
 class Findings(Struct, frozen=True, kw_only=True):
     """All that is kept of one session for the retrospective."""
 
@@ -60,7 +64,7 @@ def find(session: Session, *, with_agents: bool = False) -> Findings:
 def find_events(
     session: Session, *, with_agents: bool = False, detectors: Iterable[Detector] = DETECTORS
 ) -> list[Event]:
-    """What went wrong in a session, in the order of its lines; subagents are left out unless asked for."""
+    """What went wrong in a session, in the order of time; subagents are left out unless asked for."""
     scenes = [Scene(session, session.id)]
     if with_agents:
         scenes += [Scene(agent, session.id, agent.id) for agent in session.working_agents]
@@ -68,12 +72,6 @@ def find_events(
 
 
 def events_of(scene: Scene, detectors: Iterable[Detector] = DETECTORS) -> list[Event]:
+    """The events of one conversation, in the order of time."""
     found = [event for detector in detectors for event in detector.find(scene)]
-    if len(found) > 1:
-        place = _places(scene.conversation, {event.uuid for event in found})
-        found.sort(key=lambda event: place.get(event.uuid, 0))
-    return found
-
-
-def _places(conversation: Conversation, wanted: set[str | None]) -> dict[str | None, int]:
-    return {record.uuid: number for number, record in enumerate(conversation.line) if record.uuid in wanted}
+    return sorted(found, key=lambda event: event.time or _BEGINNING)

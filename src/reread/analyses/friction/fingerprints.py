@@ -1,7 +1,7 @@
 """Prompts as small sets of numbers that tell how alike two of them are, in any language and any process.
 
-A sketch keeps the smallest hashes of a text's words and word pairs. Two sketches estimate how much of both texts is shared;
-for texts of fewer words than a sketch holds, the estimate is exact.
+A sketch keeps the smallest hashes of a text's words and word pairs. Two sketches estimate how much of both texts is
+shared; for texts of fewer words than a sketch holds, the estimate is exact.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Hashable, Iterable
+from itertools import pairwise
 from zlib import crc32
 
 Sketch = tuple[int, ...]
@@ -20,16 +21,18 @@ LONGEST = 600
 """Characters of a prompt that are looked at: what follows is pasted."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
-_SAYS_LITTLE = frozenset(
-    """a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
-    to of in on at for from with by as and or but so if then than too also just now not no yes ok okay please pls can could
-    would will shall should may might let lets let's i'd i'll i'm you're it's that's there here again still said told asked want
+_COMMON = """
+    a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
+    to of in on at for from with by as and or but so if then than too also just now not no yes ok okay please pls can
+    could
+    would will shall should may might let lets let's i'd i'll i'm you're it's that's there here again still said told
+    asked want
     wanted need hey hi hello thanks thank again some any all what which who how when where why s t m re ll ve d
     der die das ein eine und oder ich du wir es ist sind bitte nicht mal noch auch zu in auf mit
     le la les un une des et ou je tu il elle est sont que qui de du en ne pas s'il vous plaît te plait
     el los las un una y o yo tú que de en por favor no es son se lo
-    o os as um uma e ou eu você que de em por favor não é são""".split()
-)
+    o os as um uma e ou eu você que de em por favor não é são"""
+_SAYS_LITTLE = frozenset(_COMMON.split())
 
 
 def words_of(text: str) -> list[str]:
@@ -53,7 +56,7 @@ def sketch(text: str) -> Sketch:
 
 def sketch_of_words(words: list[str]) -> Sketch:
     single = [crc32(word.encode()) for word in words]
-    pairs = [(one * _ODD ^ other) & 0xFFFFFFFF for one, other in zip(single, single[1:], strict=False)]
+    pairs = [(one * _ODD ^ other) & 0xFFFFFFFF for one, other in pairwise(single)]
     return tuple(sorted({*single, *pairs})[:SIZE])
 
 

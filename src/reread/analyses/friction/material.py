@@ -26,27 +26,38 @@ _LONGEST_RULE = 200
 _FEWEST_RULE_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
 _RULE = re.compile(
-    r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time|we (?:use|only use|never|don't|always)"
-    r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours|jamais|ne (?:\w+ ){1,2}pas"
+    r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
+    r"|we (?:use|only use|never|don't|always)"
+    r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
+    r"|jamais|ne (?:\w+ ){1,2}pas"
     r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
 )
 _RULE_WORDS = (
-    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use", "we don", "we only", "prefer",
-    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais", " pas", "siempre", "nunca",
+    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
+    "we don", "we only", "prefer",
+    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
+    " pas", "siempre", "nunca",
     "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
 )  # fmt: skip
 _ONLY_NOW = re.compile(
-    r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand|worry|have|need|get|remember|care|mind)"
-    r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)|they (?:don't|never))\b"
+    r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
+    r"|worry|have|need|get|remember|care|mind)"
+    r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
+    r"|they (?:don't|never))\b"
 )
-_TRIVIAL = frozenset(
-    """ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file tree sort uniq
-    cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee python python3 node""".split()
-) | {f"{program} {look}" for program in ("git", "jj") for look in ("status", "st", "diff", "log", "show", "branch", "fetch")}
+_LOOK_AROUND = """
+    ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
+    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee python
+    python3 node"""
+_TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
+    f"{program} {look}"
+    for program in ("git", "jj")
+    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
+}
 
 
 class Asked(Struct, frozen=True, kw_only=True, gc=False):
-    """A prompt, told by its sketch."""
+    """A prompt, told by its sketch; the example is its beginning as it was typed."""
 
     uuid: str
     time: datetime | None
@@ -107,7 +118,7 @@ def material_of(scene: Scene) -> Material:
 def _prompts(scene: Scene) -> Iterator[Asked]:
     for _, prompt, _, words, sketch in scene.asked:
         if words >= FEWEST_WORDS and prompt.uuid is not None:
-            yield Asked(uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=quote(prompt.text))
+            yield Asked(uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE])
 
 
 def _rules(scene: Scene) -> Iterator[Rule]:
@@ -172,7 +183,7 @@ def _after_edits(calls: list[Call]) -> Iterator[tuple[str, str]]:
 
 
 def _permissions(scene: Scene) -> tuple[Counted, ...]:
-    decided = decisions([call for call in scene.calls if was_asked(call)])
+    decided = decisions([call for call in scene.decided if was_asked(call)])
     asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
     refused: dict[str, int] = {}
     for rule, call in asked:

@@ -50,7 +50,9 @@ def outcome_of(scene: Scene) -> Outcome:
         command = call.command
         if any(word in command for word in _TEST_WORDS) and _TEST.search(command[:1000]):
             test = call
-        if call.status is Status.OK and ("git " in command or "gh " in command or "jj " in command or "glab" in command):
+        if call.status is Status.OK and (
+            "git " in command or "gh " in command or "jj " in command or "glab" in command
+        ):
             commits += [call] if _COMMIT.search(command) else []
             pushes += _PUSH.search(command) is not None
             asked += _PULL_REQUEST.search(command) is not None

@@ -7,8 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from .events import Cause, Event, Kind
+from .events import Cause, Event, Kind, quote
 from .fingerprints import Sketch, grouped
 from .material import Counted, Material
 
@@ -113,14 +114,15 @@ def _alike(kind: PatternKind, prints: Sequence[_Print], alike: float, fewest: in
         moments = [prints[number][1] for number in group if isinstance(number, int)]
         sessions = tuple(dict.fromkeys(moment.session for moment in moments))
         if len(sessions) >= fewest:
-            shortest = min((moment.text for moment in moments), key=len)
+            shown = [replace(moment, text=quote(moment.text)) for moment in moments[:_MOST_MOMENTS]]
+            shortest = min((moment.text for moment in shown), key=len)
             yield Pattern(
                 kind=kind,
                 about=shortest,
                 count=len(moments),
                 sessions=sessions,
                 example=shortest,
-                moments=tuple(moments[:_MOST_MOMENTS]),
+                moments=tuple(shown),
             )
 
 
@@ -139,7 +141,9 @@ def _counted(
             count=sum(each.count for _, each in places),
             sessions=tuple(dict.fromkeys(session for session, _ in places)),
             example=what,
-            moments=tuple(Moment(session=session, uuid=each.uuid, text=what) for session, each in places[:_MOST_MOMENTS]),
+            moments=tuple(
+                Moment(session=session, uuid=each.uuid, text=what) for session, each in places[:_MOST_MOMENTS]
+            ),
             details={"refused": sum(each.refused for _, each in places)} if kind is PatternKind.PERMISSION else {},
         )
         for what, places in by_name.items()
@@ -169,7 +173,9 @@ def _errors(events: Iterable[Event], fewest: int) -> Iterable[Pattern]:
     by_name: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         if event.kind is Kind.TOOL_ERROR and event.uuid is not None:
-            subject = str(event.details.get("target", "")) if event.details.get("tool") in ("Bash", "PowerShell") else ""
+            subject = (
+                str(event.details.get("target", "")) if event.details.get("tool") in ("Bash", "PowerShell") else ""
+            )
             by_name.setdefault((event.about, subject or str(event.details.get("tool", ""))), []).append(event)
     for (why, subject), same in by_name.items():
         sessions = tuple(dict.fromkeys(event.session for event in same))

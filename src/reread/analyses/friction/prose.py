@@ -22,8 +22,8 @@ _PASTED_LINE = re.compile(
     | \s*(?:npm|pnpm|yarn)\ (?:ERR!|warn|error)
     | (?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E|W)[:\ \]]
     | \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d
-    | [\w./\\-]+:\d+(?::\d+)?:\ 
-    | \w*(?:Error|Exception):\ 
+    | [\w./\\-]+:\d+(?::\d+)?:[ ]
+    | \w*(?:Error|Exception):[ ]
     | \s*[-=+*_~]{4,}\s*$ | \s*\|.*\|\s*$ | \s*[{}\[\]();]+,?\s*$
     | \s*[+-]{1,3}\s?[\w@{}<(/\#"'.]+.*[;{}(),=]\s*$               # lines of a diff
     | \s{4,}\S | \t\S""",

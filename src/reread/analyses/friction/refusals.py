@@ -156,9 +156,7 @@ class HookBlock(Detector):
             body = record.attachment if isinstance(record, Attachment) else None
             if isinstance(body, HookBlockingError):
                 event = (body.hook_event or body.hook_name or "").partition(":")[0]
-                yield self._at(
-                    scene, record, _said_by(record), event, ""
-                )
+                yield self._at(scene, record, _said_by(record), event, "")
         for record in beside.get(Informational, ()):
             if record.text.startswith(_STOPPED_BY_HOOK):
                 yield self._at(scene, record, record.text.partition(":")[2], "UserPromptSubmit", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -69,14 +69,28 @@ class Scene:
     def spent(self) -> Spent:
         return Spent(self.conversation)
 
-    def lines_of(self, speaker: Speaker) -> Iterator[User]:
-        """The user lines of a class, in file order."""
+    @cached_property
+    def _by_speaker(self) -> dict[Speaker, list[User]]:
+        """All user lines but the results of tools, which are nine in ten."""
         line = self.conversation.line
+        found: dict[Speaker, list[User]] = {}
         for index, kind in self.conversation.kinds.items():
-            if kind is speaker:
-                record = line[index]
-                if isinstance(record, User):
-                    yield record
+            if kind is not Speaker.TOOL_RESULT:
+                found.setdefault(kind, []).append(line[index])  # type: ignore[arg-type]  # kinds are of user lines only
+        return found
+
+    def lines_of(self, speaker: Speaker) -> list[User]:
+        """The user lines of a class, in file order."""
+        return self._by_speaker.get(speaker, [])
+
+    @cached_property
+    def decided(self) -> list[Call]:
+        """Calls somebody or something decided on, as far as lines tell: clients before 2.1.325 note refusals only."""
+        return [
+            call
+            for call in self.calls
+            if call.status is not Status.OK or getattr(call.proof, "permission_decision", None) is not None
+        ]
 
     def event(
         self,

@@ -102,9 +102,11 @@ def _workflow(pattern: Pattern) -> Suggestion:
 
 _FORMATTERS = {
     "ruff format": "ruff format", "ruff check": "ruff check --fix", "black": "black", "prettier": "prettier --write",
-    "npx prettier": "npx prettier --write", "eslint": "eslint --fix", "npx eslint": "npx eslint --fix", "gofmt": "gofmt -w",
+    "npx prettier": "npx prettier --write", "eslint": "eslint --fix", "npx eslint": "npx eslint --fix",
+    "gofmt": "gofmt -w",
     "go fmt": "gofmt -w", "goimports": "goimports -w", "cargo fmt": "rustfmt", "rustfmt": "rustfmt", "isort": "isort",
-    "swiftformat": "swiftformat", "clang-format": "clang-format -i", "terraform fmt": "terraform fmt", "biome": "biome check --write",
+    "swiftformat": "swiftformat", "clang-format": "clang-format -i", "terraform fmt": "terraform fmt",
+    "biome": "biome check --write",
 }  # fmt: skip
 
 
@@ -119,7 +121,8 @@ def _after_edit(pattern: Pattern) -> Suggestion | None:
 
 
 _RISKY = re.compile(
-    r"\((?:rm|sudo|curl|wget|ssh|scp|dd|mkfs|chmod|chown|kill|pkill|git push|git reset|git clean|git rebase|git branch|git checkout|npm publish"
+    r"\((?:rm|sudo|curl|wget|ssh|scp|dd|mkfs|chmod|chown|kill|pkill|git push|git reset|git clean|git rebase"
+    r"|git branch|git checkout|npm publish"
     r"|cargo publish|terraform|kubectl|helm|aws|gcloud|az|docker|eval|bash|sh|zsh|python3?|node|psql|mysql)\b"
 )
 
@@ -158,7 +161,9 @@ def _tool_error(pattern: Pattern) -> Suggestion | None:
     elif why == "not_found" and cure and subject and not cure.startswith(subject) and "\n" not in cure:
         draft = f"- `{subject}` is not on the path here; what works is `{cure}`."
     elif why == "timeout" and subject:
-        draft = f"- `{subject}` takes longer than the default time-out here: run it in the background or give it more time."
+        draft = (
+            f"- `{subject}` takes longer than the default time-out here: run it in the background or give it more time."
+        )
     elif why == "permission" and subject:
         draft = f"- `{subject}` is not permitted in this environment: ask before trying it."
     else:
@@ -178,6 +183,11 @@ _FROM: dict[PatternKind, Callable[[Pattern], Suggestion | None]] = {
 }
 
 
+_RUN_IT_YOURSELF = (
+    "Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
+)
+
+
 def _from_events(events: Sequence[Event]) -> list[Suggestion]:
     """From single moments that say the same thing often enough."""
     blocked: dict[str, list[Event]] = {}
@@ -189,11 +199,12 @@ def _from_events(events: Sequence[Event]) -> list[Suggestion]:
         for said, same in blocked.items()
         if len(same) >= _FEWEST_BLOCKS
     ]
-    pasted = [event for event in events if event.kind is Kind.MANUAL_STEP and event.about in ("terminal", "stack_trace")]
+    pasted = [
+        event for event in events if event.kind is Kind.MANUAL_STEP and event.about in ("terminal", "stack_trace")
+    ]
     if len(pasted) >= _FEWEST_PASTES:
         title = f"Terminal output was pasted {len(pasted)} times"
-        draft = "- Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
-        found.append(_gathered(pasted, title, draft))
+        found.append(_gathered(pasted, title, f"- {_RUN_IT_YOURSELF}"))
     return found
 
 

@@ -21,10 +21,29 @@ FEWEST_ASKS = 3
 _HOST = re.compile(r"https?://([^/\s:]+)")
 _FEWEST_PASTED = 4
 _LOOKED_AT = 2000
-_ANNOUNCING = ("output", " log", "result", "error", "trace", "console", "terminal", ":\n", "ausgabe", "sortie", "salida", "saída", "出力", "エラー", "输出", "报错", "错误")
-_STACK_WORDS = ("Traceback", "    at ", "\tat ", "File \"", "panic", "goroutine", "Exception", "npm ERR!")
+_ANNOUNCING = (
+    "output",
+    " log",
+    "result",
+    "error",
+    "trace",
+    "console",
+    "terminal",
+    ":\n",
+    "ausgabe",
+    "sortie",
+    "salida",
+    "saída",
+    "出力",
+    "エラー",
+    "输出",
+    "报错",
+    "错误",
+)
+_STACK_WORDS = ("Traceback", "    at ", "\tat ", 'File "', "panic", "goroutine", "Exception", "npm ERR!")
 _SHELL_PROMPT = re.compile(
-    r"^(?:[\w.-]+@[\w.-]+[^\n$#%>]{0,80}[$#%>❯]|[A-Z]:\\[^>\n]{0,120}>|(?:\([\w.-]+\) )?[~/][^\n$#%>]{0,80}[$#%❯]|[$❯]) ?\S",
+    r"^(?:[\w.-]+@[\w.-]+[^\n$#%>]{0,80}[$#%>❯]|[A-Z]:\\[^>\n]{0,120}>"
+    r"|(?:\([\w.-]+\) )?[~/][^\n$#%>]{0,80}[$#%❯]|[$❯]) ?\S",
     re.MULTILINE,
 )
 _STACK = re.compile(
@@ -33,11 +52,14 @@ _STACK = re.compile(
     re.MULTILINE,
 )
 _ANNOUNCED = re.compile(
-    r"\b(?:here(?:'s| is| are)|this is|that's|below is)\b[^\n.]{0,40}\b(?:output|log|logs|result|results|error|trace|traceback|console|terminal)\b"
+    r"\b(?:here(?:'s| is| are)|this is|that's|below is)\b[^\n.]{0,40}\b(?:output|log|logs|result|results|error"
+    r"|trace|traceback|console|terminal)\b"
     r"|\b(?:it|which) (?:says|prints|printed|shows|outputs)\b[^\n]{0,20}:\s*\n"
     r"|\bhere(?:'s| is) [^\n]{0,60}:\s*\n(?=[^\n]*\n)"
-    r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bi (?:ran|tried|executed) (?:it|this|that|them)\b[^\n]{0,60}:\s*\n"
-    r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bvoici (?:la sortie|l'erreur)|\besta es la salida|\baqui está a saída"
+    r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bi (?:ran|tried|executed) (?:it|this"
+    r"|that|them)\b[^\n]{0,60}:\s*\n"
+    r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bvoici (?:la sortie|l'erreur)|\besta es la salida"
+    r"|\baqui está a saída"
     r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:输出|报错|错误信息)(?:如下|是|：)",
 )
 
@@ -92,7 +114,7 @@ class PermissionToil(Detector):
 
     def find(self, scene: Scene) -> Iterator[Event]:
         asked: dict[str, list[Call]] = {}
-        for call in scene.calls:
+        for call in scene.decided:
             if was_asked(call):
                 asked.setdefault(rule_of(call), []).append(call)
         for rule, every in asked.items():

@@ -46,7 +46,8 @@ _CAUSES = {
 """All others lie in the environment."""
 
 _CHECKER = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|golangci-lint|ruff"
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum"
+    r"|golangci-lint|ruff"
     r"|flake8|pylint|mypy|pyright|eslint|tsc|biome|stylelint|clippy|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild"
     r"|webpack|vite build|rollup|make|gradlew?|mvn|go (?:test|build|vet|run)|cargo \w*(?:test|build|check|run)"
     r"|dotnet (?:test|build)|swift (?:test|build)|docker build|pre-commit|\w*test\w*\.(?:sh|py|js)"
@@ -54,8 +55,10 @@ _CHECKER = re.compile(
 )
 _COUNTED = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|✖ \d+ problem|error ts\d|error\[e\d")
 _FAILED_CHECK = (
-    "\nfailed ", "\nfail\t", "\nfail ", "\nfail:", "--- fail", "... failed", "....failed", "result: failed", "assertionerror", "could not compile", "syntaxerror", ": ***",
-    "build failed", "compilation failed", ": error:", "error: aborting", "undefined: ", " undefined (", "imported and not used",
+    "\nfailed ", "\nfail\t", "\nfail ", "\nfail:", "--- fail", "... failed", "....failed", "result: failed",
+    "assertionerror", "could not compile", "syntaxerror", ": ***",
+    "build failed", "compilation failed", ": error:", "error: aborting", "undefined: ", " undefined (",
+    "imported and not used",
     "declared and not used", "failed to solve", "redeclared in this block", "missing go.sum entry", "(ireturn)",
 )  # fmt: skip
 _SIGNS = (
@@ -65,26 +68,33 @@ _SIGNS = (
     ),
     (
         ErrorClass.EDIT_MISMATCH,
-        ("string to replace not found", "matches of the string to replace", "no changes to make: old_string", "old_string not found"),
+        ("string to replace not found", "matches of the string to replace", "no changes to make: old_string",
+        "old_string not found"),
     ),
     (ErrorClass.NOT_FOUND, ("command not found", "is not recognized as an internal", ": not found\n")),
-    (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror", "deadline exceeded")),
+    (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror",
+    "deadline exceeded")),
 )  # fmt: skip
 """What the client itself or a shell says, in small letters."""
 _LATER_SIGNS = (
     (
         ErrorClass.NETWORK,
         (
-            " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host", "connection refused",
-            "connection reset", "connection timed out", "failed to connect", "network is unreachable", "name resolution",
-            "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror", "unable to connect",
+            " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host",
+            "connection refused",
+            "connection reset", "connection timed out", "failed to connect", "network is unreachable",
+            "name resolution",
+            "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror",
+            "unable to connect",
         ),
     ),
     (
         ErrorClass.PERMISSION,
         (
-            "permission denied", "eacces", "eperm", "operation not permitted", "requested permission", "haven't granted",
-            "requires approval", "require approval", "explicit approval", "was blocked. for security", "authentication required",
+            "permission denied", "eacces", "eperm", "operation not permitted", "requested permission",
+            "haven't granted",
+            "requires approval", "require approval", "explicit approval", "was blocked. for security",
+            "authentication required",
             "sudo: a password", "sudo: a terminal", "access denied", "access is denied", "read-only file system",
         ),
     ),
@@ -92,7 +102,8 @@ _LATER_SIGNS = (
         ErrorClass.NOT_FOUND,
         (
             "no such file or directory", "does not exist", "enoent", "modulenotfounderror", "cannot find module",
-            "cannot find package", "no module named", "cannot find the file", "cannot find the path", "' not found. available",
+            "cannot find package", "no module named", "cannot find the file", "cannot find the path",
+            "' not found. available",
             "remote not found", "file found in the working directory", "file not found", "did not match any file",
         ),
     ),
