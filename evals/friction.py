@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from measuring import parts, measure
+from measuring import measure, parts
 
 
 def main(arguments: list[str]) -> None:
@@ -19,9 +19,8 @@ def main(arguments: list[str]) -> None:
             print(f"  {kind:18} precision {score.precision:.2f}  recall {score.recall:.2f}  {counts}")
         if shown == name:
             for miss in sorted(measured.misses):
-                print(
-                    f"  {'false ' if miss.is_false else 'missed'} {miss.label.kind} {miss.label.about} {miss.label.uuid}"
-                )
+                told = "false" if miss.is_false else "missed"
+                print(f"  {told:6} {miss.label.kind} {miss.label.about} {miss.label.uuid}")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ from notation import SPANS, Label, Labelled
 from reread.analyses.friction.detectors import find_events
 
 HERE = Path(__file__).parent
-TUNE, HELD_OUT = HERE / "labels" / "tune.txt", HERE / "labels" / "held_out.txt"
-CORPUS_LABELS = HERE / "labels" / "corpus.json"
+LABELS = HERE / "labels"
+TUNE, HELD_OUT, SIGNALS = LABELS / "tune.txt", LABELS / "held_out.txt", LABELS / "signals.txt"
+"""Texts to tune by, texts that were written before any detector and never tuned by, and signals of the client alone."""
+CORPUS_LABELS = LABELS / "corpus.json"
 NOT_JUDGED = frozenset({"loop", "rework", "read_waste", "permission_toil"})
 """Kinds nobody labelled in the recordings: what is found of them there counts neither way."""
 CORPUS = HERE.parents[1] / "shared" / "corpus" / "recorded"
@@ -99,5 +101,5 @@ def recorded() -> Iterator[Labelled]:
 
 
 def parts() -> dict[str, Iterator[Labelled]]:
-    found = {"tune": notation.read(TUNE), "held out": notation.read(HELD_OUT)}
+    found = {"tune": notation.read(TUNE), "held out": notation.read(HELD_OUT), "signals": notation.read(SIGNALS)}
     return found | ({"recorded": recorded()} if CORPUS.is_dir() else {})

@@ -43,8 +43,8 @@ SPANS = frozenset({"loop", "rework", "read_waste", "permission_toil", "stall"})
 """Kinds that are a matter of many lines: a session has them or has them not."""
 _LINE = re.compile(r"(?P<mark>[>*^%+<=])(?P<words>[\w+]*) ?(?P<text>.*)")
 _REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string "
-    "was NOT written to the file). "
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+    "new_string was NOT written to the file). "
 )
 _NOT_ERRORS = frozenset({"rejected", "denied", "hook", "cancelled"})
 
@@ -160,8 +160,9 @@ class _Script:
             self.labels.add(Label("compaction", f"{uuid}-1"))
         elif words == "retry":
             attempt, delay = map(int, text.split())
-            retry = {"retryAttempt": attempt, "retryInMs": delay, "maxRetries": 10}
-            self.entries.append(a_system_line("api_error", uuid=uuid, **retry))
+            self.entries.append(
+                a_system_line("api_error", uuid=uuid, retryAttempt=attempt, retryInMs=delay, maxRetries=10)
+            )
         else:
             self.entries.append(
                 a_system_line("stop_hook_summary", uuid=uuid, preventedContinuation=True, stopReason=text)

@@ -135,7 +135,7 @@ _HAVE_SUBCOMMANDS = """
     git npm npx pnpm yarn bun deno cargo go docker kubectl terraform helm gh glab jj pip pip3 uv poetry pipenv hatch
     nox tox make just mise rake bundle rails mix dotnet gradle gradlew mvn swift xcodebuild brew apt apt-get
     systemctl aws
-    gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
+    ruff biome gcloud az conda nix composer artisan flutter dart zig stack cabal lake rtk task turbo nx"""
 _WITH_SUBCOMMAND = _SCRIPTED | frozenset(_HAVE_SUBCOMMANDS.split())
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})

@@ -47,8 +47,8 @@ _ONLY_NOW = re.compile(
 )
 _LOOK_AROUND = """
     ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
-    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee python
-    python3 node"""
+    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee
+    python python3 node"""
 _TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
     f"{program} {look}"
     for program in ("git", "jj")

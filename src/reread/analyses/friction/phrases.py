@@ -294,6 +294,7 @@ OWN_SLIP = re.compile(
     r"|\bma faute\b"
 )
 ACKNOWLEDGED = re.compile(
-    r"^(?:(?:ok(?:ay)?|yes|yep|y|yeah|sure|fine|go(?: ahead| on)?|continue|proceed|do it|resume|carry on"
+    r"^(?:(?:i'll do|i will do|let me|ok(?:ay)?|yes|yep|y|yeah|sure|fine|go(?: ahead| on)?|continue|proceed"
+    r"|do it|resume|carry on"
     r"|keep going|lg|lgtm|weiter|ja|continue|oui|sí|si|sim|vas-y|sigue|はい|続けて|继续|好的?)\b[,.! ]*)+"
 )

@@ -68,7 +68,10 @@ class Loop(Detector):
     """The agent did the same things over and over without getting further."""
 
     kind = Kind.LOOP
-    heuristics = "a sequence of equal calls three times in a row, or one call four times: 0.8; one command failing three times: 0.7"
+    heuristics = (
+        "a sequence of equal calls three times in a row, or one call four times: 0.8; "
+        "one command failing three times: 0.7"
+    )
 
     def find(self, scene: Scene) -> Iterator[Event]:
         for stretch in scene.stretches:

@@ -13,6 +13,7 @@ from .events import Event, Kind
 from .patterns import Moment, Pattern, PatternKind
 
 _MOST_EVIDENCE = 20
+_MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
 _FEWEST_PASTES = 3
 
@@ -34,6 +35,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     title: str
     draft: str
     """Ready to be put where it belongs."""
+    place: str
+    """The file it belongs into."""
     evidence: tuple[str, ...]
     """uuids of lines that show the need."""
     sessions: int
@@ -59,11 +62,12 @@ def _distinct(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
         yield pattern
 
 
-def _made(kind: SuggestionKind, pattern: Pattern, title: str, draft: str) -> Suggestion:
+def _made(kind: SuggestionKind, pattern: Pattern, title: str, draft: str, place: str) -> Suggestion:
     return Suggestion(
         kind=kind,
         title=title,
         draft=draft,
+        place=place,
         evidence=_uuids(pattern.moments),
         sessions=len(pattern.sessions),
         count=pattern.count,
@@ -77,14 +81,14 @@ def _uuids(moments: Sequence[Moment]) -> tuple[str, ...]:
 def _instruction(pattern: Pattern) -> Suggestion:
     rule = _sentence(pattern.example)
     title = f"Told in {len(pattern.sessions)} sessions: put it into CLAUDE.md"
-    return _made(SuggestionKind.MEMORY, pattern, title, f"- {rule}")
+    return _made(SuggestionKind.MEMORY, pattern, title, f"- {rule}", _MEMORY)
 
 
 def _re_ask(pattern: Pattern) -> Suggestion:
     name = _slug(pattern.example)
     title = f"Asked for in {len(pattern.sessions)} sessions: make it /{name}"
-    draft = f"<!-- .claude/commands/{name}.md -->\n{pattern.example}\n\n$ARGUMENTS"
-    return _made(SuggestionKind.COMMAND, pattern, title, draft)
+    draft = f"{pattern.example}\n\n$ARGUMENTS"
+    return _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
 
 
 def _workflow(pattern: Pattern) -> Suggestion:
@@ -93,11 +97,11 @@ def _workflow(pattern: Pattern) -> Suggestion:
     told = ", ".join(steps)
     lines = "\n".join(f"{number}. Run {step}." for number, step in enumerate(steps, 1))
     draft = (
-        f"<!-- .claude/skills/{name}/SKILL.md -->\n---\nname: {name}\n"
-        f"description: Runs {told} in this order. Use it where these are due.\n---\n\n{lines}\n"
+        f"---\nname: {name}\ndescription: Runs {told} in this order. Use it where these are due.\n---\n\n{lines}\n"
         f"\nStop at the first step that fails and say what it printed."
     )
-    return _made(SuggestionKind.SKILL, pattern, f"Done in {len(pattern.sessions)} sessions: {told}", draft)
+    title = f"Done in {len(pattern.sessions)} sessions: {told}"
+    return _made(SuggestionKind.SKILL, pattern, title, draft, f".claude/skills/{name}/SKILL.md")
 
 
 _FORMATTERS = {
@@ -117,7 +121,7 @@ def _after_edit(pattern: Pattern) -> Suggestion | None:
     command = f"jq -r '.tool_input.file_path' | xargs {_FORMATTERS[pattern.about]}"
     hook = {"matcher": "Edit|Write|MultiEdit", "hooks": [{"type": "command", "command": command}]}
     title = f"{pattern.about} was run by hand after edits in {len(pattern.sessions)} sessions: let a hook do it"
-    return _made(SuggestionKind.HOOK, pattern, title, _settings({"hooks": {"PostToolUse": [hook]}}))
+    return _made(SuggestionKind.HOOK, pattern, title, _settings({"hooks": {"PostToolUse": [hook]}}), _SETTINGS)
 
 
 _RISKY = re.compile(
@@ -133,18 +137,18 @@ def _permission(pattern: Pattern) -> Suggestion | None:
     rule = pattern.about
     if refused == pattern.count and len(pattern.sessions) > 1:
         title = f"Turned down {refused} times: deny {rule} for good"
-        return _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"deny": [rule]}}))
+        return _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"deny": [rule]}}), _SETTINGS)
     if refused * 4 > pattern.count or _RISKY.search(rule) is not None:
         return None
     title = f"Asked for {pattern.count} times: allow {rule}"
-    return _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"allow": [rule]}}))
+    return _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"allow": [rule]}}), _SETTINGS)
 
 
 def _shell_line(pattern: Pattern) -> Suggestion:
     name = _slug(pattern.about)
     title = f"Typed {pattern.count} times with `!`: make it an alias"
     command = pattern.about.replace("'", "'\\''")
-    return _made(SuggestionKind.COMMAND, pattern, title, f"alias {name}='{command}'")
+    return _made(SuggestionKind.COMMAND, pattern, title, f"alias {name}='{command}'", "~/.bashrc")
 
 
 _ADVICE = {
@@ -169,7 +173,7 @@ def _tool_error(pattern: Pattern) -> Suggestion | None:
     else:
         return None
     title = f"{subject or why} failed in {len(pattern.sessions)} sessions ({why.replace('_', ' ')})"
-    return _made(SuggestionKind.MEMORY, pattern, title, draft)
+    return _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
 
 
 _FROM: dict[PatternKind, Callable[[Pattern], Suggestion | None]] = {
@@ -213,6 +217,7 @@ def _gathered(events: Sequence[Event], title: str, draft: str) -> Suggestion:
         kind=SuggestionKind.MEMORY,
         title=title,
         draft=draft,
+        place=_MEMORY,
         evidence=tuple(dict.fromkeys(event.uuid for event in events if event.uuid is not None))[:_MOST_EVIDENCE],
         sessions=len({event.session for event in events}),
         count=len(events),
