@@ -12,7 +12,7 @@ from reread.sessions import Prompt
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .languages import BENIGN_WITHOUT_SPACES, OTHERS, QUESTION_WITHOUT_SPACES, WITHOUT_SPACES
-from .phrases import ACKNOWLEDGED, BENIGN, ENGLISH, OWN_SLIP, PRAISE, QUESTION, REPROACH, Sign
+from .phrases import ACKNOWLEDGED, BENIGN, BY_OTHERS, ENGLISH, OWN_SLIP, PRAISE, QUESTION, REPROACH, Sign
 from .prose import prose_of
 from .refusals import is_by_person
 from .scene import Scene, Stretch
@@ -23,9 +23,16 @@ _LOOKED_AT = 700
 _OPENING_LENGTH = 160
 _LATE = 0.7
 _AROUND_WORDS = ".,;:!?…()[]\"'-*–—"
+_UNMARKED = re.compile(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
+"""Who types fast leaves the apostrophe out."""
 _SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
 _HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
+_SHARES = (1.0, 0.6, 0.4, 0.2)
+"""How much the strongest signs count, the next and so on: they often read the same words."""
+_LONGEST_NO = 6
+_TRAILS_OFF = 0.25
+_BUT = re.compile(r"\b(?:but|however|except|aber|mais|pero|mas)\b")
 _STATES = 0.15
 """After work was done, a bare statement about it is rather a complaint than a wish."""
 _ANSWERS_ITSELF = frozenset({"AskUserQuestion", "ExitPlanMode"})
@@ -49,13 +56,14 @@ class Before(NamedTuple):
 def score(text: str, before: Before) -> float:
     """How much speaks for a correction; `ENOUGH` is enough."""
     words = " ".join(prose_of(text)[:_LOOKED_AT].lower().replace("’", "'").split())
+    words = _UNMARKED.sub(r"\1n't", words) if "nt" in words else words
     if not words:
         return 0.0
     if not words.isascii() and _HAS_CJK.search(words):
         found = _score_without_spaces(words)
     else:
         found = _score_of_words(words, before)
-    if before.was_stopped and not _is_question(words) and not _goes_along(words):
+    if before.was_stopped and not _asks(words) and not _goes_along(words):
         found += 0.8
     return found
 
@@ -71,36 +79,39 @@ def _score_of_words(words: str, before: Before) -> float:
     if not signs:
         return 0.0
     plain = BENIGN.sub("_", words)
-    total = _STATES if _STATEMENT.match(plain) else 0.0
-    for sign in signs:
-        found = sign.pattern.search(plain)
-        if found is None:
-            continue
-        if before.asked and sign.weight >= 1 and found.start() == 0 and found.end() < 6:
-            total += 0.3
-        else:
-            total += sign.weight if found.start() < _OPENING_LENGTH else sign.weight * _LATE
-    if PRAISE.match(words) and not re.search(r"\b(?:but|however|except|aber|mais|pero|mas)\b", words):
+    weights = sorted((_weight(sign, plain, before) for sign in signs), reverse=True)
+    total = sum(weight * share for weight, share in zip(weights, _SHARES, strict=False))
+    total += _STATES if _STATEMENT.match(plain) else 0.0
+    total += _TRAILS_OFF if words.endswith(("...", "…")) else 0.0
+    if PRAISE.match(words) and not _BUT.search(words):
         total -= 0.6
-    if _is_question(words) and not REPROACH.search(words):
-        total -= 0.6
-    return total
+    if not REPROACH.search(words):
+        total -= _asks(words)
+    return total - 0.8 if BY_OTHERS.search(words) else total
+
+
+def _weight(sign: Sign, plain: str, before: Before) -> float:
+    found = sign.pattern.search(plain)
+    if found is None:
+        return 0.0
+    if before.asked and sign.weight >= 1 and found.start() == 0 and found.end() < _LONGEST_NO:
+        return 0.3
+    return sign.weight if found.start() < _OPENING_LENGTH else sign.weight * _LATE
 
 
 def _score_without_spaces(words: str) -> float:
     plain = BENIGN_WITHOUT_SPACES.sub("_", words)
-    total = sum(sign.weight for sign in WITHOUT_SPACES if sign.pattern.search(plain))
-    return total - 0.5 if QUESTION_WITHOUT_SPACES.search(words) else total
+    return sum(sign.weight for sign in WITHOUT_SPACES if sign.pattern.search(plain)) - _asks(words)
 
 
-def _is_question(words: str) -> bool:
-    """Whether the first sentence, or all of it, asks."""
+def _asks(words: str) -> float:
+    """How much a prompt is a question: 1 where every sentence asks, some of it where the first or the last does."""
     if "?" not in words and "？" not in words:
-        return bool(QUESTION_WITHOUT_SPACES.search(words))
+        return 0.6 if QUESTION_WITHOUT_SPACES.search(words) else 0.0
     ends = _SENTENCE_END.findall(words)
-    if all(end in "?？" for end in ends):
-        return True
-    return bool(QUESTION.match(words)) and (ends[0] in "?？" or words.endswith("?"))
+    if ends and all(end in "?？" for end in ends):
+        return 1.0
+    return 0.6 if QUESTION.match(words) and (words.endswith("?") or (ends and ends[0] in "?？")) else 0.0
 
 
 class Correction(Detector):

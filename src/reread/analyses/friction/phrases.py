@@ -23,6 +23,12 @@ def _sign(weight: float, words: str, pattern: str) -> Sign:
 
 
 _OPENING = r"^(?:(?:ok(?:ay)?|so|well|hm+|hey|oh|ah|and|yeah|yes|ugh|man|sorry|please)[,.!… ]+)*"
+_CLAUSE = (
+    r"(?:^|[.,;:!?…(] ?|\b(?:and|but|because|since|hm+|again|apparently|now|one|man|bruh|so|see|think|like"
+    r"|believe|guess"
+    r"|seems|mean|as) )"
+)
+"""Before a `you` that begins a clause: in `the cases you missed` nobody is blamed."""
 _WORKS_NOT = (
     r"(?:work|exist|seem|look|compile|build|run|match|find|show|belong|do|help|make|see|fit|load|start|open"
     r"|respond|appear|get|have|handle"
@@ -95,7 +101,7 @@ ENGLISH = (
         1.0,
         "forgot forgotten missed broke broken misunderstood misread ignored overlooked didn't did haven't "
         "hadn't should shouldn't supposed keep kept",
-        r"\byou(?:'ve| have)? (?:\w+ )?(?:forgot(?:ten)?|missed|broke|broken|misunderstood|misread|ignored"
+        _CLAUSE + r"you(?:'ve| have)? (?:\w+ )?(?:forgot(?:ten)?|missed|broke|broken|misunderstood|misread|ignored"
         r"|overlooked|didn't|did not|haven't|hadn't|should have|shouldn't have|were supposed|keep|kept)\b",
     ),
     _sign(
@@ -115,7 +121,7 @@ ENGLISH = (
         r"\bwhy (?:on earth |the hell )?(?:did|do|are|have|would) you\b|\bwhy is \w+ (?:still |even )?in there"
         r"|\bthen why\b",
     ),
-    _sign(1.0, "did", r"\bdid you (?:even|really|actually|not)\b"),
+    _sign(1.0, "did", r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)\b"),
     _sign(0.8, "sure", r"\bare you sure\b"),
     _sign(
         0.9,
@@ -250,6 +256,20 @@ ENGLISH = (
         "breaks overlap overlaps stays",
         r"\b(?:breaks|overlaps?|stays (?:grey|gray|red|empty|disabled|the same))\b",
     ),
+    _sign(0.7, "don't", r"\bi (?:really |actually )?don't want (?!to\b)"),
+    _sign(0.7, "much many big", r"\bto (?:much|many|big)\b"),
+    _sign(
+        0.7,
+        "feasible possible needed necessary useful ideal enough helpful",
+        r"(?:it|that|this|they)(?:'s|'re| is| are) not (?:really )?(?:feasible|possible|needed|necessary|useful"
+        r"|ideal|enough"
+        r"|helpful)\b",
+    ),
+    _sign(0.4, "just only", r"\b(?:are|is|'s|'re) (?:just|only) \w+ing\b"),
+    _sign(0.7, "again", r"\b(?:remove|drop|delete) .{0,40}\bagain\b"),
+    _sign(0.7, "seeing getting get", r"\bi(?:'m| am)? (?:now |still )?(?:seeing|getting|get) (?!back|that\b|it\b)"),
+    _sign(0.4, "uh uhh uhm um", r"^(?:uh+m?|um+)\b"),
+    _sign(0.9, "doing", r"\bwhat are you doing\b"),
 )
 
 BENIGN = re.compile(
@@ -285,8 +305,13 @@ QUESTION = re.compile(
     r"|was|wie|welche\w*|wo|wann|wer|ist|sind|kann|kannst|könntest|est-ce|qu'est|comment|quel\w*|où|qué|cómo"
     r"|cuál|dónde|puedes|o que|como|qual|pode)\b"
 )
+BY_OTHERS = re.compile(
+    r"\b(?:someone|somebody|users?|customers?|people|colleagues?|reviewers?|copilot|they|he|she)(?: \w+)? "
+    r"(?:reported|said|says|complained|thinks|mentioned|claims?|wrote)\b"
+)
+"""What somebody else found wrong is news, not a correction."""
 REPROACH = re.compile(
-    r"\bdid you (?:even|really|actually|not)|\bwhy (?:on earth )?(?:did|do|are|have) you|\bare you sure"
+    r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)|\bwhy (?:on earth )?(?:did|do|are|have) you|\bare you sure"
     r"|\bthen why|\bundo\b|\brevert\b"
 )
 OWN_SLIP = re.compile(
