@@ -311,7 +311,8 @@ BY_OTHERS = re.compile(
 )
 """What somebody else found wrong is news, not a correction."""
 REPROACH = re.compile(
-    r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)|\bwhy (?:on earth )?(?:did|do|are|have) you|\bare you sure"
+    r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)|\bwhy (?:on earth )?(?:did|do|are|have) you"
+    r"|\bare you sure"
     r"|\bthen why|\bundo\b|\brevert\b"
 )
 OWN_SLIP = re.compile(
