@@ -88,7 +88,7 @@ ENGLISH = (
     _sign(
         0.8,
         "asked wanted want need needed",
-        r"\bi (?:specifically |explicitly |only |just )?(?:asked|wanted)\b|\bi only (?:need|want|asked)",
+        _CLAUSE + r"i (?:specifically |explicitly |only |just )?(?:asked|wanted)\b|\bi only (?:need|want|asked)",
     ),
     _sign(
         1.0,
@@ -121,7 +121,7 @@ ENGLISH = (
         r"\bwhy (?:on earth |the hell )?(?:did|do|are|have|would) you\b|\bwhy is \w+ (?:still |even )?in there"
         r"|\bthen why\b",
     ),
-    _sign(1.0, "did", r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)\b"),
+    _sign(1.0, "did", r"\bwhat are you doing\b|\bi (?:meant|said)\b|\bdid you (?:even|really|actually|not)\b"),
     _sign(0.8, "sure", r"\bare you sure\b"),
     _sign(
         0.9,
@@ -265,6 +265,13 @@ ENGLISH = (
         r"|ideal|enough"
         r"|helpful)\b",
     ),
+    _sign(0.8, "like", r"\bi (?:really )?don't (?:really )?like (?:it|this|that|how|the)\b"),
+    _sign(
+        0.7,
+        "not isn't aren't wasn't",
+        r"\b(?:it|this|that|they|which)(?:(?:'s|'re| is| are| was| were) not|"
+        r" isn't| aren't| wasn't) (?:being |getting )?(?!need|expect)\w+(?:ed|ing)\b",
+    ),
     _sign(0.4, "just only", r"\b(?:are|is|'s|'re) (?:just|only) \w+ing\b"),
     _sign(0.7, "again", r"\b(?:remove|drop|delete) .{0,40}\bagain\b"),
     _sign(0.7, "seeing getting get", r"\bi(?:'m| am)? (?:now |still )?(?:seeing|getting|get) (?!back|that\b|it\b)"),
@@ -311,7 +318,8 @@ BY_OTHERS = re.compile(
 )
 """What somebody else found wrong is news, not a correction."""
 REPROACH = re.compile(
-    r"\bwhat are you doing\b|\bdid you (?:even|really|actually|not)|\bwhy (?:on earth )?(?:did|do|are|have) you"
+    r"\bwhat are you doing\b|\bi (?:meant|said)\b|\bdid you (?:even|really|actually|not)"
+    r"|\bwhy (?:on earth )?(?:did|do|are|have) you"
     r"|\bare you sure"
     r"|\bthen why|\bundo\b|\brevert\b"
 )
