@@ -1,4 +1,4 @@
-"""What finding friction costs, against reading the same sessions: `python bench/friction.py FOLDER [SESSIONS]`.
+"""What finding friction costs, against reading the same sessions: `python bench/finding.py FOLDER [SESSIONS]`.
 
 CPU time of one process, best of three rounds. Folding is what taking a session in asks of it anyway.
 """
