@@ -11,7 +11,7 @@ from reread.sessions import Prompt
 
 from .detector import Detector
 from .events import Cause, Event, Kind
-from .languages import BENIGN_WITHOUT_SPACES, OTHERS, QUESTION_WITHOUT_SPACES, WITHOUT_SPACES
+from .languages import ANY_WITHOUT_SPACES, BENIGN_WITHOUT_SPACES, OTHERS, QUESTION_WITHOUT_SPACES, WITHOUT_SPACES
 from .phrases import ACKNOWLEDGED, BENIGN, BY_OTHERS, ENGLISH, OWN_SLIP, PRAISE, QUESTION, REPROACH, Sign
 from .prose import prose_of
 from .refusals import is_by_person
@@ -22,7 +22,7 @@ _LOOKED_AT = 700
 """Who corrects says so early; further down stand reasons and new wishes."""
 _OPENING_LENGTH = 160
 _LATE = 0.7
-_AROUND_WORDS = ".,;:!?…()[]\"'-*–—"
+_SPACED = dict.fromkeys(map(ord, '.,;:!?…()[]"-*–—/'), " ")
 _UNMARKED = re.compile(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
 """Who types fast leaves the apostrophe out."""
 _SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
@@ -74,7 +74,7 @@ def _goes_along(words: str) -> bool:
 
 
 def _score_of_words(words: str, before: Before) -> float:
-    called = {word.strip(_AROUND_WORDS) for word in words.split()} & _BY_WORD.keys()
+    called = _BY_WORD.keys() & words.translate(_SPACED).split()
     signs = {sign for word in called for sign in _BY_WORD[word] if sign.pattern.search(words)}
     if not signs:
         return 0.0
@@ -101,6 +101,8 @@ def _weight(sign: Sign, plain: str, before: Before) -> float:
 
 def _score_without_spaces(words: str) -> float:
     plain = BENIGN_WITHOUT_SPACES.sub("_", words)
+    if ANY_WITHOUT_SPACES.search(plain) is None:
+        return 0.0
     return sum(sign.weight for sign in WITHOUT_SPACES if sign.pattern.search(plain)) - _asks(words)
 
 

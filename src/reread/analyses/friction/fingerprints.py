@@ -20,6 +20,7 @@ _ODD = 0x9E3779B1
 LONGEST = 600
 """Characters of a prompt that are looked at: what follows is pasted."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 _COMMON = """
     a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
@@ -38,8 +39,10 @@ _SAYS_LITTLE = frozenset(_COMMON.split())
 def words_of(text: str) -> list[str]:
     """The words that tell what a prompt is about; for scripts without spaces, pairs of characters."""
     lowered = text[:LONGEST].lower()
+    if lowered.isascii():  # splitting is three times as fast as a pattern, and this is done for every prompt
+        return [word for word in lowered.translate(_SPACED).split() if word not in _SAYS_LITTLE]
     words = [word for word in _WORD.findall(lowered) if word not in _SAYS_LITTLE]
-    if lowered.isascii() or _WITHOUT_SPACES.search(lowered) is None:
+    if _WITHOUT_SPACES.search(lowered) is None:
         return words
     return [part for word in words for part in _parts(word)]
 

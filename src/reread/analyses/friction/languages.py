@@ -141,6 +141,8 @@ WITHOUT_SPACES = (
     _sign(0.9, "", r"撤销|回滚|恢复(?:原|成|到|回)|改回"),
     _sign(0.5, "", r"不要(?:改|动|删|用)|应该是|而不是|，不是"),
 )
+ANY_WITHOUT_SPACES = re.compile("|".join(sign.pattern.pattern for sign in WITHOUT_SPACES))
+"""One look for most prompts, which have none of them."""
 BENIGN_WITHOUT_SPACES = re.compile(
     r"問題(?:ない|ありません|なし)|大丈夫|没(?:有)?问题|不错|没关系|不客气|可以了|不用(?:了|谢)|かまいません"
 )

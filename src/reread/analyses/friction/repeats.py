@@ -123,6 +123,8 @@ def _token(call: Call) -> tuple[str, str | bytes]:
 def _runs(calls: Sequence[Call]) -> Iterator[_Run]:
     """Stretches that repeat with a period, the shortest period first, none inside another."""
     tokens = [hash(_token(call)) for call in calls]
+    if len(set(tokens)) == len(tokens):
+        return
     end_of_last = 0
     for start, end, period in sorted(_periodic(tokens)):
         run = _Run(start, end, period)
