@@ -153,9 +153,7 @@ class Correction(Detector):
 
 def _before(stretch: Stretch) -> Before | None:
     """None where nothing was answered yet: there is nothing to correct."""
-    last = stretch.before
-    while last is not None and not last.is_answered:
-        last = last.before
+    last = stretch.answered_before
     if last is None:
         return Before() if stretch.is_forked else None
     asked = last.said is not None and last.said.text[-20:].rstrip().endswith(("?", "？"))

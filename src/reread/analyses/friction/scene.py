@@ -131,6 +131,8 @@ class Stretch(NamedTuple):
     said: Said | None
     """The last words of the model."""
     before: Stretch | None
+    answered_before: Stretch | None
+    """The nearest turn before it that had an answer; many prompts may have gone without."""
     is_forked: bool
     """Whether it begins a branch that left another one: something was answered before it."""
 
@@ -174,7 +176,8 @@ def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
             said = step  # type: ignore[assignment]
         elif kind is Notice:
             notices.append(step)  # type: ignore[arg-type]
-    return Stretch(turn, calls, troubled, notices, said, before, is_forked)
+    answered = before if before is None or before.is_answered else before.answered_before
+    return Stretch(turn, calls, troubled, notices, said, before, answered, is_forked)
 
 
 class Spent:
