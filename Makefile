@@ -6,7 +6,7 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: run test check e2e bench format clean
+.PHONY: run test check e2e bench eval format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -29,6 +29,10 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
 	$(BIN)/python bench/archive.py
 	$(BIN)/python bench/wire.py
+
+# How well friction is found: precision and recall of every detector on labelled sessions.
+eval: $(VENV)/developing
+	$(BIN)/python evals/friction.py
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

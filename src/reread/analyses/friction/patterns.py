@@ -1,0 +1,198 @@
+"""What repeats over many sessions, found from their material alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from .events import Cause, Event, Kind, quote
+from .fingerprints import Sketch, grouped
+from .material import Counted, Material
+
+FEWEST_SESSIONS = 3
+_ALIKE_RULES = 0.45
+_ALIKE_PROMPTS = 0.6
+_MOST_MOMENTS = 50
+
+
+class PatternKind(StrEnum):
+    """What is repeated."""
+
+    INSTRUCTION = "repeated_instruction"
+    RE_ASK = "re_ask"
+    WORKFLOW = "repeated_workflow"
+    AFTER_EDIT = "after_edit"
+    PERMISSION = "permission_toil"
+    SHELL_LINE = "manual_step"
+    TOOL_ERROR = "tool_error"
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """Where a pattern shows."""
+
+    session: str
+    uuid: str
+    time: datetime | None = None
+    text: str = ""
+
+
+class Pattern(Struct, frozen=True, kw_only=True):
+    """Something that happened in several sessions."""
+
+    kind: PatternKind
+    about: str
+    """The same in every session: a rule, a chain of commands, a class of errors with its program."""
+    count: int
+    sessions: tuple[str, ...]
+    example: str
+    moments: tuple[Moment, ...]
+    details: dict[str, str | int] = field(default_factory=dict)
+
+    def as_events(self) -> list[Event]:
+        """The moments of a repeated instruction as events; other patterns have theirs already."""
+        if self.kind is not PatternKind.INSTRUCTION:
+            return []
+        return [
+            Event(
+                kind=Kind.REPEATED_INSTRUCTION,
+                session=moment.session,
+                uuid=moment.uuid,
+                time=moment.time,
+                evidence=moment.text,
+                confidence=min(0.95, 0.5 + len(self.sessions) / 10),
+                cause=Cause.PROMPT,
+                about=self.example,
+                details={"sessions": len(self.sessions)},
+            )
+            for moment in self.moments
+        ]
+
+
+def find_patterns(
+    materials: Iterable[Material], events: Iterable[Event] = (), *, fewest: int = FEWEST_SESSIONS
+) -> list[Pattern]:
+    """What repeats in at least so many sessions, what shows in most of them first."""
+    given = list(materials)
+    found = [
+        *_alike(PatternKind.INSTRUCTION, _rules(given), _ALIKE_RULES, fewest),
+        *_alike(PatternKind.RE_ASK, _prompts(given), _ALIKE_PROMPTS, fewest),
+        *_longest(_counted(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)),
+        *_counted(PatternKind.AFTER_EDIT, ((each.session, each.after_edits) for each in given), fewest),
+        *_counted(PatternKind.PERMISSION, ((each.session, each.permissions) for each in given), 1, least=fewest),
+        *_counted(PatternKind.SHELL_LINE, ((each.session, each.shell_lines) for each in given), 1, least=fewest),
+        *_errors(events, fewest),
+    ]
+    return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
+
+
+_Print = tuple[Sketch, Moment]
+
+
+def _rules(materials: Sequence[Material]) -> list[_Print]:
+    return [
+        (rule.sketch, Moment(session=each.session, uuid=rule.uuid, time=rule.time, text=rule.text))
+        for each in materials
+        for rule in each.rules
+    ]
+
+
+def _prompts(materials: Sequence[Material]) -> list[_Print]:
+    return [
+        (asked.sketch, Moment(session=each.session, uuid=asked.uuid, time=asked.time, text=asked.example))
+        for each in materials
+        for asked in each.prompts
+    ]
+
+
+def _alike(kind: PatternKind, prints: Sequence[_Print], alike: float, fewest: int) -> Iterable[Pattern]:
+    named: list[tuple[Sketch, Hashable]] = [(sketch, number) for number, (sketch, _) in enumerate(prints) if sketch]
+    for group in grouped(named, alike):
+        moments = [prints[number][1] for number in group if isinstance(number, int)]
+        sessions = tuple(dict.fromkeys(moment.session for moment in moments))
+        if len(sessions) >= fewest:
+            shown = [replace(moment, text=quote(moment.text)) for moment in moments[:_MOST_MOMENTS]]
+            shortest = min((moment.text for moment in shown), key=len)
+            yield Pattern(
+                kind=kind,
+                about=shortest,
+                count=len(moments),
+                sessions=sessions,
+                example=shortest,
+                moments=tuple(shown),
+            )
+
+
+def _counted(
+    kind: PatternKind, found: Iterable[tuple[str, Sequence[Counted]]], fewest: int, *, least: int = 0
+) -> list[Pattern]:
+    """Things that were counted in enough sessions, and often enough in all."""
+    by_name: dict[str, list[tuple[str, Counted]]] = {}
+    for session, counts in found:
+        for each in counts:
+            by_name.setdefault(each.what, []).append((session, each))
+    return [
+        Pattern(
+            kind=kind,
+            about=what,
+            count=sum(each.count for _, each in places),
+            sessions=tuple(dict.fromkeys(session for session, _ in places)),
+            example=what,
+            moments=tuple(
+                Moment(session=session, uuid=each.uuid, text=what) for session, each in places[:_MOST_MOMENTS]
+            ),
+            details={"refused": sum(each.refused for _, each in places)} if kind is PatternKind.PERMISSION else {},
+        )
+        for what, places in by_name.items()
+        if len({session for session, _ in places}) >= fewest and sum(each.count for _, each in places) >= least
+    ]
+
+
+def _longest(patterns: Sequence[Pattern]) -> list[Pattern]:
+    """Without chains that are only a part of a longer one of as many sessions."""
+    whole = {pattern.about: set(pattern.sessions) for pattern in patterns}
+    parts = {
+        part
+        for about, sessions in whole.items()
+        for part in _parts(about)
+        if part in whole and len(whole[part]) <= len(sessions)
+    }
+    return [pattern for pattern in patterns if pattern.about not in parts]
+
+
+def _parts(chain: str) -> list[str]:
+    steps = chain.split(" > ")
+    return [" > ".join(steps[1:]), " > ".join(steps[:-1])] if len(steps) > 1 else []
+
+
+def _errors(events: Iterable[Event], fewest: int) -> Iterable[Pattern]:
+    """The same failure of the same tool: what a line of instruction could spare."""
+    by_name: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        if event.kind is Kind.TOOL_ERROR and event.uuid is not None:
+            subject = (
+                str(event.details.get("target", "")) if event.details.get("tool") in ("Bash", "PowerShell") else ""
+            )
+            by_name.setdefault((event.about, subject or str(event.details.get("tool", ""))), []).append(event)
+    for (why, subject), same in by_name.items():
+        sessions = tuple(dict.fromkeys(event.session for event in same))
+        if len(sessions) >= fewest:
+            details: dict[str, str | int] = {"class": why, "subject": subject}
+            cures = [str(event.details["recovered_by"]) for event in same if "recovered_by" in event.details]
+            if cures:
+                details["cure"] = max(cures, key=cures.count)
+            yield Pattern(
+                kind=PatternKind.TOOL_ERROR,
+                about=f"{why} {subject}",
+                count=len(same),
+                sessions=sessions,
+                example=same[-1].evidence,
+                moments=tuple(
+                    Moment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
+                    for event in same[:_MOST_MOMENTS]
+                ),
+                details=details,
+            )

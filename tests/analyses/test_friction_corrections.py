@@ -1,0 +1,114 @@
+"""What counts as a correction, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from reread.analyses.friction import Cause, Event, Kind, find_events
+from reread.sessions import Session
+from reread.testing import a_prompt, a_queued_prompt, a_reply, a_tool_call, a_tool_result, an_interrupt, build
+
+
+def corrections(session: Session) -> list[Event]:
+    return [event for event in find_events(session) if event.kind is Kind.CORRECTION]
+
+
+def after_an_answer(text: str, answer: str = "I changed it.") -> list[Event]:
+    return corrections(build(a_prompt("change it"), a_reply(answer), a_prompt(text, uuid="second"), a_reply("ok")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, the other one",
+        "that's not what I asked for",
+        "you forgot the tests",
+        "still doesn't work",
+        "I said two columns",
+        "please revert that",
+        "Why did you delete the file?",
+        "Nein, das ist falsch",
+        "ce n'est pas ce que j'ai demandé",
+        "eso no es lo que pedí",
+        "não é isso",
+        "違います、元に戻してください",
+        "不对，我要的是每小时的数据",
+    ],
+)
+def test_a_correction_is_found_in_many_words_and_languages(text: str) -> None:
+    (event,) = after_an_answer(text)
+    assert (event.uuid, event.cause) == ("second", Cause.AGENT)
+    assert 0.5 <= event.confidence <= 0.95
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no problem, thanks",
+        "great, nothing wrong with it",
+        "not bad at all",
+        "what is wrong with using a list here?",
+        "never mind the docs, commit it",
+        "```\nthat's wrong, revert it\n```\nwhat does this comment mean?",
+        'a customer wrote "no, this is wrong". answer him',
+        "> No, this is wrong.\nanswer this mail",
+        "kein Problem, weiter so",
+        "pas mal du tout",
+        "没问题",
+    ],
+)
+def test_what_only_sounds_like_one_is_none(text: str) -> None:
+    assert not after_an_answer(text)
+
+
+def test_nothing_can_be_corrected_before_the_first_answer() -> None:
+    assert not corrections(build(a_prompt("no, that's wrong, revert it"), a_reply("what?")))
+
+
+def test_no_to_a_question_is_an_answer() -> None:
+    assert not after_an_answer("no, leave them", answer="Shall I remove the old ones?")
+    assert after_an_answer("no, leave them", answer="I removed the old ones.")
+
+
+def stopped(text: str) -> list[Event]:
+    return corrections(
+        build(
+            a_prompt("upgrade it"),
+            a_tool_call("Bash", {"command": "npm i x@6"}),
+            a_tool_result("working"),
+            an_interrupt(for_tool=True),
+            a_prompt(text),
+            a_reply("ok"),
+        )
+    )
+
+
+def test_what_is_said_after_a_stop_says_what_was_wrong() -> None:
+    (event,) = stopped("version 5 please")
+    assert event.details["after"] == "stop"
+
+
+def test_after_a_stop_one_may_also_ask_or_go_on() -> None:
+    assert not stopped("which version would that be?")
+    assert not stopped("ok go on")
+
+
+def test_words_sent_while_the_agent_works_may_correct_it() -> None:
+    session = build(
+        a_prompt("upgrade it"),
+        a_tool_call("Bash", {"command": "npm i"}),
+        a_queued_prompt("no, stop, not the dev dependencies", uuid="sent"),
+        a_tool_result("done"),
+        a_reply("ok"),
+    )
+    (event,) = corrections(session)
+    assert (event.uuid, event.details["after"]) == ("sent", "busy")
+
+
+def test_a_slip_of_the_person_is_put_down_to_the_prompt() -> None:
+    (event,) = after_an_answer("oops, my mistake, I meant the other file")
+    assert event.cause is Cause.PROMPT
+
+
+def test_a_huge_paste_is_looked_at_only_in_part() -> None:
+    assert not after_an_answer("here is the log\n" + "    at f (a.js:1)\n" * 200_000)

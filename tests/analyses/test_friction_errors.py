@@ -1,0 +1,117 @@
+"""Tools that failed: of what class, and how they were got over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reread.analyses.friction import ErrorClass, Event, Kind, find_events
+from reread.sessions import Session
+from reread.testing import Block, Entry, a_prompt, a_reply, a_tool_call, a_tool_result, a_usage, build
+
+Part = Entry | Block
+
+
+def errors(session: Session) -> list[Event]:
+    return [event for event in find_events(session) if event.kind is Kind.TOOL_ERROR]
+
+
+def tool(name: str, given: dict[str, Any], output: str = "ok", *, failed: bool = False) -> list[Part]:
+    reply = a_reply(a_tool_call(name, given), usage=a_usage(100, 50))
+    return [reply, a_tool_result(output, is_error=True if failed else None)]
+
+
+def bash(command: str, output: str = "ok", *, failed: bool = False) -> list[Part]:
+    return tool("Bash", {"command": command}, output, failed=failed)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "output", "expected"),
+    [
+        ("Read", {"file_path": "/a"}, "File does not exist.", ErrorClass.NOT_FOUND),
+        ("Bash", {"command": "x y"}, "Exit code 127\nbash: x: command not found", ErrorClass.NOT_FOUND),
+        (
+            "Bash",
+            {"command": "python a.py"},
+            "Exit code 1\nModuleNotFoundError: No module named 'a'",
+            ErrorClass.NOT_FOUND,
+        ),
+        ("Edit", {"file_path": "/a"}, "<tool_use_error>String to replace not found in file.", ErrorClass.EDIT_MISMATCH),
+        ("Edit", {"file_path": "/a"}, "<tool_use_error>File has not been read yet.", ErrorClass.NOT_READ),
+        ("Write", {"file_path": "/a"}, "File has been modified since read, by a linter.", ErrorClass.NOT_READ),
+        ("Bash", {"command": "./run"}, "Exit code 126\nPermission denied", ErrorClass.PERMISSION),
+        ("Write", {"file_path": "/a"}, "Claude requested permissions to write to /a", ErrorClass.PERMISSION),
+        ("Bash", {"command": "npm run dev"}, "Command timed out after 2m 0.0s", ErrorClass.TIMEOUT),
+        ("Bash", {"command": "pytest -q"}, "Exit code 1\n1 failed, 2 passed", ErrorClass.TEST_FAILURE),
+        ("Bash", {"command": "cargo build"}, "Exit code 101\nerror[E0382]: borrow", ErrorClass.TEST_FAILURE),
+        ("Bash", {"command": "mypy src"}, "Exit code 1", ErrorClass.TEST_FAILURE),
+        ("Bash", {"command": "curl x"}, "Exit code 6\nCould not resolve host: x", ErrorClass.NETWORK),
+        ("WebFetch", {"url": "https://x.org"}, "maxRedirects reached", ErrorClass.NETWORK),
+        ("mcp__a__b", {}, "no such file or directory", ErrorClass.MCP),
+        ("Bash", {"command": "git merge x"}, "Exit code 1\nAutomatic merge failed; fix conflicts", ErrorClass.OTHER),
+        # What a test prints is not what went wrong with it.
+        ("Bash", {"command": "pytest"}, "Exit code 1\nPermission denied\n1 failed", ErrorClass.TEST_FAILURE),
+    ],
+)
+def test_errors_have_a_class(name: str, given: dict[str, Any], output: str, expected: ErrorClass) -> None:
+    (event,) = errors(build(a_prompt("a"), *tool(name, given, output, failed=True)))
+    assert event.about == expected
+
+
+def test_a_call_that_was_not_run_did_not_fail() -> None:
+    session = build(a_prompt("a"), *bash("ls", "Sibling tool call errored", failed=True))
+    assert not errors(session)
+
+
+def test_the_loss_goes_up_to_the_next_attempt_so_that_attempts_add_up() -> None:
+    session = build(
+        a_prompt("a"),
+        *bash("pytest -q", "Exit code 1\n1 failed", failed=True),
+        *tool("Read", {"file_path": "/a.py"}),
+        *bash("cd app && pytest -q", "Exit code 1\n1 failed", failed=True),
+        *bash("pytest -q tests"),
+        a_reply("done"),
+    )
+    first, second = errors(session)
+    assert (first.details["attempts"], first.details["recovered"]) == (2, True)
+    assert (first.loss.tokens, second.loss.tokens) == (300, 150)
+    assert (first.loss.seconds, second.loss.seconds) == (4.0, 2.0)
+    assert first.loss.nanodollars is not None
+    assert second.loss.nanodollars is not None
+    assert first.loss.nanodollars == 2 * second.loss.nanodollars
+
+
+def test_an_error_nobody_came_back_to_is_not_recovered() -> None:
+    (event,) = errors(build(a_prompt("a"), *bash("make", "Exit code 2", failed=True), a_reply("never mind")))
+    assert (event.details["recovered"], event.details["attempts"], event.loss.seconds) == (False, 0, None)
+
+
+def test_the_way_around_a_missing_command_is_told() -> None:
+    session = build(
+        a_prompt("a"),
+        *bash("go build", "Exit code 127\nzsh: command not found: go", failed=True),
+        *bash("nix develop --command go build"),
+    )
+    assert errors(session)[0].details["recovered_by"] == "nix develop --command go build"
+
+
+def test_an_edit_is_recovered_by_an_edit_of_the_same_file() -> None:
+    mismatch = "<tool_use_error>String to replace not found in file."
+    session = build(
+        a_prompt("a"),
+        *tool("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, mismatch, failed=True),
+        *tool("Edit", {"file_path": "/b", "old_string": "x", "new_string": "y"}),
+        *tool("Edit", {"file_path": "/a", "old_string": "z", "new_string": "y"}),
+    )
+    (event,) = errors(session)
+    assert (event.details["attempts"], event.loss.tokens) == (1, 300)
+
+
+def test_arguments_of_unexpected_types_are_no_reason_to_fail() -> None:
+    session = build(
+        a_prompt("a"),
+        *tool("Bash", {"command": ["ls"], "file_path": 3}, "Exit code 1", failed=True),
+        *tool("Edit", {"file_path": None, "edits": "none"}, "no", failed=True),
+    )
+    assert [event.about for event in errors(session)] == ["other", "other"]

@@ -1,0 +1,312 @@
+"""The same thing again: within a session, and over many of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from reread.analyses.friction import (
+    Event,
+    Findings,
+    Kind,
+    Material,
+    Pattern,
+    PatternKind,
+    Suggestion,
+    SuggestionKind,
+    find,
+    find_events,
+    find_patterns,
+    suggest,
+)
+from reread.analyses.friction.calls import prefix_of
+from reread.analyses.friction.fingerprints import likeness, sketch
+from reread.sessions import Session
+from reread.testing import Block, Entry, a_compaction, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, build
+
+Part = Entry | Block
+
+
+def of(kind: Kind, session: Session) -> list[Event]:
+    return [event for event in find_events(session) if event.kind is kind]
+
+
+def tool(name: str, given: dict[str, Any], output: str = "ok", *, failed: bool = False) -> list[Part]:
+    return [a_tool_call(name, given), a_tool_result(output, is_error=True if failed else None)]
+
+
+def bash(*commands: str, failed: bool = False) -> list[Part]:
+    return [part for command in commands for part in tool("Bash", {"command": command}, "Exit code 1", failed=failed)]
+
+
+def edit(path: str, old: str, new: str) -> list[Part]:
+    return tool("Edit", {"file_path": path, "old_string": old, "new_string": new})
+
+
+def read(path: str, **part: int) -> list[Part]:
+    return tool("Read", {"file_path": path, **part}, "x" * 400)
+
+
+def work(*parts: Part) -> Session:
+    return build(a_prompt("work"), *parts, a_reply("done"))
+
+
+def test_a_prompt_said_again_in_other_words_is_asked_again() -> None:
+    session = build(
+        a_prompt("make the sidebar collapsible on small screens", uuid="first"),
+        a_reply("done"),
+        a_prompt("thanks"),
+        a_reply("ok"),
+        a_prompt("could you please make the sidebar collapsible on small screens?", uuid="again"),
+        a_reply("now"),
+    )
+    (event,) = of(Kind.RE_ASK, session)
+    assert (event.uuid, event.details["first"]) == ("again", "first")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("run the tests", "run the tests"),
+        ("add a test for the empty list of names", "add a test for the sorted list with one element"),
+        ("yes, go on", "yes, go on"),
+    ],
+)
+def test_routines_and_neighbours_are_not_asked_again(texts: tuple[str, str]) -> None:
+    first, second = texts
+    assert not of(Kind.RE_ASK, build(a_prompt(first), a_reply("done"), a_prompt(second), a_reply("done")))
+
+
+def test_a_prompt_sent_again_because_nothing_came_back_is_asked_again_however_short() -> None:
+    assert of(Kind.RE_ASK, build(a_prompt("go"), a_reply("x"), a_prompt("fix it"), a_prompt("fix it"), a_reply("y")))
+
+
+def test_sketches_are_the_same_in_every_process_and_tell_how_alike_texts_are() -> None:
+    assert sketch("alpha beta gamma")[:2] == (500695810, 2408645731)
+    assert likeness(sketch("alpha beta gamma"), sketch("Please, ALPHA beta gamma!")) == 1.0
+    assert likeness(sketch("alpha beta gamma"), sketch("delta epsilon zeta")) == 0.0
+    long = " ".join(f"word{n}" for n in range(60))
+    assert 0.6 < likeness(sketch(long), sketch(f"{long} word61 word62")) <= 1.0
+    assert likeness(sketch("天気予報のスクリプトを書いて"), sketch("天気予報のスクリプトを書いてください")) > 0.6
+
+
+def test_a_sequence_three_times_over_is_a_loop() -> None:
+    session = work(*([*bash("make test", failed=True), *edit("/a.py", "x", "y")] * 3))
+    (event,) = of(Kind.LOOP, session)
+    assert (event.details["repeats"], event.about) == (3, "make test > Edit a.py")
+
+
+def test_one_command_four_times_over_is_a_loop() -> None:
+    (event,) = of(Kind.LOOP, work(*bash(*["kubectl get pods"] * 4)))
+    assert event.details["repeats"] == 4
+
+
+def test_one_command_that_keeps_failing_between_other_work_is_a_loop() -> None:
+    parts = [
+        part for n in range(3) for part in (*bash("make", failed=True), *read(f"/{n}.py"), *edit("/a", "x", f"{n}"))
+    ]
+    (event,) = of(Kind.LOOP, work(*parts))
+    assert event.evidence == "failed 3 times: make"
+
+
+def test_ordinary_work_is_no_loop() -> None:
+    assert not of(Kind.LOOP, work(*[part for n in range(6) for part in edit("/a.py", f"{n}", f"{n + 1}")]))
+    assert not of(Kind.LOOP, work(*[part for n in range(6) for part in read(f"/{n}.py")]))
+    assert not of(Kind.LOOP, work(*bash("make a", "make b", "make c", "make d")))
+
+
+def test_lines_written_and_taken_away_again_are_rework() -> None:
+    session = work(
+        *tool("Write", {"file_path": "/a.py", "content": "one\ntwo\nthree\nfour"}),
+        *edit("/a.py", "one\ntwo\nthree", "other"),
+    )
+    (event,) = of(Kind.REWORK, session)
+    assert (event.about, event.details["lines"], event.loss.tokens) == ("/a.py", 3, 2)
+
+
+def test_an_edit_turned_round_is_rework() -> None:
+    (event,) = of(Kind.REWORK, work(*edit("/a", "old way", "new way"), *edit("/a", "new way", "old way")))
+    assert event.details["undone"] == 1
+
+
+def test_edits_that_failed_or_build_on_each_other_are_no_rework() -> None:
+    failed = tool("Edit", {"file_path": "/a", "old_string": "b", "new_string": "a"}, "no", failed=True)
+    assert not of(Kind.REWORK, work(*edit("/a", "a", "b"), *failed))
+    assert not of(Kind.REWORK, work(*edit("/a", "a", "a\nb"), *edit("/a", "b", "b\nc")))
+
+
+def test_a_file_read_again_unchanged_is_a_waste() -> None:
+    (event,) = of(Kind.READ_WASTE, work(*read("/a"), *read("/a"), *read("/a")))
+    assert (event.details["reads"], event.loss.tokens) == (2, 200)
+
+
+def test_reading_after_an_edit_another_part_or_after_a_compaction_is_no_waste() -> None:
+    assert not of(
+        Kind.READ_WASTE, work(*read("/a"), *edit("/a", "x", "y"), *read("/a"), *edit("/a", "y", "z"), *read("/a"))
+    )
+    assert not of(Kind.READ_WASTE, work(*read("/a", offset=1), *read("/a", offset=200), *read("/a", offset=400)))
+    parts = (
+        *read("/a"),
+        a_compaction(),
+        a_prompt("go on"),
+        *read("/a"),
+        a_compaction(),
+        a_prompt("go on"),
+        *read("/a"),
+    )
+    assert not of(Kind.READ_WASTE, work(*parts))
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (
+            'it fails:\nTraceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError',
+            "stack_trace",
+        ),
+        ("ann@desk:~/app$ make\nmake: nothing to be done", "terminal"),
+        ("here is the output:\nsent 4\nskipped 1", "output"),
+    ],
+)
+def test_what_is_carried_over_by_hand_is_a_manual_step(text: str, how: str) -> None:
+    (event,) = of(Kind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
+    assert event.details["how"] == how
+
+
+def test_a_list_or_a_piece_of_code_is_no_manual_step() -> None:
+    text = "do this:\n1. pull\n2. build\n```\nport: 3000\nhost: x\n```"
+    assert not of(Kind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
+
+
+@pytest.mark.parametrize(
+    ("command", "prefix"),
+    [
+        ('cd "my app" && FOO=1 git commit -m "x && y"', "git commit"),
+        ("npm run test:unit -- --watch", "npm run test:unit"),
+        ("/usr/bin/python3 -m pytest -q", "python3 -m pytest"),
+        ("timeout 60 cargo --locked test", "cargo test"),
+        ("gh pr create --fill", "gh pr create"),
+        ("./deploy.sh", "deploy.sh"),
+        ("   ", ""),
+    ],
+)
+def test_a_command_is_told_by_its_program(command: str, prefix: str) -> None:
+    assert prefix_of(command) == prefix
+
+
+def sessions(*parts: Part, count: int = 3) -> list[Findings]:
+    return [find(a_session(a_prompt(f"task {n}"), *parts, id=f"s{n}").build()) for n in range(count)]
+
+
+def patterns(found: list[Findings], kind: PatternKind) -> list[Pattern]:
+    every = find_patterns([each.material for each in found], [event for each in found for event in each.events])
+    return [pattern for pattern in every if pattern.kind is kind]
+
+
+def suggested(found: list[Findings], kind: SuggestionKind) -> list[Suggestion]:
+    events = [event for each in found for event in each.events]
+    return [each for each in suggest(find_patterns([f.material for f in found], events), events) if each.kind is kind]
+
+
+def test_a_rule_told_in_three_sessions_belongs_into_the_memory() -> None:
+    rules = ("never use sleeps in tests", "Please never use sleeps in the tests.", "again: never use sleeps in tests!")
+    found = [
+        find(a_session(a_prompt("go"), a_reply("done"), a_prompt(rule), a_reply("ok"), id=f"s{n}").build())
+        for n, rule in enumerate(rules)
+    ]
+    (pattern,) = patterns(found, PatternKind.INSTRUCTION)
+    assert pattern.sessions == ("s0", "s1", "s2")
+    assert {event.kind for event in pattern.as_events()} == {Kind.REPEATED_INSTRUCTION}
+    (suggestion,) = suggested(found, SuggestionKind.MEMORY)
+    assert suggestion.draft == "- Never use sleeps in tests."
+    assert set(suggestion.evidence) == {moment.uuid for moment in pattern.moments}
+
+
+def test_a_rule_told_twice_is_not_yet_a_pattern() -> None:
+    found = sessions(a_reply("x"), a_prompt("always run the linter first"), a_reply("ok"), count=2)
+    assert not patterns(found, PatternKind.INSTRUCTION)
+
+
+def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -> None:
+    found = sessions(*bash("ruff check .", "ls", "mypy", "pytest -q && git commit -m x"), a_reply("ok"))
+    (pattern,) = patterns(found, PatternKind.WORKFLOW)
+    assert pattern.about == "ruff check > mypy > pytest > git commit"
+    (suggestion,) = suggested(found, SuggestionKind.SKILL)
+    assert suggestion.draft.startswith("---\nname: ruff-check-mypy-pytest-git\ndescription: ")
+    assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
+
+
+def test_a_formatter_run_after_edits_becomes_a_hook() -> None:
+    found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
+    (suggestion,) = suggested(found, SuggestionKind.HOOK)
+    assert json.loads(suggestion.draft)["hooks"]["PostToolUse"][0]["matcher"] == "Edit|Write|MultiEdit"
+
+
+def decided(command: str, decision: str) -> list[Part]:
+    told = {"decision": decision, "source": "user_temporary" if decision == "accept" else "user_reject"}
+    denial: dict[str, Any] = {} if decision == "accept" else {"toolDenialKind": "user-rejected", "is_error": True}
+    return [a_tool_call("Bash", {"command": command}), a_tool_result("x", permissionDecision=told, **denial)]
+
+
+def test_a_permission_granted_again_and_again_becomes_a_rule() -> None:
+    (suggestion,) = suggested(sessions(*decided("npm run lint", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
+    assert json.loads(suggestion.draft) == {"permissions": {"allow": ["Bash(npm run lint:*)"]}}
+    assert suggestion.place == ".claude/settings.json"
+
+
+def test_what_was_always_turned_down_becomes_a_denial_and_what_is_risky_is_never_allowed() -> None:
+    (suggestion,) = suggested(sessions(*decided("git push -f", "reject"), a_reply("ok")), SuggestionKind.PERMISSION)
+    assert json.loads(suggestion.draft) == {"permissions": {"deny": ["Bash(git push:*)"]}}
+    assert not suggested(sessions(*decided("git push", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
+
+
+def test_a_missing_command_and_its_way_around_become_a_line_of_memory() -> None:
+    failed = tool("Bash", {"command": "go test"}, "Exit code 127\nzsh: command not found: go", failed=True)
+    found = sessions(*failed, *bash("nix develop --command go test"), a_reply("ok"))
+    drafts = [suggestion.draft for suggestion in suggested(found, SuggestionKind.MEMORY)]
+    assert drafts == ["- `go test` is not on the path here; what works is `nix develop --command go test`."]
+
+
+def test_a_prompt_of_many_sessions_becomes_a_command() -> None:
+    text = "write the release notes from the merged pull requests"
+    found = sessions(a_reply("x"), a_prompt(text), a_reply("ok"))
+    (suggestion,) = suggested(found, SuggestionKind.COMMAND)
+    assert (suggestion.place, suggestion.draft) == (
+        ".claude/commands/write-the-release-notes-from.md",
+        f"{text}\n\n$ARGUMENTS",
+    )
+
+
+def test_a_shell_line_typed_often_becomes_an_alias() -> None:
+    found = sessions(a_prompt("<bash-input>docker compose up -d</bash-input>"), a_prompt("ok?"), a_reply("yes"))
+    (suggestion,) = suggested(found, SuggestionKind.COMMAND)
+    assert suggestion.draft == "alias docker-compose-up-d='docker compose up -d'"
+
+
+def test_material_can_be_kept_as_rows_and_read_back() -> None:
+    (found,) = sessions(*bash("ruff check", "mypy", "pytest"), a_prompt("never push on a friday evening"), count=1)
+    assert found.material.rules
+    assert found.material.chains
+    assert msgspec.json.decode(msgspec.json.encode(found.material), type=Material) == found.material
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Findings) == found
+
+
+def test_the_outcome_tells_the_last_test_commits_and_what_is_left() -> None:
+    todos = [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]
+    session = work(
+        *tool("Bash", {"command": "pytest -q"}, "1 failed, 2 passed"),
+        *tool("TodoWrite", {"todos": todos}),
+        *tool("Bash", {"command": "git add . && git commit -m x && git push"}),
+        *tool("Bash", {"command": "pytest -q | tail -1"}, "3 passed"),
+        *tool("Bash", {"command": "gh pr create --fill"}),
+    )
+    outcome = find(session).outcome
+    assert (outcome.last_test, outcome.commits, outcome.pushes, outcome.pull_requests) == ("passed", 1, 1, 1)
+    assert (outcome.todos_done, outcome.todos_open, outcome.ended) == (1, 1, "answered")
+
+
+def test_a_pipe_does_not_hide_that_the_last_test_failed() -> None:
+    assert find(work(*tool("Bash", {"command": "pytest | tail"}, "2 failed"))).outcome.last_test == "failed"
