@@ -29,6 +29,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
 	$(BIN)/python bench/archive.py
 	$(BIN)/python bench/wire.py
+	$(BIN)/python bench/latency.py
 
 # How well friction is found: precision and recall of every detector on labelled sessions.
 eval: $(VENV)/developing
