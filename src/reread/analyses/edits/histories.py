@@ -1,0 +1,244 @@
+"""The contents of one file over time, rebuilt from everything that tells of it.
+
+Changes are applied one after the other and checked against whatever is known of the whole file in between. Where
+the two disagree somebody else had a hand in it: the history goes on from what is known, and the gap is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .changes import Change
+from .sightings import Rewind, Sighting
+from .texts import ABSENT, Content, exact
+
+ReadBackup = Callable[[str, str], bytes | None]
+"""Gives the bytes of a backup by session and name; None where there is none."""
+Event = Change | Sighting
+
+
+class Gap(Struct, frozen=True):
+    """Between these moments the file was changed by something that no transcript tells of."""
+
+    start: datetime | None
+    end: datetime | None
+    is_return: bool = False
+    """The file went back to a content it had before: a rewind, or a checkout."""
+    is_assumed: bool = False
+    """Nothing tells whether a rewind took the file back, too; what was done on the branch left behind is left out."""
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """A content the file had, and what made it so."""
+
+    time: datetime | None
+    content: Content | None
+    """None where it cannot be known."""
+    change: Change | None = None
+    """None for a content that was only seen."""
+    gap: Gap | None = None
+    """What happened between the version before and this one."""
+
+
+class History(Struct, frozen=True, kw_only=True):
+    path: str
+    base: Content | None
+    """The content before the first change; None where nothing tells."""
+    versions: tuple[Version, ...]
+
+    @property
+    def changes(self) -> list[Change]:
+        return [version.change for version in self.versions if version.change is not None]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        return [version.gap for version in self.versions if version.gap is not None]
+
+    @property
+    def last(self) -> Content | None:
+        return self.versions[-1].content if self.versions else self.base
+
+    def until(self, moment: datetime) -> History:
+        """As it was then."""
+        kept = [version for version in self.versions if version.time is None or version.time <= moment]
+        return History(path=self.path, base=self.base, versions=tuple(kept))
+
+    def after(self, uuid: str) -> History | None:
+        """As it was after the change that a line, or a beginning of its uuid, made; None where none did."""
+        for number in range(len(self.versions) - 1, -1, -1):
+            change = self.versions[number].change
+            names = (change.place.uuid, change.result, change.call) if change is not None else ()
+            if any(name is not None and name.startswith(uuid) for name in names):
+                return History(path=self.path, base=self.base, versions=self.versions[: number + 1])
+        return None
+
+    def gap_after(self, moment: datetime) -> Gap | None:
+        """The gap a moment falls into."""
+        found = (gap for gap in self.gaps if gap.start is not None and gap.end is not None)
+        return next((gap for gap in found if gap.start <= moment < gap.end), None)  # type: ignore[operator]
+
+
+def histories_of(
+    events: Iterable[Event], rewinds: Sequence[Rewind] = (), read_backup: ReadBackup | None = None
+) -> dict[str, History]:
+    """The history of every file some change was made to or some content was seen of, by the key of its path."""
+    by_file: dict[str, list[Event]] = {}
+    for event in events:
+        by_file.setdefault(event.key, []).append(event)
+    return {key: history_of(found, rewinds, read_backup) for key, found in by_file.items()}
+
+
+def history_of(
+    events: Sequence[Event], rewinds: Sequence[Rewind] = (), read_backup: ReadBackup | None = None
+) -> History:
+    """From events of one file. Those of one moment keep the order they come in, what was seen before what was done."""
+    writer = _Writer(read_backup)
+    for event in sorted([*rewinds, *events], key=_order):
+        writer.take(event)
+    base, versions = writer.finish()
+    return History(path=events[-1].path, base=base, versions=tuple(versions))
+
+
+_RANK: dict[type[Event | Rewind], int] = {Rewind: 0, Sighting: 1, Change: 2}
+
+
+def _order(event: Event | Rewind) -> tuple[datetime, int]:
+    return (event.place.moment if isinstance(event, Change) else event.moment, _RANK[type(event)])
+
+
+class _Return(Struct, frozen=True):
+    """A rewind that may have taken the file back."""
+
+    time: datetime | None
+    content: Content | None
+
+
+class _Writer:
+    """Writes the versions of a file, one event after the other."""
+
+    def __init__(self, read_backup: ReadBackup | None) -> None:
+        self.versions: list[Version] = []
+        self._first: Content | None = None
+        self._read_backup = read_backup
+        self._named: dict[tuple[str, str], Content] = {}
+        """Contents by session and name of their backup."""
+        self._before_rewind: _Return | None = None
+
+    def take(self, event: Event | Rewind) -> None:
+        if isinstance(event, Change):
+            self._change(event)
+        elif isinstance(event, Sighting):
+            self._see(event)
+        else:
+            self._rewind(event)
+
+    @property
+    def _now(self) -> Content | None:
+        return self.versions[-1].content if self.versions else self._first
+
+    def _rewind(self, event: Rewind) -> None:
+        """Keeps in mind what the file was where the conversation went back to, until something tells what it is."""
+        before = self._first
+        for version in self.versions:
+            change = version.change
+            if change is not None and change.place.session == event.session and change.place.segment not in event.path:
+                self._before_rewind = _Return(event.time, before)
+                return
+            before = version.content
+
+    def _go_back(self, time: datetime | None, *, is_assumed: bool) -> None:
+        """Takes the file back to what it was before what a rewind left behind."""
+        pending, self._before_rewind = self._before_rewind, None
+        if pending is not None:
+            gap = Gap(self._last_time, time, is_return=True, is_assumed=is_assumed)
+            self.versions.append(Version(time=time, content=pending.content, gap=gap))
+
+    def _see(self, event: Sighting) -> None:
+        content = event.content if event.content is not None else self._backed_up(event)
+        if content is None:
+            return
+        if not self.versions:
+            self._first = content if self._first is None else self._first
+        self._meet(content, event.time)
+
+    def _change(self, event: Change) -> None:
+        before = ABSENT if event.is_creation else event.before
+        pending = self._before_rewind
+        if before is not None:
+            self._meet(before, event.place.time)
+        elif pending is not None and (pending.content is None or event.after(pending.content) is not None):
+            self._go_back(pending.time, is_assumed=True)
+        self._before_rewind = None
+        after = event.after(self._now)
+        # It fitted the file when it was made: where it does not, the file was not what it is taken for.
+        is_lost = after is None and self._now is not None
+        gap = Gap(self._last_time, event.place.time) if is_lost else None
+        self.versions.append(Version(time=event.place.time, content=after, change=event, gap=gap))
+
+    def finish(self) -> tuple[Content | None, list[Version]]:
+        """The content before the first version, and all versions, with what later ones tell of earlier ones."""
+        if self._before_rewind is not None:
+            self._go_back(self._before_rewind.time, is_assumed=True)
+        for number in range(len(self.versions) - 1, -1, -1):
+            before = self._before(number)
+            if number == 0:
+                self._first = self._first if self._first is not None else before
+            elif before is not None:
+                self._fill(number - 1, before)
+        return self._first, self.versions
+
+    def _before(self, number: int) -> Content | None:
+        """What a version tells of the one before it."""
+        version = self.versions[number]
+        if version.gap is not None or version.change is None or version.content is None:
+            return None
+        return version.change.undone(version.content)
+
+    def _fill(self, number: int, content: Content) -> None:
+        known = self.versions[number].content
+        if known is None:
+            self.versions[number] = replace(self.versions[number], content=content)
+        elif known.says_the_same(content):
+            self.versions[number] = replace(self.versions[number], content=known.spelled_like(content))
+
+    def _backed_up(self, event: Sighting) -> Content | None:
+        """The content of a backup: read, or what the file was when the backup was first named."""
+        if event.backup is None:
+            return None
+        key = (event.session, event.backup)
+        if key not in self._named:
+            raw = self._read_backup(*key) if self._read_backup is not None else None
+            content = exact(raw.decode("utf-8", "surrogateescape")) if raw is not None else self._now
+            if content is None:
+                return None
+            self._named[key] = content
+        return self._named[key]
+
+    def _meet(self, content: Content, time: datetime | None) -> None:
+        """Holds what is seen against what is known, and goes on from what is seen."""
+        now, self._before_rewind = self._now, None
+        if now is None and not self.versions:
+            self._first = content
+        elif now is None:
+            self._fill(len(self.versions) - 1, content)
+        elif now.says_the_same(content):
+            self._refine(content.spelled_like(now))
+        else:
+            contents = [self._first, *(version.content for version in self.versions)]
+            is_return = any(each is not None and each.says_the_same(content) for each in contents)
+            gap = Gap(self._last_time, time, is_return)
+            self.versions.append(Version(time=time, content=content.like_before(now), gap=gap))
+
+    def _refine(self, content: Content) -> None:
+        if self.versions:
+            self.versions[-1] = replace(self.versions[-1], content=content)
+        else:
+            self._first = content
+
+    @property
+    def _last_time(self) -> datetime | None:
+        return self.versions[-1].time if self.versions else None
