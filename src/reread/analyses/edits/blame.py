@@ -94,9 +94,7 @@ def _origin(version: Version) -> Origin:
     return BEFORE if version.gap is None else Origin(Source.OUTSIDE, gap=version.gap)
 
 
-def _carried(
-    old: Sequence[str], origins: Sequence[Origin], new: Sequence[str], written: Origin
-) -> list[Origin]:
+def _carried(old: Sequence[str], origins: Sequence[Origin], new: Sequence[str], written: Origin) -> list[Origin]:
     """Lines that stayed keep their origin; the others have a new one."""
     carried: list[Origin] = []
     for step in steps(old, new):

@@ -126,6 +126,8 @@ class _Writer:
         self._read_backup = read_backup
         self._named: dict[tuple[str, str], Content] = {}
         """Contents by session and name of their backup."""
+        self._name_since: tuple[str, str] | None = None
+        """The backup that was named since the last change."""
         self._before_rewind: _Return | None = None
 
     def take(self, event: Event | Rewind) -> None:
@@ -172,7 +174,7 @@ class _Writer:
             self._meet(before, event.place.time)
         elif pending is not None and (pending.content is None or event.after(pending.content) is not None):
             self._go_back(pending.time, is_assumed=True)
-        self._before_rewind = None
+        self._before_rewind = self._name_since = None
         after = event.after(self._now)
         # It fitted the file when it was made: where it does not, the file was not what it is taken for.
         is_lost = after is None and self._now is not None
@@ -206,12 +208,20 @@ class _Writer:
             self.versions[number] = replace(self.versions[number], content=known.spelled_like(content))
 
     def _backed_up(self, event: Sighting) -> Content | None:
-        """The content of a backup: read, or what the file was when the backup was first named."""
+        """The content of a backup: read, or what the file was when the backup was first named.
+
+        A new name without a change of ours means that somebody else changed the file.
+        """
         if event.backup is None:
             return None
         key = (event.session, event.backup)
+        last, self._name_since = self._name_since, key
         if key not in self._named:
             raw = self._read_backup(*key) if self._read_backup is not None else None
+            if raw is None and last not in (None, key):
+                self._before_rewind = None
+                gap = Gap(self._last_time, event.time)
+                self.versions.append(Version(time=event.time, content=None, gap=gap))
             content = exact(raw.decode("utf-8", "surrogateescape")) if raw is not None else self._now
             if content is None:
                 return None

@@ -36,8 +36,9 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
     @property
     def hunks(self) -> list[Hunk]:
+        """What is different; where the file is not known as a whole, the patches as they came."""
         if self.before is None or self.after is None:
-            return []
+            return [hunk for change in self.changes for hunk in change.hunks]
         return hunks_between(self.before.plain, self.after.plain)
 
     @property

@@ -78,7 +78,11 @@ class Content(Struct, frozen=True):
         text = self.text or ""
         if self.ending is Ending.CRLF:
             text = text.replace("\n", "\r\n")
-        return ((BOM if self.has_bom else "") + text).encode("utf-8", "surrogateescape")
+        text = (BOM if self.has_bom else "") + text
+        try:
+            return text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # half of a character, as only a transcript can hold
+            return text.encode("utf-8", "surrogatepass")
 
 
 ABSENT = Content(None)
