@@ -79,12 +79,15 @@ class Change(Struct, frozen=True, kw_only=True):
         return by_patch if is_patch_right else by_strings
 
 
-def changes_of(session: Session) -> list[Change]:
-    """Every change of a session and its agents, on all branches, in the order they were made."""
+def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[Change]:
+    """Every change of a session and its agents, on all branches, in the order they were made.
+
+    Lines whose `id()` is among the copied ones are another session's.
+    """
     where = Whereabouts(session)
     found: list[Change] = []
     for move in calls_of(session):
-        if move.call.status is not Status.OK:
+        if move.call.status is not Status.OK or id(move.call.record) in copied:
             continue
         made = _READERS.get(move.call.name)
         if made is not None:

@@ -31,6 +31,9 @@ class Gap(Struct, frozen=True):
     is_assumed: bool = False
     """Nothing tells whether a rewind took the file back, too; what was done on the branch left behind is left out."""
 
+    def holds(self, moment: datetime) -> bool:
+        return self.start is not None and self.end is not None and self.start < moment < self.end
+
 
 class Version(Struct, frozen=True, kw_only=True):
     """A content the file had, and what made it so."""
@@ -76,10 +79,9 @@ class History(Struct, frozen=True, kw_only=True):
                 return History(path=self.path, base=self.base, versions=self.versions[: number + 1])
         return None
 
-    def gap_after(self, moment: datetime) -> Gap | None:
+    def gap_at(self, moment: datetime) -> Gap | None:
         """The gap a moment falls into."""
-        found = (gap for gap in self.gaps if gap.start is not None and gap.end is not None)
-        return next((gap for gap in found if gap.start <= moment < gap.end), None)  # type: ignore[operator]
+        return next((gap for gap in self.gaps if gap.holds(moment)), None)
 
 
 def histories_of(

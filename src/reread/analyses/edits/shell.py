@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -120,7 +121,7 @@ _Named = tuple[str, Action, str]
 
 
 def _redirected(words: list[str]) -> Iterator[_Named]:
-    for operator, path in zip(words, words[1:], strict=False):
+    for operator, path in pairwise(words):
         if operator in _REDIRECTIONS and _may_be_path(path) and not path.startswith("/dev/"):
             yield path, _REDIRECTIONS[operator], operator
 
