@@ -10,8 +10,12 @@ from reread.sessions import Conversation, Copies, Session
 
 from .filters import Filter
 
-ASKING_FILTER = Filter(tool=ASKING)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def asking(wanted: Filter) -> Filter:
+    """The sessions worth reading: those that asked anything. The filter's own tool and limit are for the answer."""
+    return wanted._replace(tool=ASKING, limit=None)
 
 
 def decisions(sessions: Iterable[Session], wanted: Filter, topic: str | None = None) -> list[Decision]:

@@ -96,8 +96,8 @@ def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
 
 def trunks_of(session: Session) -> dict[str, Path]:
     """Where the session's own transcript lies, or lay: its backups are found from there."""
-    own = (Path(file) for file in session.files)
-    return {session.id: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
+    own = [Path(file) for file in session.files]
+    return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
 
 
 def edits_of(session: Session) -> SessionEdits:
