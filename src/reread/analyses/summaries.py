@@ -103,7 +103,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         goal=steps[0].prompt if steps else "",
         journey=steps,
         exchanges=tuple(sorted(sorted(steps, key=_weight, reverse=True)[:_MOST_EXCHANGES], key=_turn)),
-        files=tuple(changed),
+        files=tuple(diff for diff in changed if diff.is_change),
         files_read=tuple(_only_read(calls, changed)),
         tools=tuple(count_tools(calls)),
         errors=tuple(failure for turn in session.turns for failure in _failures(turn)),
