@@ -188,18 +188,22 @@ def test_what_was_there_before_is_found_from_the_changes_back(
 # Single facts
 
 
+REFUSED = "The user doesn't want to proceed with this tool use"
+STRINGS = {"old_string": "two", "new_string": "x"}
+
+
 @pytest.mark.parametrize(
     "entries",
     [
-        edit("one", "two", "one\n", ) + call("Edit", "Error: nothing", status="<tool_use_error>x", old_string="two", new_string="x"),
-        edit("one", "two", "one\n") + call("Edit", "User rejected tool use", status="The user doesn't want to proceed with this tool use", old_string="two", new_string="x"),
-        edit("one", "two", "one\n") + call("Write", None, status="[Request interrupted by user for tool use]", content="x"),
-        [*edit("one", "two", "one\n"), a_reply(a_tool_call("Write", {"file_path": FILE, "content": "x"}))],
+        call("Edit", "Error: nothing", status="<tool_use_error>x", **STRINGS),
+        call("Edit", "User rejected tool use", status=REFUSED, **STRINGS),
+        call("Write", None, status="[Request interrupted by user for tool use]", content="x"),
+        [a_reply(a_tool_call("Write", {"file_path": FILE, "content": "x"}))],
     ],
     ids=["failed", "rejected", "interrupted", "without a result"],
-)  # fmt: skip
+)
 def test_calls_without_effect_change_nothing(entries: list[Entry]) -> None:
-    found = history(*entries)
+    found = history(*edit("one", "two", "one\n"), *entries)
     assert len(found.changes) == 1
     assert held(found) == b"two\n"
 

@@ -110,6 +110,7 @@ def _words(command: str) -> list[str]:
     """As a shell would see them; where quotes do not match, as they stand between spaces."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         return list(lexer)
@@ -157,16 +158,29 @@ def _of_git(words: list[str]) -> Iterator[_Named]:
 
 def _of_program(name: str, program: _Program, words: list[str]) -> Iterator[_Named]:
     options = [word for word in words if word.startswith("-")]
-    has_script = any(option.startswith(_SCRIPT_OPTIONS) for option in options) and program.skips
-    is_edit = bool(program.in_place) and any(option.startswith(program.in_place) for option in options)
     if name in _ONE_FILE and any(option in ("-c", "-e", "-m", "-p") for option in options):
         return
-    plain = [word for word in words if not word.startswith("-")][0 if has_script else program.skips :]
+    is_edit = bool(program.in_place) and any(option.startswith(program.in_place) for option in options)
+    plain = _arguments(words, program)
     plain = plain[:1] if name in _ONE_FILE else plain
     for number, word in enumerate(plain, 1):
         action = program.last if program.last is not None and number == len(plain) > 1 else program.action
         if _may_be_path(word):
             yield word, Action.EDIT if is_edit else action, name
+
+
+def _arguments(words: list[str], program: _Program) -> list[str]:
+    """What is no option, and neither a script nor a pattern, wherever that stands."""
+    plain: list[str] = []
+    has_script = False
+    before = ""
+    for word in words:
+        if program.skips and before in _SCRIPT_OPTIONS:
+            has_script = True
+        elif not word.startswith("-"):
+            plain.append(word)
+        before = word
+    return plain if has_script else plain[program.skips :]
 
 
 def _may_be_path(word: str) -> bool:
