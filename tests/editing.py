@@ -76,7 +76,7 @@ class Desk:
     def _record(self, tool: str, given: Json, twin: Json | None) -> str:
         name = self._name()
         call = a_tool_call(tool, {"file_path": self.named, **given}, id=f"toolu_{name}")
-        told = {} if twin is None else {"twin": twin}
+        told: Json = {} if twin is None else {"twin": twin}
         self.entries += [a_reply(call, uuid=name), a_tool_result("done", of=f"toolu_{name}", **told)]
         self.points[name] = self.now()
         return name

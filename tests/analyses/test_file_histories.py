@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import editing
 from editing import Desk
 from reread.analyses.edits.changes import changes_of
-from reread.analyses.edits.histories import History, histories_of
+from reread.analyses.edits.histories import History, histories_of, is_called
 from reread.analyses.edits.net import SessionEdits
 from reread.analyses.edits.sightings import rewinds_of, sightings_of
 from reread.analyses.edits.texts import exact
@@ -30,6 +31,7 @@ from reread.testing import (
     a_subagent,
     a_tool_call,
     a_tool_result,
+    an_attachment,
     build,
 )
 
@@ -65,12 +67,24 @@ def call(tool: str, twin: Any, *, status: str | None = None, uuid: str | None = 
 
 def write(content: str, before: str | None = None, **fields: Any) -> list[Entry]:
     kind = "create" if before is None else "update"
-    twin = {"type": kind, "filePath": FILE, "content": content, "structuredPatch": [], "originalFile": before}
+    twin: dict[str, Any] = {
+        "type": kind,
+        "filePath": FILE,
+        "content": content,
+        "structuredPatch": [],
+        "originalFile": before,
+    }
     return call("Write", twin | fields, content=content)
 
 
 def edit(old: str, new: str, original: str | None, **fields: Any) -> list[Entry]:
-    twin = {"filePath": FILE, "oldString": old, "newString": new, "originalFile": original, "replaceAll": False}
+    twin: dict[str, Any] = {
+        "filePath": FILE,
+        "oldString": old,
+        "newString": new,
+        "originalFile": original,
+        "replaceAll": False,
+    }
     return call("Edit", {**twin, "structuredPatch": [], **fields}, old_string=old, new_string=new)
 
 
@@ -292,6 +306,28 @@ def test_times_and_lines_lead_to_the_same_points() -> None:
     assert held(found.after((first.place.uuid or "")[:12])) == b"one\n"
     assert found.after("nothing") is None
     assert found.until(datetime.min.replace(tzinfo=UTC)).versions == ()
+
+
+def test_without_times_things_happened_in_the_order_they_stand_in() -> None:
+    entries = [*write("one\n"), *read("one\n"), *edit("one", "two", "one\n"), *read("two\n")]
+    timeless = [msgspec.structs.replace(entry, lines=({**entry.lines[0], "timestamp": None},)) for entry in entries]
+    found = history(*timeless)
+    assert found.gaps == []
+    assert held(found) == b"two\n"
+
+
+def test_a_file_beside_a_prompt_is_seen_whole() -> None:
+    file = {"filePath": FILE, "content": "one\n", "numLines": 2, "startLine": 1, "totalLines": 2}
+    mention = an_attachment("file", filename=FILE, content={"type": "text", "file": file})
+    found = history(mention, *call("Edit", None, old_string="one", new_string="two"))
+    assert held(found) == b"two\n"
+
+
+def test_the_beginning_of_a_line_must_be_long_enough_to_be_no_time() -> None:
+    assert is_called("7d0e1f2a-1111", "7d0e1f2a")
+    assert not is_called("7d0e1f2a-1111", "7d")
+    assert is_called("7d", "7d")
+    assert not is_called(None, "7d0e1f2a")
 
 
 def test_a_gap_is_told_by_its_ends() -> None:

@@ -14,7 +14,7 @@ SECOND = "f2000000-bbbb-4000-8000-000000000002"
 
 def change(tool: str, path: str, twin: dict[str, Any] | None, uuid: str, time: str, **given: Any) -> list[Entry]:
     name = f"toolu_01{uuid:>018}"
-    told = {} if twin is None else {"twin": {"filePath": path, **twin}}
+    told: dict[str, Any] = {} if twin is None else {"twin": {"filePath": path, **twin}}
     call = a_tool_call(tool, {"file_path": path, **given}, id=name)
     return [a_reply(call, uuid=uuid, timestamp=time), a_tool_result("done", of=name, timestamp=time, **told)]
 

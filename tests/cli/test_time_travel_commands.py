@@ -10,7 +10,7 @@ import pytest
 from cli.files import APP, FIRST, SECOND, change, fill, written
 from cli.kept import Kept
 from cli.running import Run, on_terminal, without_colour
-from reread.testing import a_prompt, a_reply, a_session
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 LANTERN = f"{APP}/src/lantern.py"
 
@@ -154,6 +154,19 @@ def test_windows_files_are_restored_by_their_end(travel: Kept) -> None:
     )
     assert travel("restore", "app/win.txt").out.encode() == b"x\r\n"
     assert travel("restore", path).out.encode() == b"x\r\n"
+
+
+def test_a_file_that_only_a_command_made_is_restored_where_the_client_told(travel: Kept) -> None:
+    hunk = {"oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1, "lines": ["+made"]}
+    told = {"files": [{"filePath": f"{APP}/built [1].txt", "hunks": [hunk], "created": True}]}
+    a_session(
+        a_prompt("go"),
+        a_reply(a_tool_call("Bash", {"command": "echo made > 'built [1].txt'"})),
+        a_tool_result("", twin={"stdout": "", "bashEditDiff": told}),
+    ).write(travel.claude / "projects")
+    ran = travel("restore", "built [1].txt")
+    assert (ran.code, ran.out) == (0, "made\n")
+    assert travel("restore", "copy.txt").code == 2
 
 
 def test_blame_names_session_prompt_and_edit_of_each_line(travel: Kept) -> None:

@@ -90,7 +90,7 @@ class Reader:
     def __init__(self, scratch: Scratch, tmp_path: Path) -> None:
         self.work = scratch.work
         self._folder = tmp_path
-        self._options = ["--source", scratch.projects.parent, "--home", tmp_path / "archive"]
+        self._options: list[str | Path] = ["--source", scratch.projects.parent, "--home", tmp_path / "archive"]
 
     def restored(self, name: str, at: str | None = None) -> bytes | None:
         """None where reread says that the file was not there."""

@@ -102,10 +102,18 @@ class FileIndex:
         found = (call.path for call in calls_with_files(self._connection) if call.name in FILE_TOOLS)
         return list(dict.fromkeys(found))
 
+    def paths_in_commands(self, name: str) -> list[str]:
+        """Files that shell commands name and that end like a name."""
+        last = name.replace("\\", "/").rpartition("/")[2]
+        return [file.path for file in self.touched(_literal(last), Filter(), with_shell=True).files] if last else []
+
     def sessions_with(self, path: str) -> list[str]:
         """The ids of the sessions that touched a file, the one that ended first first."""
         key = key_of(path)
         found = {call.session for call in calls_with_files(self._connection) if key_of(call.path) == key}
+        if not found:
+            named = self.touched(_literal(path), Filter(), with_shell=True).files
+            found = {operation.session.id for file in named for operation in file.operations}
         return list(dict.fromkeys(each.row.uuid for each in reversed(sessions(self._connection, ids=sorted(found)))))
 
     def touched(
@@ -252,6 +260,11 @@ def _calls_in(record: Record) -> list[ToolUse]:
 
 def _moment(time: int | None) -> datetime | None:
     return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+
+
+def _literal(path: str) -> str:
+    """A glob that fits this path alone."""
+    return re.sub(r"([*?[])", r"[\1]", path)
 
 
 _WORD = re.compile(r"(?<![\w*?\]])[A-Za-z0-9]+\*?(?![?\[])")

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from reread.analyses.edits.changes import changes_of
-from reread.analyses.edits.histories import Event, Gap, History, ReadBackup, history_of
+from reread.analyses.edits.histories import Event, Gap, History, ReadBackup, history_of, is_called
 from reread.analyses.edits.net import SessionEdits
 from reread.analyses.edits.paths import key_of
 from reread.analyses.edits.sightings import Rewind, rewinds_of, sightings_of
@@ -90,8 +90,8 @@ class _Gathered:
 
 
 def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
-    lines = (record for part in parts for record in part.records if record.uuid is not None)
-    return next((record.time for record in lines if (record.uuid or "").startswith(line) and record.time), None)
+    found = (record for part in parts for record in part.records if is_called(record.uuid, line))
+    return next((record.time for record in found if record.time is not None), None)
 
 
 def trunks_of(session: Session) -> dict[str, Path]:

@@ -63,8 +63,8 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
     yield ""
     shown, total = len(touched.files), touched.total
     sums = count(total, "file") if shown == total else f"{shown:,} of {count(total, 'file')}; --limit shows more"
-    guessed = "; ~ guessed from shell commands" if touched.has_shell else ""
-    yield view.style.paint(sums + guessed, "dim")
+    guessed = "~ guessed from shell commands" if touched.has_shell else "--shell adds those that commands name"
+    yield view.style.paint(f"{sums}; {guessed}", "dim")
 
 
 def _row(file: TouchedFile, view: View) -> tuple[str, ...]:

@@ -86,12 +86,10 @@ def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[C
     """
     where = Whereabouts(session)
     found: list[Change] = []
-    for move in calls_of(session):
-        if move.call.status is not Status.OK or id(move.call.record) in copied:
-            continue
-        made = _READERS.get(move.call.name)
-        if made is not None:
-            found += made(move.call, where.of(move.call, move.agent, move.done))
+    for done in calls_of(session):
+        made = _READERS.get(done.call.name)
+        if made is not None and done.call.status is Status.OK and id(done.call.record) not in copied:
+            found += made(done.call, where.of(done))
     return found
 
 

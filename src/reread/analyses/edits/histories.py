@@ -71,17 +71,25 @@ class History(Struct, frozen=True, kw_only=True):
         return History(path=self.path, base=self.base, versions=tuple(kept))
 
     def after(self, uuid: str) -> History | None:
-        """As it was after the change that a line, or a beginning of its uuid, made; None where none did."""
+        """As it was after the change that a line made, by its uuid or a beginning of it; None where none did."""
         for number in range(len(self.versions) - 1, -1, -1):
             change = self.versions[number].change
             names = (change.place.uuid, change.result, change.call) if change is not None else ()
-            if any(name is not None and name.startswith(uuid) for name in names):
+            if any(is_called(name, uuid) for name in names):
                 return History(path=self.path, base=self.base, versions=self.versions[: number + 1])
         return None
 
     def gap_at(self, moment: datetime) -> Gap | None:
         """The gap a moment falls into."""
         return next((gap for gap in self.gaps if gap.holds(moment)), None)
+
+
+_SHORTEST = 8
+
+
+def is_called(name: str | None, wanted: str) -> bool:
+    """Whether a line is meant: a beginning must be long enough not to be taken for a time such as `7d`."""
+    return name is not None and (name == wanted or (len(wanted) >= _SHORTEST and name.startswith(wanted)))
 
 
 def histories_of(
@@ -97,7 +105,7 @@ def histories_of(
 def history_of(
     events: Sequence[Event], rewinds: Sequence[Rewind] = (), read_backup: ReadBackup | None = None
 ) -> History:
-    """From events of one file. Those of one moment keep the order they come in, what was seen before what was done."""
+    """From events of one file, in any order."""
     writer = _Writer(read_backup)
     for event in sorted([*rewinds, *events], key=_order):
         writer.take(event)
@@ -105,11 +113,10 @@ def history_of(
     return History(path=events[-1].path, base=base, versions=tuple(versions))
 
 
-_RANK: dict[type[Event | Rewind], int] = {Rewind: 0, Sighting: 1, Change: 2}
-
-
 def _order(event: Event | Rewind) -> tuple[datetime, int]:
-    return (event.place.moment if isinstance(event, Change) else event.moment, _RANK[type(event)])
+    if isinstance(event, Change):
+        return event.place.moment, event.place.number
+    return event.moment, event.number if isinstance(event, Sighting) else -2
 
 
 class _Return(Struct, frozen=True):

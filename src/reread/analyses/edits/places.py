@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.records import Record
 from reread.sessions import MAIN, Branch, Conversation, Session, Subagent, ToolCall, Turn
@@ -26,18 +27,21 @@ class Place(Struct, frozen=True, kw_only=True):
     uuid: str | None
     """The line of the call."""
     time: datetime | None
+    number: int
+    """Its position among the calls of the session, which orders what has no time or the same."""
 
     @property
     def moment(self) -> datetime:
         return self.time or _BEGINNING
 
 
-class Moves(Struct, frozen=True):
-    """A call, the conversation it stands in, and when its result came."""
+class Done(Struct, frozen=True):
+    """A call, the agent that made it, and when its result came."""
 
     call: ToolCall
     agent: str | None
-    done: datetime | None
+    time: datetime | None
+    number: int = 0
 
 
 class Whereabouts:
@@ -46,19 +50,21 @@ class Whereabouts:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def of(self, call: ToolCall, agent: str | None, time: datetime | None) -> Place:
-        branch, turn, segment = self._found(call.record, agent)
+    def of(self, done: Done) -> Place:
+        call = done.call
+        branch, turn, segment = self._found(call.record, done.agent)
         prompt = turn.prompt if turn is not None else None
         return Place(
             session=self._session.id,
-            agent=agent or self._inline.get(id(call.record)),
+            agent=done.agent or self._inline.get(id(call.record)),
             branch=branch,
             segment=segment,
             turn=turn.index if turn is not None else 0,
             prompt=prompt.text if prompt is not None else None,
             prompt_uuid=prompt.uuid if prompt is not None else None,
             uuid=call.uuid,
-            time=time,
+            time=done.time,
+            number=done.number,
         )
 
     def path_of(self, branch: Branch) -> frozenset[int]:
@@ -112,18 +118,21 @@ class Whereabouts:
             name = owner.parent
 
 
-def calls_of(session: Session) -> list[Moves]:
+def calls_of(session: Session) -> list[Done]:
     """Every call of a session and its agents, in the order they were done; lines without a time keep their place."""
     parts: list[tuple[str | None, Conversation]] = [(None, session)]
     parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
-    found = [move for name, part in parts for move in _timed(part, name)]
-    return sorted(found, key=lambda move: move.done or _BEGINNING)
+    found = sorted((done for name, part in parts for done in _timed(part, name)), key=_moment)
+    return [replace(done, number=number) for number, done in enumerate(found)]
 
 
-def _timed(part: Conversation, agent: str | None) -> Iterator[Moves]:
+def _moment(done: Done) -> datetime:
+    return done.time or _BEGINNING
+
+
+def _timed(part: Conversation, agent: str | None) -> Iterator[Done]:
     """A call counts when its result came: calls of one message run side by side."""
     last: datetime | None = None
     for call in part.tool_calls:
-        done = call.output.time if call.output is not None else None
-        last = done or call.time or last
-        yield Moves(call, agent, last)
+        last = (call.output.time if call.output is not None else None) or call.time or last
+        yield Done(call, agent, last)

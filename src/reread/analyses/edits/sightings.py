@@ -1,4 +1,4 @@
-"""What else tells the content of a file: reads of it as a whole, and the backups the client keeps.
+"""What else tells the content of a file: reads and mentions of it as a whole, and the backups the client keeps.
 
 Before it changes a file for the first time, and again with every prompt, the interactive client backs up the files
 it has changed (2.0 and later). The transcript names the backups; the same name later means the same content, whether
@@ -13,9 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.records import Record, parse_time
+from reread.records import Attachment, Record, parse_time
+from reread.records.attachments import FileAttachment
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
-from reread.sessions import Session, Status, ToolCall
+from reread.records.tolerant import parse_or_none
+from reread.sessions import Session, Status
 
 from .changes import twin_of
 from .paths import absolute, key_of
@@ -47,6 +49,8 @@ class Sighting(Struct, frozen=True, kw_only=True):
     content: Content | None = None
     backup: str | None = None
     """The name of the backup that has the content."""
+    number: int = -1
+    """Its position among the calls of the session; backups are made before anything else of the same moment."""
 
     @property
     def key(self) -> str:
@@ -58,7 +62,7 @@ class Sighting(Struct, frozen=True, kw_only=True):
 
 
 def sightings_of(session: Session) -> list[Sighting]:
-    return [*_reads(session), *_backups(session)]
+    return [*_reads(session), *_mentions(session), *_backups(session)]
 
 
 def rewinds_of(session: Session) -> list[Rewind]:
@@ -76,19 +80,28 @@ def rewinds_of(session: Session) -> list[Rewind]:
 
 
 def _reads(session: Session) -> Iterator[Sighting]:
-    for move in calls_of(session):
-        if move.call.name == "Read" and move.call.status is Status.OK:
-            file = twin_of(move.call).get("file")
-            text = _whole_text(file)
-            path = _path(move.call, file)
-            if text is not None and path is not None:
-                content = told(text, has_mark=False)
-                yield Sighting(path=path, session=session.id, time=move.done, content=content)
+    for done in calls_of(session):
+        if done.call.name == "Read" and done.call.status is Status.OK:
+            file = twin_of(done.call).get("file")
+            yield from _seen(file, session, done.call.record, done.time, done.number)
 
 
-def _path(call: ToolCall, file: Any) -> str | None:
+def _mentions(session: Session) -> Iterator[Sighting]:
+    """Files that a person put beside a prompt (`@src/a.py`)."""
+    for record in session.beside.get(Attachment, ()):
+        body = record.attachment if isinstance(record, Attachment) else None
+        if isinstance(body, FileAttachment):
+            content = parse_or_none(body.content)
+            file = content.get("file") if isinstance(content, dict) else None
+            yield from _seen(file, session, record, record.time, -1)
+
+
+def _seen(file: Any, session: Session, record: Record, time: datetime | None, number: int) -> Iterator[Sighting]:
+    text = _whole_text(file)
     path = file.get("filePath") if isinstance(file, dict) else None
-    return absolute(path, call.record.cwd) if isinstance(path, str) else None
+    if text is not None and isinstance(path, str):
+        content = told(text, has_mark=False)
+        yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content, number=number)
 
 
 def _whole_text(file: Any) -> str | None:

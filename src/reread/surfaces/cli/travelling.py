@@ -47,18 +47,19 @@ def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> T
     from reread.queries.travel import trace
 
     index = index_of(archive)
-    path = meant(given.file, index.paths())
+    path = meant(given.file, index)
     sessions = (archive.session(name) for name in index.sessions_with(path))
     return trace(sessions, path, given.at, lambda text: parse_time(text, config.now, config.timezone, "--at"))
 
 
-def meant(name: str, known: list[str]) -> str:
+def meant(name: str, index: FileIndex) -> str:
     """The file a name means, as transcripts know it; that it is another path than the name says is told."""
     from reread.analyses.edits.paths import absolute, best_matches, key_of
 
     here = str(Path.cwd())
     wanted = str(Path(name).expanduser()) if name.startswith("~") else name
-    found = best_matches(wanted, here, known)
+    # Since 2.1.325 a transcript tells what commands did to files that no tool ever touched.
+    found = best_matches(wanted, here, index.paths()) or best_matches(wanted, here, index.paths_in_commands(name))
     if not found:
         raise BadInput(f"no session touched a file {printable(name)!r}")
     if len(found) > 1:
