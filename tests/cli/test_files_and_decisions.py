@@ -103,8 +103,9 @@ def test_a_copied_session_counts_once_and_agents_count(travel: Kept) -> None:
 
 def test_files_as_a_table_and_one_file_with_its_history(travel: Kept) -> None:
     ran = travel("files", "--timezone", "UTC")
-    assert re.search(r"2026-11-12 10:00 +1 +3 +f2000000 f1000000 +\S*lantern\.py", ran.out)
-    assert ran.out.endswith("\n2 files; --shell adds those that commands name\n")
+    assert re.search(r"2026-11-12 10:00 +w1 e3 +f2000000 \+1 +/home/ann/app/src/lantern\.py\n", ran.out)
+    assert "\n2 files: r read, w written" in ran.out
+    assert "--shell adds" in ran.out
     ran = travel("files", "lantern.py", "--timezone", "UTC")
     assert re.search(r"f1000000  ~cat +read", ran.out)
     assert "guessed from shell commands" in ran.out

@@ -263,6 +263,15 @@ def test_a_file_known_in_parts_shows_its_patches(travel: Kept) -> None:
     assert "@@ -7 +7 @@\n-a\n+b\n" in ran.out
 
 
+def test_a_file_known_by_strings_alone_shows_them(travel: Kept) -> None:
+    a_session(
+        a_prompt("go", timestamp="2026-12-01T10:00:00.000Z"),
+        *change("Edit", "/x/part.txt", None, "e", "2026-12-01T10:00:01.000Z", old_string="a\nb", new_string="a"),
+        id="e" * 8,
+    ).write(travel.claude / "projects")
+    assert travel("diff", "@last").out.endswith(" a\n-b\n")
+
+
 def test_sources_that_are_only_looked_into_can_be_asked_too(run: Run, travel: Kept) -> None:
     ran = run("restore", LANTERN, "--at", "w1", "--source", travel.claude)
     assert (ran.code, ran.out) == (0, "one\ntwo\n")

@@ -53,9 +53,8 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
     if not touched.files:
         yield "no files"
         return
-    rows: list[tuple[str, ...]] = [("last", "read", "write", "edit", "search", "sessions", "file")]
-    rows += [_row(file, view) for file in touched.files]
-    lines = table(rows, view.width, flexible=6, right=frozenset({1, 2, 3, 4}), cut=shorten_path)
+    rows = [("last", "done", "sessions", "file"), *(_row(file, view) for file in touched.files)]
+    lines = table(rows, view.width, flexible=3, right=frozenset(), cut=shorten_path)
     yield view.style.paint(next(lines), "bold")
     yield from lines
     if len(touched.files) == 1:
@@ -64,15 +63,19 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
     shown, total = len(touched.files), touched.total
     sums = count(total, "file") if shown == total else f"{shown:,} of {count(total, 'file')}; --limit shows more"
     guessed = "~ guessed from shell commands" if touched.has_shell else "--shell adds those that commands name"
-    yield view.style.paint(f"{sums}; {guessed}", "dim")
+    legend = "r read, w written, e edited, s searched"
+    yield from (view.style.paint(line, "dim") for line in wrap(f"{sums}: {legend}; {guessed}", view.width))
 
 
-def _row(file: TouchedFile, view: View) -> tuple[str, ...]:
-    counts = [str(number) if (number := file.count(action)) else "" for action in Action]
+def _row(file: TouchedFile, view: View) -> tuple[str, str, str, str]:
+    """`r3 w1 e12`: read three times, written once, edited twelve times."""
+    counts = {action: file.count(action) for action in Action}
+    done = " ".join(f"{action.value[0]}{number}" for action, number in counts.items() if number)
     is_guessed = all(operation.confidence == "low" for operation in file.operations)
-    names = " ".join(harmless(name)[:_SHORT_ID] for name in file.sessions[:2])
-    more = f" +{len(file.sessions) - 2}" if len(file.sessions) > 2 else ""
-    return (when(file.last, view.timezone), *counts, names + more, f"{'~' if is_guessed else ''}{file.path}")
+    names = file.sessions
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    place = f"{'~' if is_guessed else ''}{file.path}"
+    return (when(file.last, view.timezone), done, harmless(names[0])[:_SHORT_ID] + more, place)
 
 
 def _history(file: TouchedFile, view: View) -> Iterator[str]:

@@ -20,6 +20,7 @@ from .view import View, when
 
 _SHORT_ID = 8
 _DIGITS = 4
+_MOST_GAPS = 5
 
 
 def gap_text(gap: Gap, view: View) -> str:
@@ -29,6 +30,13 @@ def gap_text(gap: Gap, view: View) -> str:
         return f"the conversation was rewound at {end}; nothing tells whether the file went back, it is taken so"
     did = "it went back to what it held before" if gap.is_return else "something no transcript tells of changed it"
     return f"{did}, {f'between {start} and {end}' if start else f'before {end}'}"
+
+
+def gap_texts(gaps: Sequence[Gap], view: View) -> Iterator[str]:
+    """The newest gaps, and how many more there are."""
+    if len(gaps) > _MOST_GAPS:
+        yield f"{count(len(gaps) - _MOST_GAPS, 'gap')} before these"
+    yield from (gap_text(gap, view) for gap in gaps[-_MOST_GAPS:])
 
 
 def gap_document(gap: Gap) -> Document:
@@ -86,8 +94,7 @@ def blame_lines(traced: Traced, lines: Sequence[BlamedLine], view: View) -> Iter
         beside = view.style.paint(f"{label:<{width}}", _LOOKS[line.origin.source])
         yield f"{beside} {view.style.paint(f'{line.number:>{_DIGITS}}│', 'dim')} {harmless(line.text)}".rstrip()
     yield from _prompts(lines, view)
-    for gap in traced.history.gaps:
-        yield from _noted(gap_text(gap, view), view)
+    yield from _gaps(traced.history.gaps, view)
 
 
 _LOOKS = {Source.EDIT: "cyan", Source.BEFORE: "dim", Source.OUTSIDE: "yellow"}
@@ -166,8 +173,7 @@ def _file_lines(session: Session, diff: FileDiff, view: View) -> Iterator[str]:
     if not diff.is_known:
         yield from _noted("not known as a whole: these are the changes one by one", view)
     yield from (line.painted(view.style) for line in hunk_lines(diff.hunks))
-    for gap in diff.gaps:
-        yield from _noted(gap_text(gap, view), view)
+    yield from _gaps(diff.gaps, view)
 
 
 def stat_lines(session: Session, diffs: Sequence[FileDiff], view: View) -> Iterator[str]:
@@ -189,6 +195,11 @@ def stat_lines(session: Session, diffs: Sequence[FileDiff], view: View) -> Itera
 def shown_path(path: str, project: str | None) -> str:
     """Below the project without the project's own part."""
     return relative(path, project) if project and path.startswith(project) else path
+
+
+def _gaps(gaps: Sequence[Gap], view: View) -> Iterator[str]:
+    for text in gap_texts(gaps, view):
+        yield from _noted(text, view)
 
 
 def _noted(text: str, view: View) -> Iterator[str]:

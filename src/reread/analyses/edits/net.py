@@ -38,13 +38,19 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     def hunks(self) -> list[Hunk]:
         """What is different; where the file is not known as a whole, the patches as they came."""
         if self.before is None or self.after is None:
-            return [hunk for change in self.changes for hunk in change.hunks]
+            return [hunk for change in self.changes for hunk in change.hunks or _by_strings(change)]
         return hunks_between(self.before.plain, self.after.plain)
 
     @property
     def status(self) -> str:
         was, now = (content is None or content.text is not None for content in (self.before, self.after))
         return "added" if now and not was else "deleted" if was and not now else "modified"
+
+
+def _by_strings(change: Change) -> list[Hunk]:
+    """The strings a change replaced as hunks; where in the file they stand, nothing tells."""
+    pairs = [(f"{each.old}\n" if each.old else "", f"{each.new}\n" if each.new else "") for each in change.replacements]
+    return [hunk for old, new in pairs for hunk in hunks_between(old, new)]
 
 
 class SessionEdits:

@@ -80,10 +80,10 @@ def add_at(parser: argparse.ArgumentParser) -> None:
 
 def tell_gaps(traced: Traced, config: Config) -> None:
     """On standard error: what is shown may not be the whole truth."""
-    from reread.render.travel import gap_text
+    from reread.render.travel import gap_text, gap_texts
 
     view = options.make_view(config)
-    for gap in traced.history.gaps:
-        sys.stderr.write(f"reread: {gap_text(gap, view)}\n")
+    for text in gap_texts(traced.history.gaps, view):
+        sys.stderr.write(f"reread: {text}\n")
     if traced.gap is not None:
         sys.stderr.write(f"reread: at that moment the file may have been another: {gap_text(traced.gap, view)}\n")
