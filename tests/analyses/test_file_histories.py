@@ -394,6 +394,47 @@ def test_an_edit_without_an_original_fits_the_branch_it_is_on() -> None:
     assert last_held(rewound(*call("Edit", None, old_string="left", new_string="main"))) == b"main\n"
 
 
+def test_a_second_rewind_goes_back_to_its_own_fork() -> None:
+    """What the first rewind left behind was gone already; the second leaves only what came after it."""
+    session = build(
+        a_prompt("first", uuid="p1"),
+        *write("one\n"),
+        a_reply("done", uuid="r1"),
+        a_prompt("second", uuid="p2", to="r1"),
+        *edit("one", "left", "one\n"),
+        a_prompt("third", uuid="p3", to="r1"),
+        *edit("one", "kept", "one\n"),
+        a_reply("kept", uuid="r3"),
+        a_prompt("fourth", uuid="p4", to="r3"),
+        *edit("kept", "left too", "kept\n"),
+        a_prompt("fifth", uuid="p5", to="r3"),
+        a_reply("ok"),
+    )
+    assert last_held(session) == b"kept\n"
+
+
+def test_a_read_on_a_branch_is_known_to_the_branch() -> None:
+    session = build(
+        a_prompt("first", uuid="p1"),
+        *read("one\n"),
+        a_reply("done", uuid="r1"),
+        a_prompt("second", uuid="p2", to="r1"),
+        *call("Edit", None, old_string="one", new_string="left"),
+        a_prompt("third", uuid="p3", to="r1"),
+        *call("Edit", None, old_string="one", new_string="main"),
+    )
+    main, left = session.branches
+    [diff] = SessionEdits(session).between(left, main)
+    assert [line for hunk in diff.hunks for line in hunk.lines] == ["-left", "+main"]
+
+
+def test_endings_told_later_hold_for_earlier_contents() -> None:
+    entries = [*edit("one", "1", "one\ntwo\n"), snapshot(at(5), {"a.txt": "f00d@v2"})]
+    found = history(*entries, read_backup=lambda *_: b"1\r\ntwo\r\n")
+    assert held(found) == b"1\r\ntwo\r\n"
+    assert held(History(path=FILE, base=found.base, versions=())) == b"one\r\ntwo\r\n"
+
+
 def test_the_name_of_a_backup_tells_that_a_file_went_back() -> None:
     session = build(
         a_prompt("first", uuid="p1"),

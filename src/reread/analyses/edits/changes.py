@@ -60,8 +60,10 @@ class Change(Struct, frozen=True, kw_only=True):
 
     def undone(self, after: Content) -> Content | None:
         """The file before it, from the file after it."""
-        if self.before is not None or self.is_creation:
-            return self.before if self.before is not None else ABSENT
+        if self.is_creation:
+            return ABSENT
+        if self.before is not None:
+            return self.before if self.content is not None else self.before.like_before(after)
         if after.text is None:
             return None
         text = applied(inverted(self.hunks), after.plain) if self.hunks else None

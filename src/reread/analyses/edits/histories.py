@@ -126,6 +126,11 @@ class _Return(Struct, frozen=True):
     content: Content | None
 
 
+def _is_left_behind(version: Version, rewind: Rewind) -> bool:
+    place = version.change.place if version.change is not None else None
+    return place is not None and place.session == rewind.session and place.segment not in rewind.path
+
+
 class _Writer:
     """Writes the versions of a file, one event after the other."""
 
@@ -153,13 +158,12 @@ class _Writer:
 
     def _rewind(self, event: Rewind) -> None:
         """Keeps in mind what the file was where the conversation went back to, until something tells what it is."""
-        before = self._first
-        for version in self.versions:
-            change = version.change
-            if change is not None and change.place.session == event.session and change.place.segment not in event.path:
-                self._before_rewind = _Return(event.time, before)
-                return
-            before = version.content
+        off = [number for number, version in enumerate(self.versions) if _is_left_behind(version, event)]
+        on = [number for number, version in enumerate(self.versions) if version.change and number not in off]
+        left = [number for number in off if number > max(on, default=-1)]
+        if left:
+            before = self.versions[left[0] - 1].content if left[0] else self._first
+            self._before_rewind = _Return(event.time, before)
 
     def _go_back(self, time: datetime | None, *, is_assumed: bool) -> None:
         """Takes the file back to what it was before what a rewind left behind."""
@@ -170,11 +174,8 @@ class _Writer:
 
     def _see(self, event: Sighting) -> None:
         content = event.content if event.content is not None else self._backed_up(event)
-        if content is None:
-            return
-        if not self.versions:
-            self._first = content if self._first is None else self._first
-        self._meet(content, event.time)
+        if content is not None:
+            self._meet(content, event.time)
 
     def _change(self, event: Change) -> None:
         before = ABSENT if event.is_creation else event.before
@@ -182,7 +183,7 @@ class _Writer:
         if before is not None:
             self._meet(before, event.place.time)
         elif pending is not None and (pending.content is None or event.after(pending.content) is not None):
-            self._go_back(pending.time, is_assumed=True)
+            self._go_back(pending.time, is_assumed=event.after(self._now) is not None)
         self._before_rewind = self._name_since = None
         after = event.after(self._now)
         # It fitted the file when it was made: where it does not, the file was not what it is taken for.
@@ -196,9 +197,7 @@ class _Writer:
             self._go_back(self._before_rewind.time, is_assumed=True)
         for number in range(len(self.versions) - 1, -1, -1):
             before = self._before(number)
-            if number == 0:
-                self._first = self._first if self._first is not None else before
-            elif before is not None:
+            if before is not None:
                 self._fill(number - 1, before)
         return self._first, self.versions
 
@@ -210,11 +209,14 @@ class _Writer:
         return version.change.undone(version.content)
 
     def _fill(self, number: int, content: Content) -> None:
-        known = self.versions[number].content
-        if known is None:
+        """Adds to what is known of a version, or of what was before the first."""
+        known = self.versions[number].content if number >= 0 else self._first
+        if known is not None:
+            content = known.spelled_like(content) if known.says_the_same(content) else known
+        if number >= 0:
             self.versions[number] = replace(self.versions[number], content=content)
-        elif known.says_the_same(content):
-            self.versions[number] = replace(self.versions[number], content=known.spelled_like(content))
+        else:
+            self._first = content
 
     def _backed_up(self, event: Sighting) -> Content | None:
         """The content of a backup: read, or what the file was when the backup was first named.
@@ -240,23 +242,13 @@ class _Writer:
     def _meet(self, content: Content, time: datetime | None) -> None:
         """Holds what is seen against what is known, and goes on from what is seen."""
         now, self._before_rewind = self._now, None
-        if now is None and not self.versions:
-            self._first = content
-        elif now is None:
+        if now is None or now.says_the_same(content):
             self._fill(len(self.versions) - 1, content)
-        elif now.says_the_same(content):
-            self._refine(content.spelled_like(now))
         else:
             contents = [self._first, *(version.content for version in self.versions)]
             is_return = any(each is not None and each.says_the_same(content) for each in contents)
             gap = Gap(self._last_time, time, is_return)
             self.versions.append(Version(time=time, content=content.like_before(now), gap=gap))
-
-    def _refine(self, content: Content) -> None:
-        if self.versions:
-            self.versions[-1] = replace(self.versions[-1], content=content)
-        else:
-            self._first = content
 
     @property
     def _last_time(self) -> datetime | None:

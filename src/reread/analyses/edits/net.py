@@ -81,9 +81,10 @@ class SessionEdits:
         return [_across(first.get(key), second.get(key)) for key in keys]
 
     def _histories(self, branch: Branch) -> dict[str, History]:
-        """Reads and backups belong to no branch; only the contents told by its own changes are a branch's."""
+        """Only what the branch itself did and read is a branch's; backups belong to none."""
         path = self._where.path_of(branch)
         events: list[Event] = [change for change in self.changes if change.place.segment in path]
+        events += [sighting for sighting in self._sightings if sighting.segment in path]
         return histories_of(events)
 
 

@@ -67,6 +67,9 @@ class Whereabouts:
             number=done.number,
         )
 
+    def segment_of(self, done: Done) -> int:
+        return self._found(done.call.record, done.agent)[2]
+
     def path_of(self, branch: Branch) -> frozenset[int]:
         """The segments a branch goes through, from the beginning to its end."""
         tree = self._session.tree

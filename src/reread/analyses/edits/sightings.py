@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.records import Attachment, Record, parse_time
 from reread.records.attachments import FileAttachment
@@ -21,7 +22,7 @@ from reread.sessions import Session, Status
 
 from .changes import twin_of
 from .paths import absolute, key_of
-from .places import calls_of
+from .places import Whereabouts, calls_of
 from .texts import ABSENT, Content, told
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -51,6 +52,8 @@ class Sighting(Struct, frozen=True, kw_only=True):
     """The name of the backup that has the content."""
     number: int = -1
     """Its position among the calls of the session; backups are made before anything else of the same moment."""
+    segment: int = -1
+    """The stretch of the tree it stands in; -1 for what belongs to no branch."""
 
     @property
     def key(self) -> str:
@@ -80,10 +83,12 @@ def rewinds_of(session: Session) -> list[Rewind]:
 
 
 def _reads(session: Session) -> Iterator[Sighting]:
+    where = Whereabouts(session)
     for done in calls_of(session):
         if done.call.name == "Read" and done.call.status is Status.OK:
             file = twin_of(done.call).get("file")
-            yield from _seen(file, session, done.call.record, done.time, done.number)
+            for seen in _seen(file, session, done.call.record, done.time):
+                yield replace(seen, number=done.number, segment=where.segment_of(done))
 
 
 def _mentions(session: Session) -> Iterator[Sighting]:
@@ -93,15 +98,15 @@ def _mentions(session: Session) -> Iterator[Sighting]:
         if isinstance(body, FileAttachment):
             content = parse_or_none(body.content)
             file = content.get("file") if isinstance(content, dict) else None
-            yield from _seen(file, session, record, record.time, -1)
+            yield from _seen(file, session, record, record.time)
 
 
-def _seen(file: Any, session: Session, record: Record, time: datetime | None, number: int) -> Iterator[Sighting]:
+def _seen(file: Any, session: Session, record: Record, time: datetime | None) -> Iterator[Sighting]:
     text = _whole_text(file)
     path = file.get("filePath") if isinstance(file, dict) else None
     if text is not None and isinstance(path, str):
         content = told(text, has_mark=False)
-        yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content, number=number)
+        yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content)
 
 
 def _whole_text(file: Any) -> str | None:
