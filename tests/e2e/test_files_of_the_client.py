@@ -13,7 +13,7 @@ import reread
 from cli.running import reread as run_reread
 from client.install import claude_binary
 from client.run import Scratch, Screen, has_tmux
-from client.scenarios import SCENARIOS, Turn, calls, runs, says, turn
+from client.scenarios import SCENARIOS, Turn, calls, delegates, runs, says, turn
 
 pytestmark = pytest.mark.e2e
 
@@ -67,9 +67,18 @@ CHANGE = [
 ]
 
 
+WORK = [turn(calls("Write", file_path=FILE, content="by an agent\n")), edit("agent", "AGENT"), turn(says("Worked."))]
+DELEGATE = [
+    turn(delegates("mock:work", run_in_background=False)),
+    edit("by", "BY"),
+    turn(says("All reported.")),
+]
+
+
 @pytest.fixture(autouse=True)
 def scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, turns in (("edits", EDITS), ("make", MAKE), ("change", CHANGE)):
+    own = {"edits": EDITS, "make": MAKE, "change": CHANGE, "work": WORK, "delegate": DELEGATE}
+    for name, turns in own.items():
         monkeypatch.setitem(SCENARIOS, name, turns)
 
 
@@ -129,6 +138,19 @@ def test_every_point_of_a_run_is_restored_as_it_was_on_disk(scratch: Scratch, tm
         assert reader.restored("a.txt", uuid) == copy.read_bytes(), copy.name
     for name in ("a.txt", "q.txt"):
         assert reader.restored(name) == (scratch.work / name).read_bytes()
+
+
+def test_what_an_agent_changed_is_restored_and_blamed_on_the_prompt_it_was_for(
+    scratch: Scratch, tmp_path: Path
+) -> None:
+    run = scratch.run("mock:delegate")
+    assert run.status == 0, run.stderr
+    reader = Reader(scratch, tmp_path)
+    session = reread.load(scratch.transcript(run.session))
+    calls = [call for part in (session, *session.subagents) for call in part.tool_calls if call.name == "Write"]
+    assert reader.restored("a.txt", calls[0].uuid) == b"by an agent\n"
+    assert reader.restored("a.txt") == (scratch.work / "a.txt").read_bytes()
+    assert {prompt for _, prompt in reader.blamed("a.txt")} == {"mock:delegate"}
 
 
 def answer(screen: Screen, prompt: str, said: str) -> None:
