@@ -281,6 +281,21 @@ def test_a_read_of_a_part_tells_nothing() -> None:
     assert found.last is None
 
 
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("     1→one\n     2→two\n     3→\n\n<system-reminder>x</system-reminder>", b"one\n2\n"),
+        ("1\tone\n2\ttwo", b"one\n2"),
+        ("     7→one\n     8→two", None),
+        ("     1→" + "x" * 2000 + "\n     2→two", None),
+        ("no numbers: two", None),
+    ],
+)
+def test_a_read_without_a_twin_is_taken_from_its_numbered_lines(shown: str, expected: bytes | None) -> None:
+    entries = [a_reply(a_tool_call("Read", {"file_path": FILE}, id="toolu_r")), a_tool_result(shown, of="toolu_r")]
+    assert held(history(*entries, *call("Edit", None, old_string="two", new_string="2"))) == expected
+
+
 def test_patches_alone_are_undone_from_what_is_known_later() -> None:
     first = editing.patch("a\nb\n", "a\nB\n")
     entries = [*edit("b", "B", None, structuredPatch=first), *edit("a", "A", "a\nB\n")]
@@ -528,6 +543,7 @@ def test_net_changes_leave_out_what_was_undone() -> None:
     session = build(a_prompt("go"), *write("b\n", "a\n"), *write("a\n", "b\n"))
     [diff] = SessionEdits(session).on_disk()
     assert diff.hunks == []
+    assert not diff.is_change
 
 
 def test_windows_paths_are_one_file_however_they_are_spelled() -> None:

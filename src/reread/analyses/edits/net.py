@@ -32,7 +32,9 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     @property
     def is_change(self) -> bool:
         """Whether there is anything to show: a difference, or changes that cannot be shown."""
-        return not self.is_known or self.before != self.after
+        if self.before is None or self.after is None:
+            return True
+        return not self.before.says_the_same(self.after)
 
     @property
     def hunks(self) -> list[Hunk]:

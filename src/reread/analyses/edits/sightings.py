@@ -7,6 +7,7 @@ the backup itself can be read or not. That is how a rewind that took the code ba
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -18,13 +19,16 @@ from reread.records import Attachment, Record, parse_time
 from reread.records.attachments import FileAttachment
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.records.tolerant import parse_or_none
-from reread.sessions import Session, Status
+from reread.sessions import Session, Status, ToolCall
 
 from .changes import twin_of
 from .paths import absolute, key_of
 from .places import Whereabouts, calls_of
 from .texts import ABSENT, Content, told
 
+_LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
+_MOST_LINES = _LONGEST_LINE = 2000
+"""Where the client cuts what it shows of a file."""
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
@@ -86,9 +90,29 @@ def _reads(session: Session) -> Iterator[Sighting]:
     where = Whereabouts(session)
     for done in calls_of(session):
         if done.call.name == "Read" and done.call.status is Status.OK:
-            file = twin_of(done.call).get("file")
+            file = twin_of(done.call).get("file") or _numbered(done.call)
             for seen in _seen(file, session, done.call.record, done.time):
                 yield replace(seen, number=done.number, segment=where.segment_of(done))
+
+
+def _numbered(call: ToolCall) -> dict[str, Any] | None:
+    """The file a result shows with numbered lines: files of agents often have no twin.
+
+    A file that ends with a newline has a last number without text. What is long may have been cut.
+    """
+    given = call.input if isinstance(call.input, dict) else {}
+    if call.output is None or {"offset", "limit", "pages"} & given.keys():
+        return None
+    lines = []
+    for number, line in enumerate(call.output.text.split("\n"), 1):
+        found = _LINE.fullmatch(line)
+        if found is None or int(found[1]) != number:
+            break
+        lines.append(found[2])
+    if not lines or len(lines) >= _MOST_LINES or max(map(len, lines)) >= _LONGEST_LINE:
+        return None
+    told_lines = {"startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+    return {"filePath": given.get("file_path"), "content": "\n".join(lines), **told_lines}
 
 
 def _mentions(session: Session) -> Iterator[Sighting]:
