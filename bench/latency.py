@@ -73,7 +73,8 @@ def measure(deltas: int) -> list[float]:
 
 
 def _delays(terminal: int, deltas: int) -> list[float]:
-    shown, delays = b"", []
+    shown = b""
+    delays: list[float] = []
     while len(delays) < deltas:
         shown += os.read(terminal, 65536)
         now = time.time_ns()

@@ -6,6 +6,7 @@ The recordings lie outside this repository; without them these tests are skipped
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 import reread
+from reread.analyses.edits.changes import changes_of
+from reread.analyses.edits.patches import applied
 from reread.records import Unknown
 from reread.sessions import Session
 from reread.sources import find
@@ -166,3 +169,22 @@ def test_real_forks_are_rare_among_lines_with_several_children() -> None:
         forks += len({segment.fork for segment in segments if segment.fork >= 0})
         guessed += sum(not segment.certain for segment in segments)
     assert (several, forks, guessed) == (392, 2, 0)
+
+
+def test_edits_give_what_the_patch_of_the_client_shows() -> None:
+    """Strings replaced in the original give what the client's own patch leads to, but for tabs, shown as spaces."""
+    compared = 0
+    for path in transcripts():
+        for change in changes_of(session(path)):
+            if change.before is None or not change.hunks or not change.replacements:
+                continue
+            by_strings, by_patch = change.after(change.before), applied(change.hunks, change.before.plain)
+            assert by_strings is not None
+            assert by_patch is None or _shown(by_strings.plain) == _shown(by_patch), (path, change.call)
+            assert change.undone(by_strings) == change.before
+            compared += by_patch is not None
+    assert compared > 50
+
+
+def _shown(text: str) -> list[str]:
+    return [re.sub("^\t+", lambda tabs: "  " * len(tabs[0]), line) for line in text.split("\n")]

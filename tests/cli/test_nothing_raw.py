@@ -108,6 +108,17 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "tools": [["HERE"], ["@last", "HERE"], ["ONLY"], ["HERE", "--tool", "NAME"]],
     "prices": [["HERE"], ["HERE", "--all", "--prices", "PRICES"], ["HERE", "--model", "NAME"]],
     "doctor": [["ONLY"], ["ONLY", "--strict"], ["--source", "NAME"], ["--source", "EMPTY"]],
+    "files": [["HERE"], ["HERE", "*NAME*"], ["HERE", "--shell"], ["HERE", "--since", "NAME"]],
+    "blame": [["HERE", "TRUNK"], ["HERE", "NAME"], ["HERE", "notes.txt", "--at", "NAME"]],
+    "restore": [["HERE", "TRUNK"], ["HERE", "NAME"], ["HERE", "notes.txt", "--to", "BELOW"]],
+    "diff": [["@last", "HERE"], ["@last", "HERE", "--stat"], ["NAME", "HERE"], ["@last", "HERE", "NAME"]],
+    "decisions": [["HERE"], ["HERE", "--topic", "NAME"], ["HERE", "--since", "NAME"]],
+    "summary": [
+        ["@last", "HERE"],
+        ["@last", "HERE", "--format", "markdown"],
+        ["@last", "HERE", "--format", "obsidian"],
+        ["NAME", "HERE"],
+    ],
     "hook": [
         ["HERE", "--settings", "TRUNK"],
         ["install", "HERE", "--settings", "TRUNK"],

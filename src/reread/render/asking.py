@@ -9,7 +9,7 @@ from typing import Any
 from reread.live.events import Permission
 
 from .calls import point_of, relative, tool_label
-from .diffs import diff_lines, is_edit, proposed
+from .edits import diff_lines, is_edit, proposed
 from .text import clip, harmless, shorten, wrap
 from .view import View
 

@@ -11,7 +11,7 @@ from reread.pricing.cost import Rated
 from reread.sessions.calls import is_rejection
 
 from .calls import point_of, tool_label, without_error_tags
-from .diffs import changed, diff_lines, is_edit, patched
+from .edits import changed, diff_lines, is_edit, patched
 from .numbers import count, duration, money, tokens
 from .text import cells, clip, harmless, shorten, wrap
 from .view import View

@@ -23,7 +23,7 @@ from reread.live.events import (
     TurnResult,
 )
 from reread.live.outgoing import Allow, Decision, Deny
-from reread.render.diffs import is_edit
+from reread.render.edits import is_edit
 
 from .showing import Showing
 from .telling import tell

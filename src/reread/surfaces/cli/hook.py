@@ -160,14 +160,14 @@ def _remarks(given: argparse.Namespace, file: SettingsFile) -> list[str]:
 
 
 def _shown(config: Config, file: SettingsFile, change: Change) -> list[str]:
-    from reread.render.diff import diff_lines
+    from reread.render.diffs import unified_lines
     from reread.render.text import Style
 
-    return list(diff_lines(_diff(file, change), Style(config.colour)))
+    return list(unified_lines(_diff(file, change), Style(config.colour)))
 
 
 def _diff(file: SettingsFile, change: Change) -> list[str]:
-    from reread.render.diff import unified
+    from reread.render.diffs import unified
 
     before, after = (None if content is None else content.decode() for content in (change.before, change.after))
     return unified(before, after, str(file.path))

@@ -221,6 +221,16 @@ def print_text(text: str) -> None:
     sys.stdout.write(without_controls(text))
 
 
+def print_bytes(raw: bytes, text: str) -> None:
+    """A file as it is, into a pipe or a file; a terminal gets its text, and nothing of it that a terminal obeys."""
+    if sys.stdout.isatty():
+        print_text(text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
+
 def print_json(document: object) -> None:
     import msgspec
 

@@ -1,0 +1,277 @@
+"""Files that sessions touched, from the index alone: no session is read for it, only the lines that are shown."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.analyses.edits.paths import fits, key_of
+from reread.analyses.edits.shell import Action, files_in
+from reread.analyses.texts import Field
+from reread.records import Record, Spoken, ToolUse, decode
+from reread.store import reading
+from reread.store.bytes_kept import KeptBytes
+from reread.store.safe import Safe
+from reread.store.sessions import StoredSession, sessions
+from reread.store.tool_calls import StoredCall, calls_with_files, lines_with_calls, status_of_call
+
+from .filters import Filter
+from .language import parse
+from .listing import listed
+
+_ACTIONS = {
+    "Read": Action.READ,
+    "Write": Action.WRITE,
+    "Edit": Action.EDIT,
+    "MultiEdit": Action.EDIT,
+    "NotebookEdit": Action.EDIT,
+    "Grep": Action.SEARCH,
+    "Glob": Action.SEARCH,
+    "LS": Action.SEARCH,
+}
+FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit", "NotebookEdit"})
+_SHELL = "Bash"
+_WINDOW = 500
+_TELLING = 3
+"""A word of a glob this long tells commands apart; shorter ones are mostly the endings of names."""
+_MADE_BY_API = 16
+"""Ids of calls are at least this long, and a call copied into another session keeps its own."""
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """Something that was done to a file, or tried."""
+
+    session: StoredSession
+    file: int
+    call: str
+    tool: str
+    action: Action
+    time: datetime | None
+    status: str
+    uuid: str | None = None
+    """The line of the call; looked up only where it is asked for."""
+    program: str | None = None
+    """What in a shell command names the file. Such an operation is guessed from words: of low confidence."""
+
+    @property
+    def confidence(self) -> str:
+        return "high" if self.program is None else "low"
+
+
+class TouchedFile(Struct, frozen=True, kw_only=True):
+    path: str
+    operations: list[Operation]
+    """The newest first."""
+
+    @property
+    def last(self) -> datetime | None:
+        return self.operations[0].time
+
+    @property
+    def sessions(self) -> list[str]:
+        """The newest first."""
+        return list(dict.fromkeys(operation.session.row.uuid for operation in self.operations))
+
+    def count(self, action: Action) -> int:
+        return sum(operation.action is action for operation in self.operations)
+
+
+class Touched(Struct, frozen=True, kw_only=True):
+    files: list[TouchedFile]
+    """The one touched last first."""
+    total: int
+    has_shell: bool
+    """Whether shell commands were looked at, too."""
+
+
+class FileIndex:
+    """Asks the archive's index which calls name which files."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
+        self._connection = connection
+        self._kept = KeptBytes(connection, safe)
+
+    def paths(self) -> list[str]:
+        """Every file a tool read or changed, as transcripts name them."""
+        found = (call.path for call in calls_with_files(self._connection) if call.name in FILE_TOOLS)
+        return list(dict.fromkeys(found))
+
+    def paths_in_commands(self, name: str) -> list[str]:
+        """Files that shell commands name and that end like a name."""
+        last = name.replace("\\", "/").rpartition("/")[2]
+        return [file.path for file in self.touched(_literal(last), Filter(), with_shell=True).files] if last else []
+
+    def sessions_with(self, path: str) -> list[str]:
+        """The ids of the sessions that touched a file, the one that ended first first."""
+        key = key_of(path)
+        found = {call.session for call in calls_with_files(self._connection) if key_of(call.path) == key}
+        if not found:
+            named = self.touched(_literal(path), Filter(), with_shell=True).files
+            found = {operation.session.id for file in named for operation in file.operations}
+        return list(dict.fromkeys(each.row.uuid for each in reversed(sessions(self._connection, ids=sorted(found)))))
+
+    def touched(
+        self, glob: str | None, wanted: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
+    ) -> Touched:
+        """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
+        chosen = {
+            each.stored.id: each.stored
+            for each in listed(self._connection, wanted._replace(limit=None, file=None, tool=None), 0)
+        }
+        globs = [each for each in (glob, wanted.file) if each is not None]
+        words = _words(globs)
+        has_shell = with_shell if with_shell is not None else any(len(word) > _TELLING for word in words)
+        found = list(self._named(chosen, globs))
+        if has_shell:
+            found += [pair for pair in self._in_commands(words, chosen) if _fits_all(pair[0], globs)]
+        files = _by_path(pair for pair in found if _is_wanted(pair[1], wanted))
+        shown = files[: wanted.limit]
+        return Touched(files=self._with_uuids(shown) if with_uuids else shown, total=len(files), has_shell=has_shell)
+
+    def _named(self, chosen: dict[int, StoredSession], globs: list[str]) -> Iterator[tuple[str, Operation]]:
+        """What the index itself knows; a call that is copied into another session is told once."""
+        copies: dict[tuple[str, int | None], StoredCall] = {}
+        for call in calls_with_files(self._connection):
+            if call.session not in chosen or not _fits_all(call.path, globs):
+                continue
+            if len(call.id) >= _MADE_BY_API:
+                known = copies.setdefault((call.id, call.time), call)
+                if _age(chosen[known.session]) > _age(chosen[call.session]):
+                    copies[call.id, call.time] = call
+            else:
+                copies[f"{call.file} {call.id}", call.time] = call
+        for call in copies.values():
+            yield call.path, _operation(call, chosen[call.session])
+
+    def _in_commands(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[tuple[str, Operation]]:
+        """What words of shell commands name; the search index finds the commands."""
+        for match in self._matches(words, chosen):
+            record = decode(self._kept.line(match.file, match.generation, match.offset, match.length))
+            for call in _calls_in(record):
+                command = call.input.get("command") if isinstance(call.input, dict) else None
+                if call.name != _SHELL or not isinstance(command, str) or call.id is None:
+                    continue
+                status = status_of_call(self._connection, match.file, call.id) or "missing"
+                for named in files_in(command, record.cwd):
+                    yield (
+                        named.path,
+                        Operation(
+                            session=chosen[match.session],
+                            file=match.file,
+                            call=call.id,
+                            tool=_SHELL,
+                            action=named.action,
+                            time=record.time,
+                            status=status,
+                            uuid=record.uuid,
+                            program=named.program,
+                        ),
+                    )
+
+    def _matches(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[reading.Match]:
+        if not words:
+            yield from reading.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen))
+            return
+        expression = parse(" ".join(words), frozenset({Field.TOOL})).match
+        below: int | None = None
+        while window := reading.matches(
+            self._connection, expression, below=below, limit=_WINDOW, sessions=list(chosen)
+        ):
+            yield from window
+            below = window[-1].id
+
+    def _with_uuids(self, files: list[TouchedFile]) -> list[TouchedFile]:
+        """With the line of every call, which only the transcripts know."""
+        times: dict[int, set[datetime | None]] = {}
+        for file in files:
+            for each in file.operations:
+                if each.uuid is None:
+                    times.setdefault(each.file, set()).add(each.time)
+        uuids = {name: uuid for file, wanted in times.items() for name, uuid in self._uuids(file, wanted)}
+        return [
+            TouchedFile(
+                path=file.path,
+                operations=[
+                    each if each.uuid is not None else replace(each, uuid=uuids.get((each.file, each.call)))
+                    for each in file.operations
+                ],
+            )
+            for file in files
+        ]
+
+    def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
+        for line in lines_with_calls(self._connection, file):
+            if _moment(line.time) in times:
+                record = decode(self._kept.line(file, line.generation, line.offset, line.length))
+                for call in _calls_in(record):
+                    if call.id is not None and record.uuid is not None:
+                        yield (file, call.id), record.uuid
+
+
+def _operation(call: StoredCall, session: StoredSession) -> Operation:
+    return Operation(
+        session=session,
+        file=call.file,
+        call=call.id,
+        tool=call.name,
+        action=_ACTIONS.get(call.name, Action.READ),
+        time=_moment(call.time),
+        status=call.status,
+    )
+
+
+def _is_wanted(operation: Operation, wanted: Filter) -> bool:
+    is_tool = wanted.tool is None or fnmatch(operation.tool.lower(), wanted.tool.lower())
+    return is_tool and wanted.keeps_time(operation.time)
+
+
+def _fits_all(path: str, globs: list[str]) -> bool:
+    return all(fits(path, glob) for glob in globs)
+
+
+def _by_path(found: Iterable[tuple[str, Operation]]) -> list[TouchedFile]:
+    by_key: dict[str, list[tuple[str, Operation]]] = {}
+    for path, operation in found:
+        by_key.setdefault(key_of(path), []).append((path, operation))
+    files = []
+    for pairs in by_key.values():
+        pairs.sort(key=lambda pair: _newest(pair[1].time))
+        files.append(TouchedFile(path=pairs[0][0], operations=[operation for _, operation in pairs]))
+    return sorted(files, key=lambda file: (_newest(file.last), file.path))
+
+
+def _newest(time: datetime | None) -> float:
+    return -time.timestamp() if time is not None else 0.0
+
+
+def _age(session: StoredSession) -> int:
+    return session.row.ended or 0
+
+
+def _calls_in(record: Record) -> list[ToolUse]:
+    return [block for block in record.blocks if type(block) is ToolUse] if isinstance(record, Spoken) else []
+
+
+def _moment(time: int | None) -> datetime | None:
+    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
+
+
+def _literal(path: str) -> str:
+    """A glob that fits this path alone."""
+    return re.sub(r"([*?[])", r"[\1]", path)
+
+
+_WORD = re.compile(r"(?<![\w*?\]])[A-Za-z0-9]+\*?(?![?\[])")
+
+
+def _words(globs: Iterable[str]) -> list[str]:
+    """Whole words and beginnings of words in the last part of a glob, as the search index has them."""
+    return [
+        word for glob in globs for word in _WORD.findall(glob.replace("\\", "/").rpartition("/")[2].replace("_", " "))
+    ]

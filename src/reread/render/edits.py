@@ -1,0 +1,113 @@
+"""What an edit changes, as lines with numbers: from the patch of its result, or from its input before it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+from .text import clip, harmless
+from .view import View
+
+MOST_LINES = 24
+CONTEXT = 2
+_LOOKS = {"+": "green", "-": "red"}
+_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+
+
+class DiffLine(NamedTuple):
+    sign: str
+    """`+`, `-` or a space."""
+    text: str
+    number: int | None = None
+
+
+def is_edit(tool: str) -> bool:
+    return tool in _EDITS
+
+
+def patched(result: Any) -> list[DiffLine]:
+    """From the structured twin of an edit's result; a new file is all additions."""
+    if not isinstance(result, dict):
+        return []
+    hunks = result.get("structuredPatch")
+    found = (
+        [line for hunk in hunks if isinstance(hunk, dict) for line in _hunk(hunk)] if isinstance(hunks, list) else []
+    )
+    if not found and result.get("type") == "create" and isinstance(result.get("content"), str):
+        return _added(result["content"])
+    return found
+
+
+def _hunk(hunk: Mapping[str, Any]) -> Iterator[DiffLine]:
+    old, new, lines = hunk.get("oldStart"), hunk.get("newStart"), hunk.get("lines")
+    before = old if isinstance(old, int) else None
+    after = new if isinstance(new, int) else None
+    for line in lines if isinstance(lines, list) else ():
+        text = str(line)
+        sign = text[:1] if text[:1] in "+-" else " "
+        yield DiffLine(sign, text[1:], before if sign == "-" else after)
+        before = before + 1 if before is not None and sign != "+" else before
+        after = after + 1 if after is not None and sign != "-" else after
+
+
+def proposed(tool: str, given: Any) -> list[DiffLine]:
+    """What an edit would do, by its input alone: where in the file is not known yet."""
+    if not isinstance(given, dict):
+        return []
+    if tool == "MultiEdit":
+        edits = given.get("edits")
+        parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+        return [line for part in parts for line in _replaced(part)]
+    if tool == "Edit":
+        return _replaced(given)
+    text = given.get("content") if tool == "Write" else given.get("new_source")
+    return _added(text) if isinstance(text, str) else []
+
+
+def _replaced(edit: Mapping[str, Any]) -> list[DiffLine]:
+    old, new = edit.get("old_string"), edit.get("new_string")
+    return compared(str(old or "").splitlines(), str(new or "").splitlines())
+
+
+def compared(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
+    """Lines taken away and put in, in their order, with those between."""
+    found: list[DiffLine] = []
+    for kind, i, j, k, n in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found += [DiffLine(" ", line) for line in new[k:n]]
+        else:
+            found += [DiffLine("-", line) for line in old[i:j]]
+            found += [DiffLine("+", line) for line in new[k:n]]
+    return found
+
+
+def _added(text: str) -> list[DiffLine]:
+    return [DiffLine("+", line, number) for number, line in enumerate(text.splitlines(), 1)]
+
+
+def changed(lines: Sequence[DiffLine]) -> str:
+    """`+3 −1`."""
+    added, removed = (sum(line.sign == sign for line in lines) for sign in "+-")
+    return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])
+
+
+def diff_lines(lines: Sequence[DiffLine], view: View, *, most: int = MOST_LINES) -> Iterator[str]:
+    """Coloured, numbered, and no more of them than help."""
+    shown = [line for line, is_near in zip(lines, _near_changes(lines), strict=True) if is_near]
+    numbers = max((len(str(line.number)) for line in shown if line.number is not None), default=0)
+    for line in shown[: most if len(shown) > most + 1 else None]:
+        number = f"{line.number if line.number is not None else '':>{numbers}} " if numbers else ""
+        text = clip(f"{number}{line.sign} {harmless(line.text).replace(chr(10), ' ')}", view.width)
+        yield view.style.paint(text, _LOOKS.get(line.sign, "dim"))
+    if len(shown) > most + 1:
+        yield view.style.paint(f"… {len(shown) - most:,} more lines", "dim")
+
+
+def _near_changes(lines: Sequence[DiffLine]) -> list[bool]:
+    near = [False] * len(lines)
+    for position, line in enumerate(lines):
+        if line.sign != " ":
+            for other in range(max(0, position - CONTEXT), min(len(lines), position + CONTEXT + 1)):
+                near[other] = True
+    return near
