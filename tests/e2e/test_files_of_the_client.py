@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,13 +10,11 @@ import pytest
 
 import reread
 from cli.running import reread as run_reread
-from client.install import claude_binary
 from client.run import Scratch, Screen, has_tmux
 from client.scenarios import SCENARIOS, Turn, calls, delegates, runs, says, turn
 
 pytestmark = pytest.mark.e2e
 
-VERSIONS = ["2.1.197", "2.1.325"]
 needs_tmux = pytest.mark.skipif(not has_tmux(), reason="tmux drives the interactive client; install tmux")
 FILE = "{cwd}/a.txt"
 
@@ -80,17 +77,6 @@ def scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"edits": EDITS, "make": MAKE, "change": CHANGE, "work": WORK, "delegate": DELEGATE}
     for name, turns in own.items():
         monkeypatch.setitem(SCENARIOS, name, turns)
-
-
-@pytest.fixture(scope="module", params=VERSIONS)
-def client(request: pytest.FixtureRequest) -> Path:
-    return claude_binary(request.param)
-
-
-@pytest.fixture
-def scratch(client: Path, tmp_path: Path) -> Iterator[Scratch]:
-    with Scratch(client, tmp_path) as scratch:
-        yield scratch
 
 
 class Reader:

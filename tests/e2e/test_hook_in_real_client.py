@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import reread
 from cli.running import reread as program
-from client.install import claude_binary
 from client.run import Scratch, has_tmux
 
 pytestmark = [pytest.mark.e2e]
 
-VERSIONS = ["2.1.197", "2.1.325"]
 SETTINGS = '{\n  "cleanupPeriodDays": 99,\n  "permissions": {"allow": ["Bash(ls)"]}\n}\n'
-
-
-@pytest.fixture(params=VERSIONS)
-def scratch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scratch]:
-    with Scratch(claude_binary(request.param), tmp_path) as scratch:
-        yield scratch
 
 
 @pytest.fixture

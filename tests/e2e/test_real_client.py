@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import reread
-from client.install import claude_binary
 from client.run import Scratch, Screen, has_tmux
 
 pytestmark = pytest.mark.e2e
 
-# The last of the era before the request records, and the newest that the fixtures know.
-VERSIONS = ["2.1.197", "2.1.325"]
 needs_tmux = pytest.mark.skipif(not has_tmux(), reason="tmux drives the interactive client; install tmux")
-
-
-@pytest.fixture(scope="module", params=VERSIONS)
-def client(request: pytest.FixtureRequest) -> Path:
-    return claude_binary(request.param)
-
-
-@pytest.fixture
-def scratch(client: Path, tmp_path: Path) -> Iterator[Scratch]:
-    with Scratch(client, tmp_path) as scratch:
-        yield scratch
 
 
 def asked(session: reread.Session) -> list[list[str]]:
