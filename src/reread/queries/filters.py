@@ -48,7 +48,7 @@ class Filter(NamedTuple):
 
     def keeps_mark(self, mark: Mark) -> bool:
         is_seen = not (self.without_hidden and mark.hidden)
-        return is_seen and (mark.starred or not self.starred) and mark.has_tags(self.tags)
+        return is_seen and (mark.starred or not self.starred) and (not self.tags or mark.has_tags(self.tags))
 
     @property
     def asks_for_marks(self) -> bool:

@@ -7,34 +7,46 @@ database that is deleted or beyond reading: `marks.json` has them once more.
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reread.errors import RereadError
-from reread.folders import sync_folder
-from reread.marks import NO_MARK, Change, Mark
+from reread.marks import NO_MARK, Mark
 
 from .database import StoreError
 from .paths import as_path, stored_path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.noting import Change
+
 COPY = "marks.json"
 _PART = f"{COPY}.part"
 _COLUMNS = "session, starred, tags, note, title, hidden"
+_FEW = 200
+"""So many sessions are asked for by name; of more, everything is read, which is quicker than so many names."""
 
 MarkRow = tuple[Any, ...]
 """The columns of a mark, its session first."""
 
 
-def marks(connection: sqlite3.Connection) -> dict[str, Mark]:
-    """Everything that is noted, by session."""
+def marks(connection: sqlite3.Connection, sessions: Sequence[str | bytes] | None = None) -> dict[str, Mark]:
+    """What is noted, by session: everything, or at least what is noted on these."""
+    is_few = sessions is not None and len(sessions) <= _FEW
+    rows = _rows_of(connection, sessions) if is_few and sessions else all_rows(connection)
     return {
         as_path(session): Mark(bool(starred), tuple(json.loads(tags)), note, title, bool(hidden))
-        for session, starred, tags, note, title, hidden in all_rows(connection)
+        for session, starred, tags, note, title, hidden in rows
     }
 
 
-def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: Change) -> int:
+def _rows_of(connection: sqlite3.Connection, sessions: Sequence[str | bytes]) -> list[MarkRow]:
+    named = ", ".join("?" * len(sessions))
+    return connection.execute(f"SELECT {_COLUMNS} FROM mark WHERE session IN ({named})", sessions).fetchall()  # noqa: S608
+
+
+def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: "Change") -> int:
     """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
     known = marks(connection)
     if not known:  # a database made anew without a rebuild: the copy would be lost by writing it
@@ -75,6 +87,8 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     transaction keeps two writers apart, and a crash between the two leaves a change that only the file knows."""
     rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
     text = json.dumps({"marks": rows}, indent=1)
+    from reread.folders import sync_folder
+
     part = home / _PART
     try:
         with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
@@ -100,6 +114,8 @@ def rows_of_copy(home: Path) -> list[MarkRow]:
 
 def _row(each: object) -> MarkRow | None:
     """A row as a person may have edited it: of the right types, or none."""
+    from reread.noting import Change
+
     if not isinstance(each, Mapping) or not isinstance(each.get("session"), str):
         return None
     try:

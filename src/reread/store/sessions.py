@@ -75,7 +75,6 @@ def sessions(
     chosen = "1" if ids is None else f"id IN ({integers(ids)})"
     if without_hidden:
         chosen += " AND uuid NOT IN (SELECT session FROM mark WHERE hidden)"
-    noted = marks(connection)
     rows = connection.execute(
         f"""SELECT session.id, {_SESSION}, session.present,
                    max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
@@ -87,7 +86,8 @@ def sessions(
             GROUP BY session.id
             ORDER BY session.ended DESC, session.present DESC, session.id""",  # noqa: S608  integers and our own names
         (limit if limit is not None else -1,),
-    )
+    ).fetchall()
+    noted = marks(connection, [row[1] for row in rows])
     return [_session(row, noted) for row in rows]
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from reread.errors import BadInput
-from reread.marks import Change
+from reread.noting import Change
 
 from . import options
 from .telling import tell_lines
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from reread.archive import Archive, StoredSession
     from reread.config import Config
-    from reread.render.marks import Marked
+    from reread.render.marked import Marked
 
 EXAMPLES = """\
   reread mark @last --star --tag refactor --note 'the good one'
@@ -117,7 +117,7 @@ def _refuse_nonsense(given: argparse.Namespace, *, is_change: bool, is_filtered:
 
 def _is_agreed(chosen: list[StoredSession], change: Change) -> bool:
     """Says how many sessions there are and what will be noted, and asks; of none there is nothing to ask."""
-    from reread.render.marks import change_told
+    from reread.render.marked import change_told
     from reread.render.numbers import count
     from reread.render.text import shorten
 
@@ -134,7 +134,7 @@ def _is_agreed(chosen: list[StoredSession], change: Change) -> bool:
 
 def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[Marked]:
     """What is noted on these now, each once."""
-    from reread.render.marks import Marked
+    from reread.render.marked import Marked
 
     rows = {each.stored.row.uuid: each.stored for each in reversed(archive.sessions())}
     names = dict.fromkeys(each.row.uuid for each in sessions)
@@ -142,7 +142,7 @@ def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[Marked]
 
 
 def _show(given: argparse.Namespace, config: Config, sessions: list[Marked], changed: int | None) -> None:
-    from reread.render.marks import marks_document, marks_lines
+    from reread.render.marked import marks_document, marks_lines
 
     most = None if changed is None else MOST_SHOWN
     options.show_answer(
@@ -154,7 +154,7 @@ def _show(given: argparse.Namespace, config: Config, sessions: list[Marked], cha
 
 
 def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.render.marks import tags_document, tags_lines
+    from reread.render.marked import tags_document, tags_lines
 
     tags = archive.tags()
     options.show_answer(given, config, lambda: tags_document(tags), lambda view: tags_lines(tags, view))

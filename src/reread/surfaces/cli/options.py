@@ -116,7 +116,6 @@ def positive(text: str) -> int:
 
 
 def make_filter(options: argparse.Namespace, config: Config) -> Filter:
-    from reread.marks import tag_name
     from reread.queries.filters import Filter, check_window, parse_time
 
     def moment(option: str) -> Any:
@@ -137,8 +136,14 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
         file=options.file,
         limit=options.limit,
         starred=options.starred,
-        tags=tuple(map(tag_name, options.tagged or ())),
+        tags=tuple(map(_tag_name, options.tagged or ())),
     )
+
+
+def _tag_name(text: str) -> str:
+    from reread.noting import tag_name
+
+    return tag_name(text)
 
 
 def _spellings(place: Path) -> list[str]:
