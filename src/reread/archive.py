@@ -318,9 +318,9 @@ class Archive(Accounts, Marking):
         from reread.store import custody
         from reread.store.safe import lock
 
-        known = custody.unsafe_if_readable(self.home)
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
             set_aside(self.home)
             custody.keep_unsafe(self.connection, known)
             self._reprice()

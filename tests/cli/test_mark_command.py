@@ -67,6 +67,11 @@ def test_the_document_has_all_that_is_noted(kept: Kept) -> None:
     assert kept("mark", LANTERN, "--tag", "ci").out.splitlines()[-1] == "0 sessions marked, 1 as before"
 
 
+@pytest.mark.parametrize("arguments", [["--star", "@1", "@2"], ["@1", "--star", "@2"], ["@1", "@2", "--star"]])
+def test_sessions_stand_wherever_they_like(kept: Kept, arguments: list[str]) -> None:
+    assert kept.json("mark", *arguments)["changed"] == 2
+
+
 def test_without_a_session_all_marked_ones_are_shown(kept: Kept) -> None:
     assert kept("mark").out == "0 sessions\n"
     kept("mark", LANTERN, "--hide")

@@ -63,7 +63,7 @@ def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None
 
 
 def run(arguments: list[str]) -> int:
-    given = parser().parse_args(arguments)
+    given = parser().parse_intermixed_args(arguments)  # sessions may stand before and behind options
     config = options.make_config(given)
     change = _change(given)
     is_filtered = any(getattr(given, name) not in (None, False) for name in FILTERS)
