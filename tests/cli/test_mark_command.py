@@ -118,6 +118,12 @@ def test_a_hidden_session_is_left_out_of_lists_and_of_nothing_else(kept: Kept) -
     assert "@1 " in kept("--hidden").out
     assert kept.json("search", "harbour")["total"] > 0
     assert kept.json("show", "@last")["session"]["id"] == HARBOUR
+    empty = kept("list", "--project", "harbour")
+    assert (empty.code, empty.out, empty.err) == (
+        0,
+        "no sessions\n",
+        "reread: what there is was hidden; --hidden shows it\n",
+    )
     kept("mark", HARBOUR, "--unhide")
     assert ids(kept) == [HARBOUR, LANTERN]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import options
+from .telling import tell
 
 EXAMPLES = """\
   reread list --since 7d
@@ -31,6 +32,8 @@ def run(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config) as archive:
         found = archive.sessions(wanted, cleanup_days_of(config))
+        if not found and not given.hidden and archive.sessions(wanted._replace(without_hidden=False)):
+            tell("what there is was hidden; --hidden shows it")
     options.show_answer(
         given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
     )
