@@ -15,6 +15,7 @@ from reread.accounts import Accounts
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
+from reread.marking import Marking
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 TYPE_CHECKING = False
@@ -64,7 +65,7 @@ CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive(Accounts):
+class Archive(Accounts, Marking):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -240,7 +241,8 @@ class Archive(Accounts):
     def _load(self, stored: StoredSession) -> Session:
         from reread.loading import load_session
 
-        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files, prices=self.prices)
+        files = self.files.session_files(stored.id, stored.row.uuid)
+        return load_session(files, disk=self.files, prices=self.prices, mark=stored.mark)
 
     def search(
         self,
@@ -316,9 +318,9 @@ class Archive(Accounts):
         from reread.store import custody
         from reread.store.safe import lock
 
-        known = custody.unsafe_if_readable(self.home)
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
             set_aside(self.home)
             custody.keep_unsafe(self.connection, known)
             self._reprice()

@@ -25,14 +25,18 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     found = [
         Listed(stored=stored, expires=_expires(stored, cleanup_days))
-        for stored in sessions(connection, limit=wanted.limit if _has_only_limit(wanted) else None)
+        for stored in sessions(
+            connection,
+            limit=wanted.limit if _has_only_limit(wanted) else None,
+            without_hidden=wanted.without_hidden,
+        )
         if _passes(connection, stored, wanted)
     ]
     return found[: wanted.limit]
 
 
 def _has_only_limit(wanted: Filter) -> bool:
-    return wanted._replace(limit=None) == Filter()
+    return wanted._replace(limit=None, without_hidden=False) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
@@ -50,6 +54,7 @@ def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filte
         wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
         wanted.git_branch is None or wanted.git_branch in row.git_branches,
         not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
+        wanted.keeps_mark(stored.mark),
     )
     if not all(checks):
         return False

@@ -1,8 +1,8 @@
 """The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
 
 Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
-a status line said, to its session and machine), a file names its machine and source, and identities that leave this
-database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and offset) come from content.
+a status line said or a person noted, to its session), a file names its machine and source, and identities that leave
+this database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and offset) come from content.
 Integer ids are handles of this database alone.
 
 Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
@@ -235,6 +235,18 @@ INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);
 """  # noqa: S608  our own names
 
+_MARKS = """
+-- What a person noted on a session. It stands in no source: a rebuild takes it over, and marks.json has it once more.
+CREATE TABLE mark (
+    session TEXT PRIMARY KEY,             -- its uuid: copies of a session share it
+    starred INTEGER NOT NULL,
+    tags TEXT NOT NULL,                   -- a JSON array
+    note TEXT,
+    title TEXT,                           -- in the stead of what its files say
+    hidden INTEGER NOT NULL               -- left out of lists unless asked for
+) WITHOUT ROWID;
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -267,7 +279,8 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "forgotten": _script(_FORGOTTEN),
     "search": _script(_SEARCH),
     "client_said": _script(_CLIENT_SAID),
+    "marks": _script(_MARKS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _SEEN, _FORGOTTEN, _SEARCH)).strip()
+SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _MARKS, _SEEN, _FORGOTTEN, _SEARCH)).strip()

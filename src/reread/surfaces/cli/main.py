@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "sync": "takes everything new into the archive, for good",
     "list": "your sessions: when, where, about what, for how much",
+    "mark": "stars, tags, notes and better titles on sessions",
     "show": "a conversation by turns: prompts, replies, thinking, tool calls, subagents",
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",
