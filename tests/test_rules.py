@@ -117,7 +117,7 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
     [
         ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
         ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records", "reread.live"}),
-        ("list", {"reread.noting", "reread.render.marked"}),
+        ("list", {"reread.marks.changes", "reread.render.marked"}),
         ("show @last", {"reread.live", "asyncio"}),
         ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),
         ("search lantern", {"reread.live"}),

@@ -41,7 +41,7 @@ class Marking(ABC):
         """Notes the same on some sessions and gives how many that changed. None leaves as it is; an empty note or
         title takes it away. Raises BadInput for what is no tag, and notes nothing then.
         """
-        from reread.noting import Change
+        from reread.marks.changes import Change
         from reread.store.marks import change
 
         wanted = Change(starred, hidden, tuple(tags), tuple(untags), note, title).checked()
@@ -58,7 +58,7 @@ class Marking(ABC):
 
     def tags(self) -> list[tuple[str, int]]:
         """Every tag with how many sessions have it, the most used first; spellings that differ in case are one."""
-        from reread.noting import counted
+        from reread.marks.changes import counted
 
         marks: Iterable[Mark] = self.marks().values()
         return counted(marks)

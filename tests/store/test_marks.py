@@ -14,7 +14,7 @@ import pytest
 from reread.archive import Archive
 from reread.errors import BadInput
 from reread.marks import NO_MARK, Mark
-from reread.noting import Change, counted, tag_name
+from reread.marks.changes import Change, counted, tag_name
 from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError
 from reread.store.marks import COPY

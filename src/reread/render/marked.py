@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reread.marks import Mark
-from reread.noting import Change
+from reread.marks.changes import Change
 
 from .marks import mark_fields, mark_lines
 from .numbers import count

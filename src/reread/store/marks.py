@@ -19,7 +19,7 @@ from .paths import as_path, stored_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.noting import Change
+    from reread.marks.changes import Change
 
 COPY = "marks.json"
 _PART = f"{COPY}.part"
@@ -114,7 +114,7 @@ def rows_of_copy(home: Path) -> list[MarkRow]:
 
 def _row(each: object) -> MarkRow | None:
     """A row as a person may have edited it: of the right types, or none."""
-    from reread.noting import Change
+    from reread.marks.changes import Change
 
     if not isinstance(each, Mapping) or not isinstance(each.get("session"), str):
         return None

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from reread.errors import BadInput
-from reread.noting import Change
+from reread.marks.changes import Change
 
 from . import options
 from .telling import tell_lines

@@ -141,7 +141,7 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
 
 
 def _tag_name(text: str) -> str:
-    from reread.noting import tag_name
+    from reread.marks.changes import tag_name
 
     return tag_name(text)
 
