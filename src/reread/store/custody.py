@@ -17,6 +17,7 @@ from reread.pricing import Prices
 from . import reading
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
+from .friction import forget_friction, keep_labels, labels
 from .keeping import SafeFiles
 from .ledger import Ledger
 from .paths import as_path
@@ -269,6 +270,7 @@ def _settle(
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
             forget_said(connection, each)
+            forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
@@ -316,6 +318,8 @@ class Unsafe(NamedTuple):
     """What a person had forgotten must stay so."""
     said: list[tuple[object, ...]]
     """Status lines stand in no file."""
+    labels: list[tuple[object, ...]]
+    """Nor what a person said about moments."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
@@ -323,6 +327,7 @@ def unsafe_if_readable(home: Path) -> Unsafe:
     return Unsafe(
         _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
         _if_readable(home, status_lines),
+        _if_readable(home, labels),
     )
 
 
@@ -341,3 +346,4 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
     with transaction(connection):
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
         keep_status_lines(connection, known.said)
+        keep_labels(connection, known.labels)

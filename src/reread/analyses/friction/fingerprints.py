@@ -7,9 +7,9 @@ shared; for texts of fewer words than a sketch holds, the estimate is exact.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 from zlib import crc32
 
 Sketch = tuple[int, ...]
@@ -85,20 +85,23 @@ class Neighbours:
 
     def __init__(self, alike: float) -> None:
         self._alike = alike
-        self._sketches: list[tuple[Sketch, Hashable]] = []
+        self._sketches: list[tuple[Sketch, frozenset[int], Hashable]] = []
         self._holders: dict[int, deque[int]] = {}
 
     def nearest(self, given: Sketch) -> tuple[Hashable, float] | None:
         """The name of the most alike sketch added so far, if one is alike enough."""
-        shared: dict[int, int] = {}
-        for value in given[: self._LOOKED_UP]:
-            for number in self._holders.get(value, ()):
-                shared[number] = shared.get(number, 0) + 1
+        holders = [self._holders[value] for value in given[: self._LOOKED_UP] if value in self._holders]
+        if len(holders) < self._SHARED:
+            return None
+        mine = frozenset(given)
         best: tuple[Hashable, float] | None = None
-        for number, count in shared.items():
+        for number, count in Counter(chain.from_iterable(holders)).items():
             if count < self._SHARED:
                 continue
-            other, name = self._sketches[number]
+            other, theirs, name = self._sketches[number]
+            # What both say together is never less than the longer sketch: most need not be looked at further.
+            if len(mine & theirs) < self._alike * max(len(given), len(other)):
+                continue
             found = likeness(given, other)
             if found >= self._alike and (best is None or found >= best[1]):
                 best = name, found
@@ -106,7 +109,7 @@ class Neighbours:
 
     def add(self, given: Sketch, name: Hashable) -> None:
         number = len(self._sketches)
-        self._sketches.append((given, name))
+        self._sketches.append((given, frozenset(given), name))
         for value in given[: self._LOOKED_UP]:
             self._holders.setdefault(value, deque(maxlen=self._CROWDED)).append(number)
 
