@@ -72,7 +72,7 @@ def test_the_text_says_what_hurt_what_repeats_and_what_to_change_in_this_order(r
 def test_a_period_stands_beside_what_was_before(retro: Kept) -> None:
     said = retro("retro", "--since", "2026-03-01").out
     assert said.startswith("Since 2026-03-01\n2 sessions · 6 prompts")
-    assert "before: 1 session, 3 prompts" in said
+    assert "before: 1 session, 3 prompts" in " ".join(said.split())
     assert re.search(r"correction +4 .*66\.7 \(\d+\.\d–\d+\.\d\) +66\.7", said)
     assert f"│ - {RULE}" not in said, "two sessions are too few for a rule"
     assert all(len(line) <= 80 or line.lstrip().startswith("reread show") for line in said.splitlines())

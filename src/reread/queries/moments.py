@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 class Typed(NamedTuple):
     """A prompt, by when and where it was typed."""
 
-    time: int | None
+    time: datetime | None
     session: int
 
 
@@ -31,7 +32,7 @@ class Labels:
         self._wrong = {(uuid, kind) for uuid, kind, *_ in friction.labels(connection)}
 
     def is_wrong(self, uuid: str | None, kind: Kind) -> bool:
-        return (uuid, "") in self._wrong or (uuid, kind.value) in self._wrong
+        return bool(self._wrong) and ((uuid, "") in self._wrong or (uuid, kind.value) in self._wrong)
 
 
 class History:
@@ -99,7 +100,7 @@ def _typed(sessions: Iterable[int], kept: Mapping[int, Kept]) -> tuple[list[Type
         for position, prompt in enumerate(own):
             home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
             if home == number:
-                found.append(Typed(None if prompt[0] == NO_TIME else prompt[0], number))
+                found.append(Typed(None if prompt[0] == NO_TIME else friction.moment(prompt[0]), number))
             elif position == 0:
                 origins[number] = home
     return found, origins

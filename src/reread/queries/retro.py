@@ -15,12 +15,11 @@ from reread.analyses.friction.patterns import Pattern, PatternKind, find_pattern
 from reread.analyses.friction.suggestions import Suggestion, suggest
 from reread.analyses.rates import Rate, change
 from reread.errors import BadInput
-from reread.store.friction import moment
 from reread.store.sessions import StoredSession
 
 from .filters import Filter
 from .listing import listed
-from .moments import History, Labels, Typed
+from .moments import History, Labels
 from .trends import Changed, Week, changes, weeks
 
 LEAST_CONFIDENCE = 0.5
@@ -131,13 +130,13 @@ class _Retrospect:
     def retro(self) -> Retro:
         ask = self._ask
         own = [(number, event) for number, event in self._moments if self._is_now(number, event.time)]
-        typed = [each for each in self._history.typed if self._is_now(each.session, _moment(each))]
+        typed = [each for each in self._history.typed if self._is_now(each.session, each.time)]
         numbers = {number for number, _ in own} | {each.session for each in typed}
         patterns = self._patterns(numbers, [event for _, event in own])
         own += self._told_again(patterns)
         events = sorted((event for _, event in own), key=_by_time, reverse=True)
         earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
-        before = [each for each in self._history.typed if self._is_before(each.session, _moment(each))]
+        before = [each for each in self._history.typed if self._is_before(each.session, each.time)]
         groups = Groups(events, len(typed), earlier, len(before), ask.by)
         return Retro(
             since=ask.wanted.since,
@@ -318,10 +317,6 @@ def _cost(event: Event) -> tuple[float, float, float]:
 
 def _by_time(event: Event) -> float:
     return event.time.timestamp() if event.time is not None else float("-inf")
-
-
-def _moment(typed: Typed) -> datetime | None:
-    return moment(typed.time)
 
 
 def _homes(events: Iterable[Event], patterns: Iterable[Pattern]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
@@ -18,7 +18,6 @@ from reread.store.sessions import StoredSession
 from .days import PERIODS, QUARTER_SECONDS
 from .moments import History, Typed
 
-QUARTER_MS = QUARTER_SECONDS * 1000
 SPAN = timedelta(days=28)
 """How far before and after a change is looked: long enough for some sessions, short enough for one way of working."""
 _FEWEST_PROMPTS = 10
@@ -44,7 +43,7 @@ def weeks(events: Iterable[Event], typed: Iterable[Typed], zone: tzinfo | None) 
             prompts[week] = prompts.get(week, 0) + 1
     for event in events:
         if event.time is not None:
-            found = kinds.setdefault(calendar.week(int(event.time.timestamp() * 1000)), {})
+            found = kinds.setdefault(calendar.week(event.time), {})
             found[event.kind.value] = found.get(event.kind.value, 0) + 1
     return [
         Week(
@@ -63,11 +62,10 @@ class _Calendar:
         self._zone = zone
         self._known: dict[int, str] = {}
 
-    def week(self, time: int) -> str:
-        quarter = time // QUARTER_MS
+    def week(self, time: datetime) -> str:
+        quarter = int(time.timestamp()) // QUARTER_SECONDS
         if quarter not in self._known:
-            local = datetime.fromtimestamp(quarter * QUARTER_MS / 1000, UTC).astimezone(self._zone)
-            self._known[quarter] = PERIODS["week"](local.date())
+            self._known[quarter] = PERIODS["week"](time.astimezone(self._zone).date())
         return self._known[quarter]
 
 
@@ -191,7 +189,7 @@ class _Scales:
     def _made(self, chosen: set[int]) -> _Scale:
         scale = _Scale()
         scale.prompts = sorted(
-            time for each in self._history.typed if each.session in chosen and (time := moment(each.time)) is not None
+            each.time for each in self._history.typed if each.session in chosen and each.time is not None
         )
         scale.moments = sorted(
             event.time for number, event in self._moments if number in chosen and event.time is not None

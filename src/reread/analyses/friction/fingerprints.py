@@ -7,9 +7,9 @@ shared; for texts of fewer words than a sketch holds, the estimate is exact.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable, Iterable
-from itertools import chain, pairwise
+from itertools import pairwise
 from zlib import crc32
 
 Sketch = tuple[int, ...]
@@ -78,7 +78,7 @@ def likeness(one: Sketch, other: Sketch) -> float:
 class Neighbours:
     """Finds sketches like one that came before, without holding each against all."""
 
-    _LOOKED_UP, _SHARED = 8, 2
+    _LOOKED_UP = 8
     """Of the eight smallest hashes two must be common; texts that share six tenths miss that less than once in 100."""
     _CROWDED = 30
     """A hash that more sketches share tells nothing: only the newest of them are looked at."""
@@ -91,16 +91,17 @@ class Neighbours:
     def nearest(self, given: Sketch) -> tuple[Hashable, float] | None:
         """The name of the most alike sketch added so far, if one is alike enough."""
         holders = [self._holders[value] for value in given[: self._LOOKED_UP] if value in self._holders]
-        if len(holders) < self._SHARED:
-            return None
-        mine = frozenset(given)
+        mine, least = frozenset(given), self._alike * len(given)
         best: tuple[Hashable, float] | None = None
-        for number, count in Counter(chain.from_iterable(holders)).items():
-            if count < self._SHARED:
-                continue
+        seen: set[int] = set()
+        near: set[int] = set()
+        for each in holders:
+            near.update(seen.intersection(each))
+            seen.update(each)
+        for number in sorted(near):
             other, theirs, name = self._sketches[number]
-            # What both say together is never less than the longer sketch: most need not be looked at further.
-            if len(mine & theirs) < self._alike * max(len(given), len(other)):
+            # What both say together is never less than either sketch: most need not be looked at further.
+            if len(mine & theirs) < least:
                 continue
             found = likeness(given, other)
             if found >= self._alike and (best is None or found >= best[1]):
@@ -111,7 +112,10 @@ class Neighbours:
         number = len(self._sketches)
         self._sketches.append((given, frozenset(given), name))
         for value in given[: self._LOOKED_UP]:
-            self._holders.setdefault(value, deque(maxlen=self._CROWDED)).append(number)
+            holders = self._holders.get(value)
+            if holders is None:
+                holders = self._holders[value] = deque(maxlen=self._CROWDED)
+            holders.append(number)
 
 
 def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:
