@@ -30,6 +30,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/archive.py
 	$(BIN)/python bench/wire.py
 	$(BIN)/python bench/latency.py
+	$(BIN)/python bench/retro.py
 
 # How well friction is found: precision and recall of every detector on labelled sessions.
 eval: $(VENV)/developing

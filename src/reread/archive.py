@@ -16,6 +16,7 @@ from reread.errors import AmbiguousSession, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
+from reread.retrospects import Retrospects
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.reconciling import Reconciled
+    from reread.queries.retro import Retro
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -49,6 +51,7 @@ __all__ = [
     "Progress",
     "Reconciled",
     "Restored",
+    "Retro",
     "SearchAnswer",
     "Status",
     "StoredSession",
@@ -65,7 +68,7 @@ CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive(Accounts, Marking):
+class Archive(Accounts, Marking, Retrospects):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -360,6 +363,7 @@ _RESULTS = {
     "Progress": "reread.ingest.results",
     "Reconciled": "reread.queries.reconciling",
     "Restored": "reread.store.custody",
+    "Retro": "reread.queries.retro",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.sessions",

@@ -17,6 +17,7 @@ from reread.pricing import Prices
 from . import reading
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
+from .friction import forget_friction, keep_labels, labels
 from .keeping import SafeFiles
 from .ledger import Ledger
 from .marks import MarkRow, all_rows, forget_mark, keep_rows, rows_of_copy
@@ -276,6 +277,7 @@ def _settle(
         for each in sessions:
             forget_said(connection, each)
             names = connection.execute("SELECT uuid FROM session WHERE id = ?", (each,)).fetchall()
+            forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
             for (name,) in names:
                 forget_mark(connection, home, name)
@@ -327,6 +329,8 @@ class Unsafe(NamedTuple):
     """Status lines stand in no file."""
     marks: list[MarkRow]
     """Nor does what a person noted."""
+    labels: list[tuple[object, ...]]
+    """Nor what a person said about moments."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
@@ -335,6 +339,7 @@ def unsafe_if_readable(home: Path) -> Unsafe:
         _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
         _if_readable(home, status_lines),
         _if_readable(home, all_rows) or rows_of_copy(home),
+        _if_readable(home, labels),
     )
 
 
@@ -354,3 +359,4 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
         keep_status_lines(connection, known.said)
         keep_rows(connection, known.marks)
+        keep_labels(connection, known.labels)

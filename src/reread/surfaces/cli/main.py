@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "restore": "a file as it was at a moment, rebuilt from transcripts",
     "diff": "what a session changed in the end, or two branches of it",
     "decisions": "questions Claude asked, the options, what you answered",
+    "retro": "what went wrong, what repeats, and what to change, with evidence",
     "summary": "a session's goal, journey, files, errors and outcome; for Obsidian, too",
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
