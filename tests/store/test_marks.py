@@ -269,7 +269,7 @@ def test_where_the_copy_cannot_be_written_nothing_is_noted(archive: Archive) -> 
 
 
 def test_forgetting_leaves_no_word_of_it(archive: Archive) -> None:
-    archive.mark(ONE, note="a secret of mine", title="another secret", tags=["secret tag"])
+    archive.mark(ONE, note="a quincunx of mine", title="another quincunx", tags=["quincunx tag"])
     archive.mark(TWO, starred=True)
     archive.rebuild()  # sets a database aside that has them too
     (archive.home / f"{COPY}.part").write_bytes((archive.home / COPY).read_bytes())
@@ -278,7 +278,7 @@ def test_forgetting_leaves_no_word_of_it(archive: Archive) -> None:
     assert archive.marks() == {TWO: Mark(starred=True)}
     archive.close()
     left = [path for path in archive.home.rglob("*") if path.is_file()]
-    assert not [path for path in left if b"secret" in path.read_bytes()]
+    assert not [path for path in left if b"quincunx" in path.read_bytes()]
     archive.rebuild()
     assert archive.marks() == {TWO: Mark(starred=True)}
 
