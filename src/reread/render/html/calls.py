@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from reread.analyses.edits.changes import twin_of
 from reread.analyses.edits.patches import read_hunks
 from reread.sessions import Session, Status, ToolCall
+from reread.sessions.agents import AGENT_TOOLS
 
 from ..calls import MARKS, ending, relative, summary, tool_label, without_error_tags
 from ..edits import DiffLine, is_edit, patched, proposed
@@ -26,6 +27,10 @@ SHOWN_DIFF = 40
 """Lines of a diff before the fold."""
 KEPT_DIFF = 2_000
 LONGEST_POINT = 240
+LONGEST_INLINE = 100
+LONGEST_PROSE = 20_000
+_PROSE = frozenset({"prompt", "plan"})
+"""Arguments that are Markdown."""
 _NOT_APPLIED = {
     Status.ERROR: "not applied: it failed",
     Status.REJECTED: "not applied: rejected",
@@ -113,11 +118,14 @@ def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
 
 def _part(name: str, value: Any) -> Part:
     label = one_line(name)[:60]
-    if name == "prompt" and isinstance(value, str) and len(value) < 20_000:
-        return Part(label, words(value))
+    if name in _PROSE and isinstance(value, str) and len(value) < LONGEST_PROSE:
+        return Part(label, words(value), "prose")
     language = _LANGUAGES.get(name, "") if isinstance(value, str) else "json"
-    parts = cut(value if isinstance(value, str) else _json(value))
-    return Part(label, _code(parts.head, language), parts if parts.rest or parts.left_out else None)
+    text = value if isinstance(value, str) else _json(value)
+    if len(text) <= LONGEST_INLINE and "\n" not in text:
+        return Part(label, _code(text, language), "inline")
+    parts = cut(text)
+    return Part(label, _code(parts.head, language), "code", parts if parts.rest or parts.left_out else None)
 
 
 def _code(text: str, language: str) -> Markup:
@@ -134,6 +142,13 @@ def output_of(session: Session, call: ToolCall) -> str:
     if call.status is Status.OK and is_edit(call.name):
         return ""
     return without_error_tags(text) if call.status is Status.ERROR else text
+
+
+def report_of(call: ToolCall) -> Markup:
+    """What an agent reported: its words, as the model's own."""
+    if call.name not in AGENT_TOOLS or call.status is not Status.OK or call.output is None:
+        return Markup("")
+    return words(call.output.text) if len(call.output.text) < LONGEST_PROSE else Markup("")
 
 
 def pictures_of(call: ToolCall) -> list[Picture]:

@@ -69,6 +69,8 @@ class Part(NamedTuple):
 
     label: str
     html: Markup
+    look: str
+    """inline, code or prose."""
     rest: Cut | None = None
 
 
@@ -85,6 +87,8 @@ class Call(NamedTuple):
     parts: list[Part]
     todos: list[Todo]
     output: Cut
+    report: Markup
+    """What an agent reported, in the stead of its plain output."""
     pictures: list[Picture]
     agent: Agent | None
     raw: str
@@ -143,6 +147,8 @@ class Link(NamedTuple):
 class Note(NamedTuple):
     anchor: str
     what: str
+    label: str
+    """Where the text does not say by itself what it is."""
     mark: str
     text: str
     detail: Cut
@@ -167,7 +173,7 @@ class Asked(NamedTuple):
 
 class Turn(NamedTuple):
     anchor: str
-    index: int
+    number: int
     prompt: Asked | None
     items: list[Item]
     facts: list[str]
@@ -194,7 +200,7 @@ class Branch(NamedTuple):
 
 class OutlineRow(NamedTuple):
     href: str
-    index: int
+    number: int
     text: str
     time: datetime | None
     bad: int

@@ -24,6 +24,7 @@ from reread.sessions import (
 )
 
 from ..numbers import count, duration, money, tokens
+from ..terminal import LABELLED
 from ..text import one_line, shorten
 from ..travel import shown_path
 from . import calls, parts
@@ -129,7 +130,7 @@ class SessionParts:
         rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
         return parts.Turn(
             anchor=place,
-            index=turn.index,
+            number=turn.index,
             prompt=self._prompt(prompt) if prompt is not None else None,
             items=items,
             facts=turn_facts(speaker.usage_of(turn), turn.duration_ms),
@@ -181,8 +182,9 @@ class SessionParts:
         return parts.Note(
             anchor=self._anchors.take(notice.uuid) if notice.what != "rewound" else "",
             what=notice.what,
+            label=notice.what if notice.what in LABELLED else "",
             mark=NOTE_MARKS.get(notice.what, "·"),
-            text=notice.text if notice.what != "rewound" else "rewound here; what was left behind:",
+            text=notice.text if notice.what != "rewound" else "rewound here; left behind:",
             detail=cut(notice.detail),
             links=list(self._left(notice)) if notice.what == "rewound" else [],
             time=notice.time,
@@ -198,7 +200,7 @@ class SessionParts:
     def call(self, call: ToolCall, depth: int = 0) -> parts.Call:
         project = self.session.project
         place = self._anchors.take(call.uuid) or self._anchors.take(call.id)
-        diffs = calls.diffs_of(call, project)
+        diffs, report = calls.diffs_of(call, project), calls.report_of(call)
         agent = self.session.agents_by_call.get(call.id or "")
         is_told = agent is not None and agent.id not in self._told and depth < DEEPEST
         if agent is not None:
@@ -215,7 +217,8 @@ class SessionParts:
             diffs=diffs,
             parts=calls.parts_of(call, has_diff=bool(diffs)),
             todos=calls.todos_of(call),
-            output=cut(calls.output_of(self.session, call)),
+            output=cut("" if report else calls.output_of(self.session, call)),
+            report=report,
             pictures=calls.pictures_of(call),
             agent=self.agent(agent, depth + 1) if agent is not None and is_told and self.shown.subagents else None,
             raw=self._of(call),
@@ -261,7 +264,7 @@ def _outline(turns: Iterable[parts.Turn]) -> Iterator[parts.OutlineRow]:
     for turn in turns:
         if turn.prompt is not None and turn.anchor:
             text = shorten(turn.prompt.text.head[:400], 90) or "(no text)"
-            yield parts.OutlineRow(f"#{turn.anchor}", turn.index, text, turn.prompt.time, turn.bad)
+            yield parts.OutlineRow(f"#{turn.anchor}", turn.number, text, turn.prompt.time, turn.bad)
 
 
 def branch_anchor(name: str) -> str:
