@@ -36,31 +36,14 @@ _EXAMPLES = re.compile(
     re.IGNORECASE,
 )
 _FILES = frozenset(
-    ("c", "cc", "cfg", "conf", "cpp", "css", "csv", "gif", "go", "h", "html", "ico", "ini", "java", "jpeg", "jpg", "js")
-    + ("json", "jsx", "lock", "log", "md", "mjs", "pdf", "php", "png", "py", "rb", "rs", "scss", "sh", "sql", "svg")
-    + ("svelte", "swift", "toml", "ts", "tsx", "txt", "vue", "webp", "xml", "yaml", "yml", "zip", "service", "timer")
-    + ("target", "mount", "socket")
+    """c cc cfg conf cpp css csv gif go h html ico ini java jpeg jpg js json jsx lock log md mjs pdf php png py rb rs
+    scss sh sql svg svelte swift toml ts tsx txt vue webp xml yaml yml zip service timer target mount socket""".split()  # noqa: SIM905
 )
 """Endings that no address has: `logo@2x.png`, `getty@tty1.service`."""
 _NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
 GENERIC_NAMES = frozenset(
-    (
-        "user",
-        "users",
-        "username",
-        "name",
-        "you",
-        "me",
-        "runner",
-        "ubuntu",
-        "debian",
-        "node",
-        "app",
-        "vscode",
-        "codespace",
-    )
-    + ("shared", "public", "default", "guest", "admin", "root", "claude", "home", "test", "linuxbrew", "circleci", "pi")
-    + ("vagrant", "ec2-user", "jovyan", "project", "projects", "workspace", "docker", "sandbox", "all")
+    """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
+    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all""".split()  # noqa: SIM905
 )
 """Names that say nothing of a person."""
 

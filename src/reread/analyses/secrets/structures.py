@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,8 @@ from msgspec import Raw, Struct
 from reread.records import Record, parse_or_none
 from reread.sessions import Session
 
-from .finding import is_assigned
-from .redacting import Redactor
+from .finding import is_assigned, kind_of_name
+from .redacting import PLACEHOLDER, Redactor
 
 _UNREADABLE = frozenset({"signature"})
 """Fields of the API's own, which nobody can read."""
@@ -174,3 +175,12 @@ class Rewriter:
 
     def _lines(self, raw: bytes) -> bytes:
         return b"\n".join(redacted_line(self._redactor, line) for line in raw.split(b"\n"))
+
+
+def left_in_value(redactor: Redactor, value: Any) -> Counter[str]:
+    """What a JSON value still holds, by kind."""
+    left: Counter[str] = Counter()
+    for text in _texts(value):
+        left += redactor.left_in(text)
+    left += Counter(kind_of_name(name) for name, text in _assigned(value) if not PLACEHOLDER.search(text))
+    return left
