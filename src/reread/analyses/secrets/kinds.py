@@ -66,6 +66,10 @@ def _is_mixed(text: str) -> bool:
     return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
 
 
+def _has_long_value(cookies: str) -> bool:
+    return any(len(each.partition("=")[2]) >= 10 for each in cookies.split(";"))
+
+
 def _is_public(address: str) -> bool:
     """No address of a private network or of documentation, and no version of four parts."""
     parts = [int(part) for part in address.split(".")]
@@ -190,8 +194,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(
         "cookie",
         "cookie:",
-        r"(?<![\w-])(?:Set-)?Cookie:[ \t]*(?P<s>[\w.%$!-]+=[^\s\"'\\;]{6,}(?:;[ ]?[\w.%$!-]+(?:=[^\n\"'\\;]*)?)*)",
-        None,
+        r"(?<![\w-])(?:Set-)?Cookie:[ \t]*(?P<s>[\w.%$!-]+=[^\s\"'\\;]+(?:;[ ]?[\w.%$!-]+(?:=[^\n\"'\\;]*)?)*)",
+        _has_long_value,
         re.IGNORECASE,
     ),
     _kind(

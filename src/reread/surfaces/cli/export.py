@@ -59,6 +59,8 @@ def run(arguments: list[str]) -> int:
     config = options.make_config(given)
     output = expanded(given.output) if given.output is not None else None
     given.redact = given.redact or given.redact_ips
+    if given.json and output is None and given.format not in (None, "json"):
+        raise BadInput("--json tells what was written where; it needs --output")
     given.format = given.format or _format_of(output, as_json=given.json and output is None)
     from .exporting import Exporter
 
