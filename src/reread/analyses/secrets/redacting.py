@@ -19,6 +19,8 @@ _SHORTEST = 8
 """Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
 _SHORTEST_NAME = 5
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
+_NOTHING = "'<$>'"
+"""Letters that begin no secret."""
 PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 
 
@@ -58,7 +60,7 @@ class Redactor:
 
     def left_in(self, text: str) -> Counter[str]:
         """What of the known secrets a text still holds, and what else in it is one; by kind."""
-        outside = PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)
+        outside = PLACEHOLDER.sub(_NOTHING, text)
         return Counter(each.kind for each in self._spans(outside))
 
     def _note(self, kind: str, value: str) -> None:
@@ -103,7 +105,7 @@ class Redactor:
 
 def _whole(value: str) -> str:
     """A value where it is no part of a longer word."""
-    before = r"(?<![A-Za-z0-9])" if value[0].isalnum() else ""
+    before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))" if value[0].isalnum() else ""
     after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
     return f"{before}{re.escape(value)}{after}"
 
