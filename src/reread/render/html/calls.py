@@ -139,7 +139,7 @@ def _json(value: Any) -> str:
 def output_of(session: Session, call: ToolCall) -> str:
     """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
     text = session.full_output(call)
-    if call.status is Status.OK and is_edit(call.name):
+    if call.status is Status.OK and (is_edit(call.name) or call.name == "TodoWrite"):
         return ""
     return without_error_tags(text) if call.status is Status.ERROR else text
 
