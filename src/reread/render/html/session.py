@@ -236,6 +236,7 @@ class SessionParts:
             diffs=diffs,
             parts=calls.parts_of(call, has_diff=bool(diffs)),
             todos=calls.todos_of(call),
+            questions=calls.questions_of(call),
             output=cut("" if report else calls.output_of(self.session, call)),
             report=report,
             pictures=calls.pictures_of(call),
