@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from html_pages import Page
+from reread import load
 from reread.render.html.page import session_page, turns_html
 from reread.render.html.parts import Sections
 from reread.render.html.session import page_of
-from reread.sessions import Session
+from reread.sessions import Said, Session, Thought
 from reread.testing import (
     a_compaction,
     a_prompt,
@@ -30,6 +33,7 @@ PATCH = {
         }
     ],
 }
+CAPTURES = Path(__file__).parents[1] / "wire" / "captures"
 REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
@@ -186,3 +190,18 @@ def test_a_page_can_hold_some_turns_and_the_outline_of_all() -> None:
 
 def test_a_session_without_a_word_says_so() -> None:
     assert "holds no prompt" in page(a_session().build()).text
+
+
+def test_words_that_were_taken_back_are_marked() -> None:
+    taken = [trunk for trunk in sorted(CAPTURES.rglob("*.wire")) if _withdrawn(load(trunk))]
+    assert taken
+    for trunk in taken:
+        shown = page(load(trunk))
+        marked = [*shown.of("article", class_="taken-back"), *shown.of("details", class_="taken-back")]
+        assert marked, trunk.name
+        assert any(fate in shown.text for fate in ("taken back", "interrupted, not kept", "cut off"))
+
+
+def _withdrawn(session: Session) -> list[Said | Thought]:
+    steps = [step for turn in session.turns for step in turn.steps]
+    return [step for step in steps if isinstance(step, Said | Thought) and step.withdrawn and step.text.strip()]
