@@ -61,6 +61,13 @@ def test_a_secret_is_not_taken_out_of_the_middle_of_a_word() -> None:
 def test_a_name_of_a_home_folder_is_taken_out_where_it_stands_alone() -> None:
     assert redacted("-rw-r--r-- 1 mlindqvist staff", "/Users/mlindqvist/x") == "-rw-r--r-- 1 [redacted: user 1] staff"
     assert redacted("ann says hello", "/home/ann/x") == "ann says hello"  # too short to be sure
+    assert redacted("make build", "/home/build/x") == "make build"  # a name of nobody
+
+
+def test_short_names_are_taken_out_of_listings_and_prompts_of_a_shell() -> None:
+    listed = "drwxr-xr-x  12 ann  staff   384 Nov  1 10:00 src\n-rw-r--r--@ 1 root wheel 12 Nov 1 a"
+    assert redacted(listed) == listed.replace("ann", "[redacted: user 1]")
+    assert redacted("ann@lantern:~/src$ ls") == "[redacted: user 1]@lantern:~/src$ ls"
 
 
 def test_what_was_taken_out_is_counted_by_kind() -> None:
