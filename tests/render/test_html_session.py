@@ -205,3 +205,18 @@ def test_words_that_were_taken_back_are_marked() -> None:
 def _withdrawn(session: Session) -> list[Said | Thought]:
     steps = [step for turn in session.turns for step in turn.steps]
     return [step for step in steps if isinstance(step, Said | Thought) and step.withdrawn and step.text.strip()]
+
+
+def test_a_question_shows_its_options_and_what_was_chosen() -> None:
+    asked = {
+        "questions": [
+            {"question": "Which one?", "options": [{"label": "Red"}, {"label": "Blue", "description": "calm"}]}
+        ]
+    }
+    call = a_tool_call("AskUserQuestion", asked)
+    answered = a_tool_result("User has answered", twin={"answers": {"Which one?": "Blue"}})
+    shown = page(a_session(a_prompt("pick"), a_reply(call), answered).build())
+    assert len(shown.of("li", class_="chosen")) == 1
+    assert "Blue (chosen) calm" in shown.text
+    untold = page(a_session(a_prompt("pick"), a_reply(call), a_tool_result("the answer was Blue")).build())
+    assert "the answer was Blue" in untold.text
