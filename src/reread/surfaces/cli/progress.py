@@ -1,4 +1,4 @@
-"""Shows a sync that takes long: a bar on a terminal, a line a second elsewhere, nothing when it is quick."""
+"""Shows a sync that takes long: a bar on a terminal, a line now and then elsewhere, nothing when it is quick."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 QUICK = 0.3
 """Seconds nobody minds waiting without a word."""
 REDRAW = 0.1
-PLAIN_EVERY = 1.0
+PLAIN_EVERY = 5.0
+"""A log needs fewer words, and a busy machine must not make a quick sync look like a long one."""
 
 
 class SyncProgress:
