@@ -66,13 +66,15 @@ def test_a_first_sync_killed_at_a_random_moment_goes_on(
 
 def test_kills_do_come_in_the_middle(tree: Tree, seconds: float, tmp_path: Path) -> None:
     """Otherwise the test above shows nothing."""
-    for part in range(1, 33):  # a busy machine is slower than it was when `seconds` was measured
+
+    def has_some(part: int) -> bool:
         home = tmp_path / str(part)
         was_at_work = killed(home, tree.source, seconds * part / 12, alone=1 << 40)
         with Tree(tree.source, home, tree.truth).archive() as archive:
-            if was_at_work and 0 < len(archive.sessions()) < len(tree.truth.by_session):
-                return
-    pytest.fail("no kill came in the middle")
+            return was_at_work and 0 < len(archive.sessions()) < len(tree.truth.by_session)
+
+    # Later and later: a busy machine is slower than it was when `seconds` was measured.
+    assert any(has_some(part) for part in range(1, 33))
 
 
 def test_killed_again_and_again_it_still_gets_there(tree: Tree, seconds: float, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reread.live import events
 from reread.live.events import Event
 from reread.records import Usage, decode
-from reread.render.text import Style
+from reread.render.text import Style, cells
 from reread.render.view import View
 from reread.render.wire import Screen
 from screens import displayed
@@ -141,7 +141,7 @@ def test_no_text_from_outside_can_steer_the_terminal() -> None:
 def test_no_line_is_wider_than_the_screen() -> None:
     long = "word " * 100
     for width in (40, 60, 100):
-        shown(
+        rows = shown(
             events.SessionStarted(session="s" * 36, model="m" * 30, cwd="/" + "d" * 80),
             *thinking(long),
             *text(long),
@@ -154,6 +154,7 @@ def test_no_line_is_wider_than_the_screen() -> None:
             events.TurnResult(is_error=True, text=long, duration_ms=1e6, turns=3),
             width=width,
         )
+        assert width - 10 < max(map(cells, rows)) <= width
 
 
 def test_the_input_of_a_call_is_seen_as_it_forms_and_once_in_the_end() -> None:

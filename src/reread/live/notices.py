@@ -6,6 +6,7 @@ from typing import Any
 
 from reread.records import ApiRetry, CompactBoundary, System, TaskEvent, parse_or_none
 from reread.records.system import HookEvent, PermissionDenied, SessionTitleChanged, Status, ThinkingTokens
+from reread.sessions.turns import compacted_sizes
 
 from .events import Notice, Where
 
@@ -33,7 +34,7 @@ def _text(frame: System) -> str:
     if isinstance(frame, ApiRetry):
         return _retry(frame)
     if isinstance(frame, CompactBoundary):
-        return _compaction(frame)
+        return compacted_sizes(frame)
     if isinstance(frame, TaskEvent):
         return " ".join(part for part in (_task_status(frame), frame.summary or frame.description) if part)
     if isinstance(frame, ThinkingTokens):
@@ -54,14 +55,6 @@ def _retry(frame: ApiRetry) -> str:
     of = f" of {frame.max_retries}" if frame.max_retries is not None else ""
     wait = f", in {frame.retry_delay_ms / 1000:.1f} s" if frame.retry_delay_ms is not None else ""
     return f"{status}; attempt {frame.attempt}{of}{wait}"
-
-
-def _compaction(frame: CompactBoundary) -> str:
-    facts = frame.compact_metadata
-    if facts is None or facts.pre_tokens is None:
-        return ""
-    after = f" to {facts.post_tokens:,}" if facts.post_tokens is not None else ""
-    return f"from {facts.pre_tokens:,}{after} tokens"
 
 
 _STATUS = {"task_started": "started", "task_progress": "works on"}

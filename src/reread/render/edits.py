@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, NamedTuple
+
+from reread.analyses.edits.patches import Hunk, read_hunks, steps
 
 from .text import clip, harmless
 from .view import View
@@ -30,25 +31,19 @@ def patched(result: Any) -> list[DiffLine]:
     """From the structured twin of an edit's result; a new file is all additions."""
     if not isinstance(result, dict):
         return []
-    hunks = result.get("structuredPatch")
-    found = (
-        [line for hunk in hunks if isinstance(hunk, dict) for line in _hunk(hunk)] if isinstance(hunks, list) else []
-    )
+    found = [line for hunk in read_hunks(result.get("structuredPatch")) for line in _numbered(hunk)]
     if not found and result.get("type") == "create" and isinstance(result.get("content"), str):
         return _added(result["content"])
     return found
 
 
-def _hunk(hunk: Mapping[str, Any]) -> Iterator[DiffLine]:
-    old, new, lines = hunk.get("oldStart"), hunk.get("newStart"), hunk.get("lines")
-    before = old if isinstance(old, int) else None
-    after = new if isinstance(new, int) else None
-    for line in lines if isinstance(lines, list) else ():
-        text = str(line)
-        sign = text[:1] if text[:1] in "+-" else " "
-        yield DiffLine(sign, text[1:], before if sign == "-" else after)
-        before = before + 1 if before is not None and sign != "+" else before
-        after = after + 1 if after is not None and sign != "-" else after
+def _numbered(hunk: Hunk) -> Iterator[DiffLine]:
+    before, after = hunk.old_start, hunk.new_start
+    for line in hunk.lines:
+        sign = line[:1] if line[:1] in "+-" else " "
+        yield DiffLine(sign, line[1:], before if sign == "-" else after)
+        before += sign != "+"
+        after += sign != "-"
 
 
 def proposed(tool: str, given: Any) -> list[DiffLine]:
@@ -73,12 +68,12 @@ def _replaced(edit: Mapping[str, Any]) -> list[DiffLine]:
 def compared(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """Lines taken away and put in, in their order, with those between."""
     found: list[DiffLine] = []
-    for kind, i, j, k, n in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found += [DiffLine(" ", line) for line in new[k:n]]
+    for step in steps(old, new):
+        if step.is_same:
+            found += [DiffLine(" ", line) for line in new[step.new_start : step.new_end]]
         else:
-            found += [DiffLine("-", line) for line in old[i:j]]
-            found += [DiffLine("+", line) for line in new[k:n]]
+            found += [DiffLine("-", line) for line in old[step.old_start : step.old_end]]
+            found += [DiffLine("+", line) for line in new[step.new_start : step.new_end]]
     return found
 
 

@@ -12,7 +12,6 @@ from .texts import split_lines
 
 NO_NEWLINE = "\\ No newline at end of file"
 CONTEXT = 3
-_NUMBERS = ("oldStart", "oldLines", "newStart", "newLines")
 _OTHER_SIDE = {"-": "+", "+": "-"}
 
 
@@ -42,12 +41,19 @@ def read_hunks(value: Any) -> tuple[Hunk, ...]:
 def _hunk(value: Any) -> Hunk | None:
     if not isinstance(value, dict):
         return None
-    numbers = [number for key in _NUMBERS if type(number := value.get(key)) is int]
-    lines = value.get("lines")
-    if len(numbers) != len(_NUMBERS) or not isinstance(lines, list):
+    starts = [number for key in ("oldStart", "newStart") if type(number := value.get(key)) is int]
+    told = value.get("lines")
+    if len(starts) != 2 or not isinstance(told, list):
         return None
-    old_start, old_lines, new_start, new_lines = numbers
-    return Hunk(old_start, old_lines, new_start, new_lines, tuple(line for line in lines if isinstance(line, str)))
+    lines = tuple(line for line in told if isinstance(line, str))
+    old, new = (value.get(key) for key in ("oldLines", "newLines"))
+    return Hunk(
+        starts[0],
+        old if type(old) is int else sum(not line.startswith(("+", "\\")) for line in lines),
+        starts[1],
+        new if type(new) is int else sum(not line.startswith(("-", "\\")) for line in lines),
+        lines,
+    )
 
 
 def applied(hunks: Sequence[Hunk], text: str) -> str | None:
