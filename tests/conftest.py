@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,9 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW_MACHINES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: what is tested would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
