@@ -43,7 +43,7 @@ _NOTICE_LOOKS = {
     "unknown": ("?", "dim"),
 }
 
-_LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
+LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
 """Notices whose text does not say by itself what they are."""
 
 
@@ -216,7 +216,7 @@ def _notice(notice: Notice, view: View) -> Iterator[str]:
     mark, look = _NOTICE_LOOKS.get(notice.what, ("·", "dim"))
     if notice.what == "command" and not notice.text.startswith(("/", "!")):
         mark, look = "→", "dim"
-    label = f"{notice.what}: " if notice.what in _LABELLED else ""
+    label = f"{notice.what}: " if notice.what in LABELLED else ""
     lead = f"  {mark} "
     for number, line in enumerate(wrap(f"{label}{notice.text}", view.width - cells(lead))):
         yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, look)

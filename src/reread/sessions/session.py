@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
 
@@ -54,6 +55,7 @@ class Session(Conversation):
         """The lines of its own file; the records without those that only captures tell."""
         self.captures = tuple(captures)
         """The runs that were captured, each with what it adds: see `reread.sessions.wire`."""
+        self._files = tuple(files)
         self.files = tuple(file.path for file in files)
         """The files it was read from, side files included."""
         self.size = sum(file.size for file in files)
@@ -110,6 +112,39 @@ class Session(Conversation):
     def working_agents(self) -> tuple[Subagent, ...]:
         """The agents somebody asked for: no warm-ups, suggestions or summarisers."""
         return tuple(a for a in self.subagents if a.kind in (AgentKind.TASK, AgentKind.WORKFLOW))
+
+    def rewritten(self, change: Callable[[Any], Any]) -> Session:
+        """The same session with everything it was made of, side files included, as `change` gives it back."""
+        agents = [
+            Subagent(
+                change(agent.records),
+                id=change(agent.id),
+                meta=change(agent.meta),
+                workflow=change(agent.workflow),
+                prices=self._prices,
+                permissions=change(dict(agent.permissions)),
+            )
+            for agent in self._agents
+        ]
+        persisted = {call.persisted: call for part in (self, *self.subagents) for call in part.tool_calls}
+        outputs = {change(name): call for name, call in persisted.items() if name is not None}
+
+        def find_output(name: str) -> str | None:
+            return change(self.full_output(outputs[name])) if name in outputs else None
+
+        return Session(
+            change(self.records),
+            id=change(self.id),
+            agents=agents,
+            files=[SourceFile(change(file.path), file.size) for file in self._files],
+            problems=change(self.problems),
+            title_file=change(self._title_file),
+            find_output=find_output,
+            prices=self._prices,
+            permissions=change(dict(self.permissions)),
+            transcript=change(self.transcript),
+            captures=change(self.captures),
+        )
 
     def full_output(self, call: ToolCall) -> str:
         """The whole output of a call, from its side file where the line holds only the beginning."""

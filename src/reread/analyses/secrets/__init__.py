@@ -1,0 +1,11 @@
+"""Secrets in what sessions say: finding them, and putting a name in the stead of each.
+
+A secret is known by its own shape (`kinds.py`), or by what it is assigned to (`assigned.py`). Whatever is found once is
+taken out everywhere: a key that one line names as such may stand bare in another.
+"""
+
+from .finding import Found, find
+from .redacting import Redactor
+from .structures import redacted_line, redacted_session
+
+__all__ = ["Found", "Redactor", "find", "redacted_line", "redacted_session"]

@@ -1,0 +1,128 @@
+"""Puts a name in the stead of every secret: the same name for the same secret, wherever it stands.
+
+First everything is learned, then everything is taken out: a password that one line calls so may stand bare in the line
+before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+from .assigned import entropy
+from .finding import Found, find, kind_of_name
+from .kinds import EMAIL, GENERIC_NAMES, USER
+
+_SHORTEST = 8
+"""Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
+_SHORTEST_NAME = 5
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
+PLACEHOLDER = re.compile(r"\[redacted: [^\]\n]{1,60} \d+\]")
+
+
+class Redactor:
+    """Knows the secrets of a session, by value."""
+
+    def __init__(self, *, addresses: bool = False) -> None:
+        self.addresses = addresses
+        self.taken: Counter[str] = Counter()
+        """How often something was taken out, by kind."""
+        self._names: dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._everywhere: dict[str, str] = {}
+        """Secrets that are looked for by themselves, with the kind of each."""
+
+    @property
+    def distinct(self) -> Counter[str]:
+        """How many different secrets there are, by kind."""
+        return Counter(self._numbers)
+
+    def learn(self, text: str) -> None:
+        """Takes note of the secrets of a text."""
+        for each in find(text, addresses=self.addresses):
+            self._note(each.kind, each.value)
+
+    def learn_assigned(self, name: str, value: str) -> None:
+        self._note(kind_of_name(name), value)
+
+    def redact(self, text: str) -> str:
+        """The text with a name in the place of each secret; as it is where there is none."""
+        spans = list(self._spans(text))
+        if not spans:
+            return text
+        parts: list[str] = []
+        position = 0
+        for each in spans:
+            parts += [text[position : each.start], self._placeholder(each.kind, each.value)]
+            position = each.end
+            self.taken[each.kind] += 1
+        return "".join([*parts, text[position:]])
+
+    def redact_assigned(self, name: str, value: str) -> str:
+        """A value that is a secret by the name of its field."""
+        kind = kind_of_name(name)
+        self.taken[kind] += 1
+        return self._placeholder(kind, value)
+
+    def left_in(self, text: str) -> Counter[str]:
+        """What of the known secrets a text still holds, and what else in it is one; by kind."""
+        outside = PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)
+        return Counter(each.kind for each in self._spans(outside))
+
+    def _note(self, kind: str, value: str) -> None:
+        if value in self._names:
+            return
+        self._placeholder(kind, value)
+        if kind in ("private key", "PuTTY key"):
+            for line in _KEY_LINE.findall(value):
+                for part in (line, line[1:]):  # a plus before it may be that of a diff
+                    self._names.setdefault(part, self._names[value])
+                    self._everywhere[part] = kind
+        elif _is_telling(kind, value):
+            self._everywhere[value] = kind
+        self.__dict__.pop("_pattern", None)
+
+    def _placeholder(self, kind: str, value: str) -> str:
+        if value not in self._names:
+            self._numbers[kind] += 1
+            self._names[value] = f"[redacted: {kind} {self._numbers[kind]}]"
+        return self._names[value]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        """All known secrets, the longest first: one may begin with another."""
+        known = sorted(self._everywhere, key=len, reverse=True)
+        return re.compile("|".join(_whole(value) for value in known)) if known else None
+
+    def _spans(self, text: str) -> Iterator[Found]:
+        known = []
+        if self._pattern is not None:
+            known = [
+                Found(self._everywhere[match[0]], match.start(), match.end(), match[0])
+                for match in self._pattern.finditer(text)
+            ]
+        by_shape = find(text, addresses=self.addresses)
+        position = 0
+        for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):
+            if each.start >= position:
+                yield each
+                position = each.end
+
+
+def _whole(value: str) -> str:
+    """A value where it is no part of a longer word."""
+    before = r"(?<![A-Za-z0-9])" if value[0].isalnum() else ""
+    after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
+    return f"{before}{re.escape(value)}{after}"
+
+
+def _is_telling(kind: str, value: str) -> bool:
+    """Whether a value is a secret wherever it stands, and no word that also has another meaning."""
+    if kind == USER:
+        return len(value) >= _SHORTEST_NAME and value.lower() not in GENERIC_NAMES
+    if kind == EMAIL:
+        return True
+    is_word = value.isalpha() and (value.islower() or value.istitle())
+    return len(value) >= _SHORTEST and not is_word and entropy(value) >= 2.3

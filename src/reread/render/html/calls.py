@@ -1,0 +1,161 @@
+"""Tool calls for a page: what each was asked, what it changed, how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from reread.analyses.edits.changes import twin_of
+from reread.analyses.edits.patches import read_hunks
+from reread.sessions import Session, Status, ToolCall
+from reread.sessions.agents import AGENT_TOOLS
+
+from ..calls import MARKS, ending, relative, summary, tool_label, without_error_tags
+from ..edits import DiffLine, is_edit, patched, proposed
+from ..numbers import duration
+from ..text import one_line, tabbed
+from .code import coloured, coloured_lines
+from .cutting import cut
+from .parts import Diff, DiffRow, Part, Todo
+from .pictures import Picture, pictures
+from .words import words
+
+SHOWN_DIFF = 40
+"""Lines of a diff before the fold."""
+KEPT_DIFF = 2_000
+LONGEST_POINT = 240
+LONGEST_INLINE = 100
+LONGEST_PROSE = 20_000
+_PROSE = frozenset({"prompt", "plan"})
+"""Arguments that are Markdown."""
+_NOT_APPLIED = {
+    Status.ERROR: "not applied: it failed",
+    Status.REJECTED: "not applied: rejected",
+    Status.INTERRUPTED: "not applied: interrupted",
+    Status.MISSING: "no result: perhaps not applied",
+}
+_PATHS = ("file_path", "notebook_path", "path")
+_LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
+_SAID_BY_DIFF = frozenset(
+    {"file_path", "notebook_path", "old_string", "new_string", "content", "new_source", "edits", "replace_all"}
+)
+
+
+def mark_of(call: ToolCall) -> str:
+    return MARKS[call.status][0]
+
+
+def name_of(call: ToolCall) -> str:
+    return tool_label(call.name)[:80]
+
+
+def point_of(call: ToolCall, project: str | None) -> str:
+    return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
+
+
+def ending_of(call: ToolCall) -> str:
+    return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
+
+
+def seconds_of(call: ToolCall) -> str:
+    """Only what a person would notice."""
+    return duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else ""
+
+
+def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
+    """What it changed, or would have."""
+    given = call.input if isinstance(call.input, dict) else {}
+    if is_edit(call.name):
+        lines = patched(twin_of(call)) or proposed(call.name, given)
+        path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
+        why = _NOT_APPLIED.get(call.status, "")
+        return [_diff(path, lines, project, why)] if lines else []
+    changed = twin_of(call).get("bashEditDiff")
+    files = changed.get("files") if isinstance(changed, dict) else None
+    found = []
+    for file in files if isinstance(files, list) else ():
+        if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
+            lines = patched({"structuredPatch": file["hunks"]})
+            found.append(_diff(file["filePath"], lines, project, ""))
+    return found
+
+
+def _diff(path: str, lines: list[DiffLine], project: str | None, why: str) -> Diff:
+    colours = coloured_lines([line.text for line in lines[:KEPT_DIFF]], path=path)
+    rows = [DiffRow(line.sign, line.number, html) for line, html in zip(lines, colours, strict=False)]
+    end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
+    return Diff(
+        path=one_line(relative(path, project) if project else path),
+        added=sum(line.sign == "+" for line in lines),
+        removed=sum(line.sign == "-" for line in lines),
+        rows=rows[:end],
+        folded=rows[end:],
+        left_out=max(0, len(lines) - KEPT_DIFF),
+        not_applied=why,
+    )
+
+
+def todos_of(call: ToolCall) -> list[Todo]:
+    given = call.input.get("todos") if isinstance(call.input, dict) and call.name == "TodoWrite" else None
+    return [
+        Todo(str(each.get("status") or "pending"), str(each.get("content") or ""))
+        for each in (given if isinstance(given, list) else ())
+        if isinstance(each, dict)
+    ]
+
+
+def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
+    """Its arguments, but for those that a diff or a list shows better."""
+    given = call.input
+    if not isinstance(given, dict):
+        return [] if given in (None, "") else [_part("input", given)]
+    skipped = {"todos"} if call.name == "TodoWrite" else _SAID_BY_DIFF if has_diff and is_edit(call.name) else set()
+    return [_part(str(key), value) for key, value in given.items() if key not in skipped]
+
+
+def _part(name: str, value: Any) -> Part:
+    label = one_line(name)[:60]
+    if name in _PROSE and isinstance(value, str) and len(value) < LONGEST_PROSE:
+        return Part(label, words(value), "prose")
+    language = _LANGUAGES.get(name, "") if isinstance(value, str) else "json"
+    text = value if isinstance(value, str) else _json(value)
+    if len(text) <= LONGEST_INLINE and "\n" not in text:
+        return Part(label, _code(text, language), "inline")
+    parts = cut(text)
+    return Part(label, _code(parts.head, language), "code", parts if parts.rest or parts.left_out else None)
+
+
+def _code(text: str, language: str) -> Markup:
+    return coloured(text, language=language) if language else escape(text)
+
+
+def _json(value: Any) -> str:
+    return tabbed(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def output_of(session: Session, call: ToolCall) -> str:
+    """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
+    text = session.full_output(call)
+    if call.status is Status.OK and is_edit(call.name):
+        return ""
+    return without_error_tags(text) if call.status is Status.ERROR else text
+
+
+def report_of(call: ToolCall) -> Markup:
+    """What an agent reported: its words, as the model's own."""
+    if call.name not in AGENT_TOOLS or call.status is not Status.OK or call.output is None:
+        return Markup("")
+    return words(call.output.text) if len(call.output.text) < LONGEST_PROSE else Markup("")
+
+
+def pictures_of(call: ToolCall) -> list[Picture]:
+    content = call.output.block.content if call.output is not None else None
+    return list(pictures(content)) if isinstance(content, list) else []
+
+
+def raw_of(fields: Mapping[str, Any]) -> str:
+    """A record for people: indented, nothing left out."""
+    return _json(fields)

@@ -1,0 +1,82 @@
+"""Code with its colours: Pygments finds the tokens, every one of them is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename
+from pygments.token import STANDARD_TYPES
+from pygments.util import ClassNotFound
+
+from ..text import tabbed
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType
+
+MOST_COLOURED = 60_000
+"""Characters; some lexers need seconds for a megabyte."""
+LONGEST_COLOURED_LINE = 2_000
+"""A line of a minified file is no pleasure in colour either, and patterns go back and forth in it."""
+
+
+def coloured(text: str, *, language: str = "", path: str = "") -> Markup:
+    """Text as code of a language, or of what a file's name tells."""
+    return Markup("\n").join(coloured_lines(text.split("\n"), language=language, path=path))
+
+
+def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> list[Markup]:
+    """The same line by line, as many as were given; what stands around a line decides about its colours, too."""
+    clean = [tabbed(line).replace("\n", " ") for line in lines]
+    lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name)
+    is_long = sum(map(len, clean)) > MOST_COLOURED or max(map(len, clean), default=0) > LONGEST_COLOURED_LINE
+    if lexer is None or is_long:
+        return [escape(line) for line in clean]
+    found = list(_tokens_by_line(lexer, "\n".join(clean)))
+    return found if len(found) == len(clean) else [escape(line) for line in clean]
+
+
+@cache
+def _lexer(language: str, name: str) -> Lexer | None:
+    """None for plain text: its lines would be looked at for nothing."""
+    found = None
+    if language:
+        try:
+            found = find_lexer_class_by_name(language)
+        except ClassNotFound:
+            return None
+    elif name:
+        found = find_lexer_class_for_filename(name)
+    if found is None or found.name == "Text only":
+        return None
+    return found(stripnl=False, ensurenl=False, stripall=False)
+
+
+def _tokens_by_line(lexer: Lexer, text: str) -> Iterator[Markup]:
+    line: list[Markup] = []
+    for kind, value in lexer.get_tokens(text):
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                yield Markup("").join(line)
+                line = []
+            if part:
+                line.append(_token(kind, part))
+    yield Markup("").join(line)
+
+
+def _token(kind: _TokenType, text: str) -> Markup:
+    name = _css_class(kind)
+    return Markup('<span class="{}">{}</span>').format(name, text) if name else escape(text)
+
+
+@cache
+def _css_class(kind: _TokenType) -> str:
+    """`k`, `s1`: Pygments' own short names; its first letter is what the style sheet goes by."""
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    name = STANDARD_TYPES.get(kind, "")
+    return "" if name in ("", "w", "p", "n") else f"c-{name[:2]}"

@@ -1,0 +1,300 @@
+"""A session to the values that the templates show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from reread.analyses.edits.net import SessionEdits, totals
+from reread.records import Record, User
+from reread.sessions import (
+    Branch,
+    Conversation,
+    Notice,
+    Prompt,
+    Said,
+    Session,
+    Status,
+    Step,
+    Subagent,
+    Thought,
+    Tokens,
+    ToolCall,
+    Turn,
+)
+
+from ..numbers import count, duration, money, tokens
+from ..terminal import LABELLED
+from ..text import one_line, shorten
+from ..travel import shown_path
+from . import calls, parts
+from .anchors import Anchors, anchor
+from .cutting import cut
+from .pictures import pictures
+from .words import words
+
+FOLDED_FROM = 9
+"""Calls in a row before they are folded into one line."""
+DEEPEST = 20
+"""Agents in agents that are shown; a transcript may tell of a circle."""
+KEPT_RAW = 20_000
+_BAD = ((Status.ERROR, "failed"), (Status.REJECTED, "rejected"), (Status.INTERRUPTED, "interrupted"))
+_FATES = {"interrupted": "interrupted, not kept", "error": "taken back", "cut": "cut off"}
+NOTE_MARKS = {
+    "interrupted": "■",
+    "compacted": "≡",
+    "api_error": "✗",
+    "queued": "+",
+    "command": "$",
+    "rewound": "↩",
+    "hook": "⚓",
+    "task": "◇",
+    "withdrawn": "✂",
+    "unknown": "?",
+}
+_LEFT_BRANCH = re.compile(r"@([^\s,]+)")
+
+
+def page_of(session: Session, shown: parts.Sections | None = None) -> parts.Page:
+    """A whole session, all its branches."""
+    return SessionParts(session, shown or parts.Sections()).page()
+
+
+class SessionParts:
+    """Makes the parts of one page; a place is named once in it."""
+
+    def __init__(self, session: Session, shown: parts.Sections) -> None:
+        self.session = session
+        self.shown = shown
+        self._anchors = Anchors()
+        self._told: set[str] = set()
+        """Agents that stand below their call."""
+
+    def page(self) -> parts.Page:
+        session = self.session
+        branches = [self._branch(branch) for branch in session.branches]
+        lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
+        return parts.Page(
+            id=session.id,
+            title=shorten(session.title, 200),
+            project=one_line(session.project or ""),
+            started=session.started,
+            ended=session.ended,
+            facts=self._facts(),
+            tokens=token_facts(session.total_usage),
+            bad=[(name, number) for status, name in _BAD if (number := self._ended(status))],
+            problems=[one_line(problem) for problem in session.problems],
+            files=self._files() if self.shown.tools else [],
+            outline=[row for branch in branches if branch.is_active for row in _outline(branch.turns)],
+            branches=branches,
+            lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
+        )
+
+    def _facts(self) -> list[str]:
+        session = self.session
+        facts = [
+            count(len(session.prompts), "prompt"),
+            count(len(session.tool_calls), "tool call"),
+            count(len(session.working_agents), "subagent") if session.working_agents else "",
+            count(len(session.branches), "branch") if len(session.branches) > 1 else "",
+            count(len(session.compactions), "compaction") if session.compactions else "",
+            *(one_line(model)[:60] for model in _models(session)),
+        ]
+        return [fact for fact in facts if fact]
+
+    def _ended(self, status: Status) -> int:
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        return sum(call.status is status for talk in talks for call in talk.tool_calls)
+
+    def _files(self) -> list[parts.ChangedFile]:
+        found = [diff for diff in SessionEdits(self.session).on_disk() if diff.is_change]
+        return [
+            parts.ChangedFile(one_line(shown_path(diff.path, self.session.project)), diff.status, *totals([diff]))
+            for diff in found
+        ]
+
+    def _branch(self, branch: Branch) -> parts.Branch:
+        return parts.Branch(
+            anchor=branch_anchor(branch.id),
+            label="main" if branch.active else one_line(branch.id.rpartition("@")[2]),
+            forked_at=f"#{anchor(branch.forked_at)}" if branch.forked_at else "",
+            is_active=branch.active,
+            is_certain=branch.certain,
+            turns=[self.turn(self.session, turn) for turn in branch.turns if turn.prompt is not None or turn.steps],
+        )
+
+    def turn(self, speaker: Conversation, turn: Turn, depth: int = 0) -> parts.Turn:
+        prompt = turn.prompt
+        place = self._anchors.take(prompt.uuid) if prompt is not None else ""
+        items = list(self._items(turn.steps, depth))
+        rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
+        return parts.Turn(
+            anchor=place,
+            number=turn.index,
+            prompt=self._prompt(prompt) if prompt is not None else None,
+            items=items,
+            facts=turn_facts(speaker.usage_of(turn), turn.duration_ms),
+            unstored=sum(isinstance(step, Thought) and not step.text for step in turn.steps),
+            bad=sum(row.is_bad for row in rows),
+        )
+
+    def _prompt(self, prompt: Prompt) -> parts.Asked:
+        blocks = prompt.record.blocks if isinstance(prompt.record, User) else ()
+        return parts.Asked(
+            text=cut(prompt.text, lines=60, characters=6_000),
+            pictures=list(pictures(blocks)),
+            time=prompt.time,
+            kind=prompt.kind.value,
+            raw=self._raw(prompt.record),
+        )
+
+    def _items(self, steps: Sequence[Step], depth: int) -> Iterator[parts.Item]:
+        """Steps in their order; calls that follow each other, and the thoughts between them, as one list."""
+        run: list[parts.Call | parts.Thinking] = []
+        for step in steps:
+            if isinstance(step, ToolCall):
+                if self.shown.tools:
+                    run.append(self.call(step, depth))
+            elif isinstance(step, Thought):
+                if self.shown.thinking and step.text.strip():
+                    run.append(self._thought(step))
+            elif not isinstance(step, Said) or step.text.strip():
+                yield from _gathered(run)
+                run = []
+                yield self._words(step) if isinstance(step, Said) else self._note(step)
+        yield from _gathered(run)
+
+    def _words(self, said: Said) -> parts.Words:
+        place = self._anchors.take(said.uuid)
+        return parts.Words(place, words(said.text), said.time, _FATES.get(said.withdrawn or "", ""), self._of(said))
+
+    def _thought(self, thought: Thought) -> parts.Thinking:
+        return parts.Thinking(
+            anchor=self._anchors.take(thought.uuid),
+            text=thought.text.strip(),
+            lead=shorten(thought.text[:400], 140),
+            time=thought.time,
+            fate=_FATES.get(thought.withdrawn or "", ""),
+            raw=self._of(thought),
+        )
+
+    def _note(self, notice: Notice) -> parts.Note:
+        return parts.Note(
+            anchor=self._anchors.take(notice.uuid) if notice.what != "rewound" else "",
+            what=notice.what,
+            label=notice.what if notice.what in LABELLED else "",
+            mark=NOTE_MARKS.get(notice.what, "·"),
+            text=notice.text if notice.what != "rewound" else "rewound here; left behind:",
+            detail=cut(notice.detail),
+            links=list(self._left(notice)) if notice.what == "rewound" else [],
+            time=notice.time,
+            raw=self._of(notice),
+        )
+
+    def _left(self, notice: Notice) -> Iterator[parts.Link]:
+        for name in _LEFT_BRANCH.findall(notice.text):
+            found = next((each.id for each in self.session.branches if each.id.endswith(f"@{name}")), None)
+            if found is not None:
+                yield parts.Link(f"#{branch_anchor(found)}", one_line(name))
+
+    def call(self, call: ToolCall, depth: int = 0) -> parts.Call:
+        project = self.session.project
+        place = self._anchors.take(call.uuid) or self._anchors.take(call.id)
+        diffs, report = calls.diffs_of(call, project), calls.report_of(call)
+        agent = self.session.agents_by_call.get(call.id or "")
+        is_told = agent is not None and agent.id not in self._told and depth < DEEPEST
+        if agent is not None:
+            self._told.add(agent.id)
+        return parts.Call(
+            anchor=place,
+            name=calls.name_of(call),
+            point=calls.point_of(call, project),
+            status=call.status.value,
+            mark=calls.mark_of(call),
+            ending=calls.ending_of(call),
+            seconds=calls.seconds_of(call),
+            time=call.time,
+            diffs=diffs,
+            parts=calls.parts_of(call, has_diff=bool(diffs)),
+            todos=calls.todos_of(call),
+            output=cut("" if report else calls.output_of(self.session, call)),
+            report=report,
+            pictures=calls.pictures_of(call),
+            agent=self.agent(agent, depth + 1) if agent is not None and is_told and self.shown.subagents else None,
+            raw=self._of(call),
+        )
+
+    def agent(self, agent: Subagent, depth: int) -> parts.Agent:
+        self._told.add(agent.id)
+        asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
+        facts = [count(len(agent.tool_calls), "tool call"), money(agent.cost, is_partial=False)]
+        return parts.Agent(
+            anchor=self._anchors.take(f"agent-{agent.id}"),
+            title=shorten(" · ".join([agent.type or agent.kind.value, str(asked.get("description") or "")]), 160),
+            facts=[f"{tokens(agent.usage.output_tokens)} out", *(fact for fact in facts if fact)],
+            turns=[self.turn(agent, turn, depth) for turn in agent.turns if turn.prompt is not None or turn.steps],
+        )
+
+    def _of(self, step: Step) -> str:
+        return self._raw(step.record)
+
+    def _raw(self, record: Record) -> str:
+        """The line itself; empty where nobody wants to see lines."""
+        if not self.shown.raw:
+            return ""
+        text = calls.raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
+        return text if len(text) <= KEPT_RAW else f"{text[:KEPT_RAW]}\n… {len(text) - KEPT_RAW:,} more characters"
+
+
+def _gathered(run: list[parts.Call | parts.Thinking]) -> Iterator[parts.Item]:
+    """Thoughts before the first call and after the last stand for themselves."""
+    places = [number for number, row in enumerate(run) if isinstance(row, parts.Call)]
+    first, last = (places[0], places[-1] + 1) if places else (len(run), len(run))
+    yield from _alone(run[:first])
+    if places:
+        yield parts.Calls(run[first:last], is_folded=len(places) >= FOLDED_FROM)
+    yield from _alone(run[last:])
+
+
+def _alone(rows: Iterable[parts.Call | parts.Thinking]) -> Iterator[parts.Thinking]:
+    return (row for row in rows if isinstance(row, parts.Thinking))
+
+
+def _outline(turns: Iterable[parts.Turn]) -> Iterator[parts.OutlineRow]:
+    for turn in turns:
+        if turn.prompt is not None and turn.anchor:
+            text = shorten(turn.prompt.text.head[:400], 90) or "(no text)"
+            yield parts.OutlineRow(f"#{turn.anchor}", turn.number, text, turn.prompt.time, turn.bad)
+
+
+def branch_anchor(name: str) -> str:
+    return f"b-{anchor(name)[2:]}"
+
+
+def _models(session: Session) -> list[str]:
+    told = [message.model for message in session.assistant_messages if message.model]
+    return [model for model in dict.fromkeys(told) if not model.startswith("<")]
+
+
+def turn_facts(used: Tokens, milliseconds: float | None) -> list[str]:
+    """`1.2k out`, `41.0k in`, `$0.12`, `34s`."""
+    if not used.requests:
+        return []
+    facts = [
+        money(used.cost, is_partial=used.unpriced_tokens > 0),
+        f"{tokens(used.output_tokens)} out",
+        f"{tokens(used.prompt_tokens)} in",
+        duration(milliseconds / 1000) if milliseconds else "",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def token_facts(used: Tokens) -> list[tuple[str, str]]:
+    """The totals by name."""
+    return [
+        ("cost", money(used.cost, is_partial=used.unpriced_tokens > 0) or "no price"),
+        ("output", tokens(used.output_tokens)),
+        ("input", tokens(used.input_tokens)),
+        ("cache read", tokens(used.cache_read_tokens)),
+        ("cache write", tokens(used.cache_write_tokens)),
+    ]
