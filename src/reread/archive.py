@@ -190,6 +190,12 @@ class Archive(Accounts):
         names = {str(source), str(source.absolute())}
         return self.exists and bool(names & counting.known_sources(self.connection))
 
+    def version(self) -> int:
+        """A number that changes when somebody else, in this process or another, changed the archive."""
+        from reread.store.database import version
+
+        return version(self.connection)
+
     def known_sources(self) -> set[str]:
         """Every folder or file something was taken from."""
         from reread.store import counting
@@ -230,14 +236,15 @@ class Archive(Accounts):
 
     def session(self, wanted: str) -> Session:
         """A session read from the safe, whether its source still exists or not."""
-        return self._load(self.find(wanted))
+        return self.session_of(self.find(wanted))
 
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
         for each in reversed(self.sessions(wanted)):
-            yield self._load(each.stored)
+            yield self.session_of(each.stored)
 
-    def _load(self, stored: StoredSession) -> Session:
+    def session_of(self, stored: StoredSession) -> Session:
+        """The same for one that was found before."""
         from reread.loading import load_session
 
         return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files, prices=self.prices)

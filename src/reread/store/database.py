@@ -122,6 +122,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise StoreError(f"the archive cannot be written ({error})") from error
 
 
+def version(connection: sqlite3.Connection) -> int:
+    """Another one whenever another connection committed something."""
+    found: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return found
+
+
 def set_aside(home: Path) -> None:
     """Moves a database out of the way, never deletes it."""
     stamp = time.time_ns()
