@@ -31,9 +31,10 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/wire.py
 	$(BIN)/python bench/latency.py
 
-# How well friction is found: precision and recall of every detector on labelled sessions.
+# How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.
 eval: $(VENV)/developing
 	$(BIN)/python evals/friction.py
+	$(BIN)/python evals/redaction.py
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

@@ -238,6 +238,12 @@ class Archive(Accounts):
         """A session read from the safe, whether its source still exists or not."""
         return self.session_of(self.find(wanted))
 
+    def transcript(self, wanted: str) -> bytes:
+        """The session's own file, byte for byte; empty where only files of its agents are left."""
+        stored = self.find(wanted)
+        trunk = self.files.session_files(stored.id, stored.row.uuid).trunk
+        return b"" if trunk is None else self.files.content(trunk)
+
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
         for each in reversed(self.sessions(wanted)):

@@ -120,6 +120,18 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["@last", "HERE", "--format", "obsidian"],
         ["NAME", "HERE"],
     ],
+    "export": [
+        *(["@last", "HERE", "--format", form] for form in ("html", "markdown", "obsidian", "json")),
+        *(["@last", "HERE", "--format", form, "--redact"] for form in ("html", "markdown", "obsidian", "json")),
+        ["@last", "HERE", "--format", "html", "--raw", "--check"],
+        ["@last", "HERE", "--format", "jsonl", "--output", "RESTORED"],
+        ["TRUNK", "--format", "markdown", "--no-thinking", "--no-tools", "--no-subagents"],
+        ["HERE", "--output", "EMPTY"],
+        ["HERE", "--output", "EMPTY", "--project", "NAME"],
+        ["@last", "HERE", "--output", "BELOW"],
+        ["@last", "HERE", "--output", "/no/NAME.html"],
+        ["NAME", "HERE"],
+    ],
     "hook": [
         ["HERE", "--settings", "TRUNK"],
         ["install", "HERE", "--settings", "TRUNK"],

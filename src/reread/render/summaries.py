@@ -100,30 +100,49 @@ def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
 
 
 def markdown_lines(summary: SessionSummary, view: View) -> Iterator[str]:
-    yield f"# {_inline(summary.title)}"
+    yield f"# {inline(summary.title)}"
     yield ""
-    yield _inline(" · ".join(_facts(summary, view)))
+    yield inline(" · ".join(_facts(summary, view)))
     yield from _markdown_body(summary, view)
 
 
 def obsidian_lines(summary: SessionSummary, view: View) -> Iterator[str]:
     """Front matter, then the summary, with links to the project, the day and the files."""
-    yield "---"
-    for name, value in _front_matter(summary, view).items():
-        yield f"{name}: {_yaml(value)}"
-    yield "---"
+    yield from front_matter_lines(summary, view)
     yield ""
-    yield f"# {_inline(summary.title)}"
+    yield f"# {inline(summary.title)}"
     yield ""
-    day = when(summary.started, view.timezone, "%Y-%m-%d")
-    yield " · ".join(link for link in (_link(last_part(summary.project)), _link(day)) if link)
+    yield _places(summary, view)
     yield from _markdown_body(summary, view)
     if summary.files:
         yield ""
         yield "## Links"
         yield ""
-        names = dict.fromkeys(_link(shown_path(diff.path, summary.project)) for diff in summary.files)
-        yield from (f"- {name}" for name in names if name)
+        yield from (f"- {name}" for name in _file_links(summary))
+
+
+def front_matter_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """The properties of a note."""
+    yield "---"
+    for name, value in _front_matter(summary, view).items():
+        yield f"{name}: {_yaml(value)}"
+    yield "---"
+
+
+def link_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """Links of a note to the project, the day and the files."""
+    yield ""
+    yield " · ".join([_places(summary, view), *_file_links(summary)])
+
+
+def _places(summary: SessionSummary, view: View) -> str:
+    day = when(summary.started, view.timezone, "%Y-%m-%d")
+    return " · ".join(link for link in (_link(last_part(summary.project)), _link(day)) if link)
+
+
+def _file_links(summary: SessionSummary) -> list[str]:
+    names = dict.fromkeys(_link(shown_path(diff.path, summary.project)) for diff in summary.files)
+    return [name for name in names if name]
 
 
 def _markdown_body(summary: SessionSummary, view: View) -> Iterator[str]:
@@ -132,9 +151,9 @@ def _markdown_body(summary: SessionSummary, view: View) -> Iterator[str]:
         yield f"## {heading}"
         yield ""
         if heading in ("Goal", "Outcome"):
-            yield from (_inline(line) for line in lines)
+            yield from (inline(line) for line in lines)
         else:
-            yield from (f"- {_inline(line)}" for line in lines)
+            yield from (f"- {inline(line)}" for line in lines)
 
 
 def _facts(summary: SessionSummary, view: View) -> list[str]:
@@ -253,7 +272,7 @@ def _link(name: str) -> str:
     return f"[[{clean}]]" if clean else ""
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """One line of Markdown that says what the text says."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(harmless(text).split()))
 

@@ -5,7 +5,7 @@ taken out everywhere: a key that one line names as such may stand bare in anothe
 """
 
 from .finding import Found, find
-from .redacting import Redactor
+from .redacting import Redactor, placeholders
 from .structures import redacted_line, redacted_session
 
-__all__ = ["Found", "Redactor", "find", "redacted_line", "redacted_session"]
+__all__ = ["Found", "Redactor", "find", "placeholders", "redacted_line", "redacted_session"]

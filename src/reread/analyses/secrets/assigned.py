@@ -31,7 +31,11 @@ _BARE = re.compile(
 _OPTION = re.compile(
     rf"(?<!\S)--[\w-]{{0,30}}?(?P<name>{_NAME})[ =][\"']?(?P<s>[^\s\"'`$<{{(\\-][^\s\"'`\\]{{5,400}})", re.IGNORECASE
 )
-_HINTS = ("pass", "pwd", "secret", "token", "key", "salt", "credential", "auth", "connection", "otp", "pin")
+_SPOT = re.compile("pass|pwd|secret|token|key|salt|credential|auth|connection|otp|pin")
+"""In small letters, where such a name may be: the patterns above would try every letter, and take ten times as long."""
+_BEFORE_KEY = re.compile(
+    r"(?:api|access|secret|private|auth|encryption|signing|master|account|shared|license)[_-]{0,2}$", re.IGNORECASE
+)
 
 _PLACEHOLDER = re.compile(
     r"redacted|your|example|sample|placeholder|change.?me|dummy|replace|insert|here\b|xxx+|\*\*\*|\.\.\.|…|test(?:ing)?[-_]?(?:pass"
@@ -39,7 +43,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
-    r"^(?:\$|%|@|&|\{\{|<|#|/|\./|\.\./|~/|https?:|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\.)"
+    r"^(?:\$|%[({s]|[@&#][A-Za-z_-]+$|\{\{|<|\./|\.\./|~/|https?:|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\.)"
     r"|getenv|environ|\$\{|\{\{|\(\)|::|=>|\w\("
 )
 _DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
@@ -48,6 +52,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 _LESS_CERTAIN = re.compile(r"token|salt|auth$|credential|_KEY|pin", re.IGNORECASE)
 _ENTROPY = 3.0
 """Bits per character: words of a language have about 2.5 at this length, random letters 3.5 and more."""
+
+_ENTROPY_OF_KEYS = 4.5
+"""Of long random values; paths have less."""
 
 
 class Assigned(NamedTuple):
@@ -59,20 +66,34 @@ class Assigned(NamedTuple):
 
 def assignments(text: str, lower: str) -> Iterator[Assigned]:
     """What a text assigns to names of secrets, and is one."""
-    if not any(hint in lower for hint in _HINTS):
-        return
-    for pattern, is_quoted in ((_QUOTED, True), (_OPTION, True), (_BARE, False)):
-        for match in pattern.finditer(text):
-            value = match["s"]
-            if is_secret(match["name"], value, is_quoted=is_quoted):
-                yield Assigned(match["name"], match.start("s"), match.end("s"), value)
+    for start in _spots(text, lower):
+        for pattern, is_quoted in ((_QUOTED, True), (_BARE, False)):
+            match = pattern.match(text, start)
+            if match is not None and is_secret(match["name"], match["s"], is_quoted=is_quoted):
+                yield Assigned(match["name"], match.start("s"), match.end("s"), match["s"])
+    for match in _OPTION.finditer(text) if "--" in text else ():
+        if is_secret(match["name"], match["s"], is_quoted=True):
+            yield Assigned(match["name"], match.start("s"), match.end("s"), match["s"])
+
+
+def _spots(text: str, lower: str) -> Iterator[int]:
+    """Where names of secrets may begin; a bare `key` is anything."""
+    same = lower if len(lower) == len(text) else "".join(each.lower()[:1] for each in text)
+    for spot in _SPOT.finditer(same):
+        start = spot.start()
+        if spot[0] == "key":
+            before = _BEFORE_KEY.search(text[max(0, start - 14) : start])
+            if before is None and text[max(0, start - 1) : start + 3] != "_KEY":
+                continue
+            start -= len(before[0]) if before is not None else 2
+        yield start
 
 
 def is_secret(name: str, value: str, *, is_quoted: bool) -> bool:
     """Whether a value looks like what its name says."""
     if len(value) < 6 or any(map(str.isspace, value)) or _PLACEHOLDER.search(value) or _REFERENCE.search(value):
         return False
-    if value.isdecimal() or not value.isascii():
+    if value.isdecimal() or not value.isascii() or (value.startswith("/") and entropy(value) < _ENTROPY_OF_KEYS):
         return False
     if _LESS_CERTAIN.search(name) and (len(value) < 16 or _UUID.fullmatch(value)):
         return False
@@ -82,11 +103,16 @@ def is_secret(name: str, value: str, *, is_quoted: bool) -> bool:
 
 
 def _is_random(name: str) -> bool:
-    """Letters and digits in an order that no person gives names."""
+    """Letters and digits in an order that no person gives names: kinds of letters change at every other step."""
     digits = sum(map(str.isdigit, name))
-    changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(name))
-    mixed = name != name.lower() and name != name.upper()
-    return digits >= 2 and changes >= 3 and (len(name) >= 16 or mixed) and entropy(name) >= _ENTROPY
+    changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
+    is_restless = digits >= 1 and len(name) >= 12 and changes / (len(name) - 1) >= 0.4
+    is_long = digits >= 2 and changes >= 3 and len(name) >= 16
+    return (is_restless or is_long) and entropy(name) >= _ENTROPY
+
+
+def _class(letter: str) -> int:
+    return 0 if letter.isdigit() else 1 if letter.isupper() else 2
 
 
 def _is_varied(value: str) -> bool:

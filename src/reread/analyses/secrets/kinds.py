@@ -28,39 +28,23 @@ def _kind(name: str, hints: str, pattern: str, is_one: Callable[[str], bool] | N
     return Kind(name, tuple(hints.split()), re.compile(pattern, flags), is_one)
 
 
-_L, _R = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"
-"""Where a token begins and ends: inside a longer word it is something else."""
+_L, _R = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))", r"(?![A-Za-z0-9_-])"
+"""Where a token begins and ends: inside a longer word it is something else. The `n` of an escaped line break is no part
+of one: texts hold JSON in strings of JSON."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]{16,}")
 _EXAMPLES = re.compile(
     r"(?:^|[@.])(?:example|test|invalid|localhost|domain|email|company|foo|bar)\.(?:com|org|net|io|test|invalid)$",
     re.IGNORECASE,
 )
 _FILES = frozenset(
-    ("c", "cc", "cfg", "conf", "cpp", "css", "csv", "gif", "go", "h", "html", "ico", "ini", "java", "jpeg", "jpg", "js")
-    + ("json", "jsx", "lock", "log", "md", "mjs", "pdf", "php", "png", "py", "rb", "rs", "scss", "sh", "sql", "svg")
-    + ("svelte", "swift", "toml", "ts", "tsx", "txt", "vue", "webp", "xml", "yaml", "yml", "zip", "service", "timer")
-    + ("target", "mount", "socket")
+    """c cc cfg conf cpp css csv gif go h html ico ini java jpeg jpg js json jsx lock log md mjs pdf php png py rb rs
+    scss sh sql svg svelte swift toml ts tsx txt vue webp xml yaml yml zip service timer target mount socket""".split()  # noqa: SIM905
 )
 """Endings that no address has: `logo@2x.png`, `getty@tty1.service`."""
 _NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
 GENERIC_NAMES = frozenset(
-    (
-        "user",
-        "users",
-        "username",
-        "name",
-        "you",
-        "me",
-        "runner",
-        "ubuntu",
-        "debian",
-        "node",
-        "app",
-        "vscode",
-        "codespace",
-    )
-    + ("shared", "public", "default", "guest", "admin", "root", "claude", "home", "test", "linuxbrew", "circleci", "pi")
-    + ("vagrant", "ec2-user", "jovyan", "project", "projects", "workspace", "docker", "sandbox", "all")
+    """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
+    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all""".split()  # noqa: SIM905
 )
 """Names that say nothing of a person."""
 
@@ -81,6 +65,10 @@ def is_personal(name: str) -> bool:
 def _is_mixed(text: str) -> bool:
     """Digits and letters: what is made of one of them only is a name or a number."""
     return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+
+
+def _has_long_value(cookies: str) -> bool:
+    return any(len(each.partition("=")[2]) >= 10 for each in cookies.split(";"))
 
 
 def _is_public(address: str) -> bool:
@@ -159,7 +147,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("Mailchimp key", "-us", _L + r"[0-9a-f]{32}-us\d{1,2}" + _R),
     _kind("Resend key", "re_", _L + r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}" + _R, _is_mixed),
     _kind("npm token", "npm_", _L + r"npm_[A-Za-z0-9]{30,}" + _R, _is_mixed),
-    _kind("npm token", "_authtoken", r"_authToken\s*=\s*(?P<s>[^\s\"'$]{8,})"),
+    _kind("npm token", "_authtoken", r"_authToken\s*=\s*(?P<s>[^\s\"'$\[]{8,})"),
     _kind("PyPI token", "pypi-", _L + r"pypi-AgE[\w-]{40,}"),
     _kind("RubyGems key", "rubygems_", _L + r"rubygems_[0-9a-f]{40,}"),
     _kind("crates.io token", "cio", _L + r"cio[A-Za-z0-9]{32}" + _R, _is_mixed),
@@ -207,8 +195,8 @@ KINDS: tuple[Kind, ...] = (
     _kind(
         "cookie",
         "cookie:",
-        r"(?<![\w-])(?:Set-)?Cookie:[ \t]*(?P<s>[\w.%$!-]+=[^\s\"'\\;]{6,}(?:;[ ]?[\w.%$!-]+(?:=[^\n\"'\\;]*)?)*)",
-        None,
+        r"(?<![\w-])(?:Set-)?Cookie:[ \t]*(?P<s>[\w.%$!-]+=[^\s\"'\\;]+(?:;[ ]?[\w.%$!-]+(?:=[^\n\"'\\;]*)?)*)",
+        _has_long_value,
         re.IGNORECASE,
     ),
     _kind(
@@ -219,7 +207,7 @@ KINDS: tuple[Kind, ...] = (
         re.IGNORECASE,
     ),
     _kind("token in an address", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,})@[\w.-]+", _is_mixed),
-    _kind("password of .netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<s>[^\s\"'<$]{3,})"),
+    _kind("password of .netrc", "machine", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<s>[^\s\"'<$\[]{3,})"),
     _kind(
         "password of .pgpass",
         ":",
@@ -227,11 +215,11 @@ KINDS: tuple[Kind, ...] = (
         _is_mixed,
         re.MULTILINE,
     ),
-    _kind("password of curl", "-u", r"\bcurl\b[^\n|]*?\s(?:-u|--user)[ =]?[\"']?[\w.@-]+:(?P<s>[^\s\"'$<{]{4,})"),
+    _kind("password of curl", "-u", r"\bcurl\b[^\n|]*?\s(?:-u|--user)[ =]?[\"']?[\w.@-]+:(?P<s>[^\s\"'$<{\[]{4,})"),
     _kind(
         "connection password",
         "password= pwd=",
-        r";\s*(?:Password|Pwd)\s*=\s*(?P<s>[^;\s\"'{}$<]{4,})",
+        r";\s*(?:Password|Pwd)\s*=\s*(?P<s>[^;\s\"'{}$<\[]{4,})",
         None,
         re.IGNORECASE,
     ),

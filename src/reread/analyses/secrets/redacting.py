@@ -19,7 +19,9 @@ _SHORTEST = 8
 """Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
 _SHORTEST_NAME = 5
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
-PLACEHOLDER = re.compile(r"\[redacted: [^\]\n]{1,60} \d+\]")
+_NOTHING = "'<$>'"
+"""Letters that begin no secret."""
+PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 
 
 class Redactor:
@@ -27,17 +29,10 @@ class Redactor:
 
     def __init__(self, *, addresses: bool = False) -> None:
         self.addresses = addresses
-        self.taken: Counter[str] = Counter()
-        """How often something was taken out, by kind."""
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
-
-    @property
-    def distinct(self) -> Counter[str]:
-        """How many different secrets there are, by kind."""
-        return Counter(self._numbers)
 
     def learn(self, text: str) -> None:
         """Takes note of the secrets of a text."""
@@ -57,18 +52,15 @@ class Redactor:
         for each in spans:
             parts += [text[position : each.start], self._placeholder(each.kind, each.value)]
             position = each.end
-            self.taken[each.kind] += 1
         return "".join([*parts, text[position:]])
 
     def redact_assigned(self, name: str, value: str) -> str:
         """A value that is a secret by the name of its field."""
-        kind = kind_of_name(name)
-        self.taken[kind] += 1
-        return self._placeholder(kind, value)
+        return self._placeholder(kind_of_name(name), value)
 
     def left_in(self, text: str) -> Counter[str]:
         """What of the known secrets a text still holds, and what else in it is one; by kind."""
-        outside = PLACEHOLDER.sub(lambda found: " " * len(found[0]), text)
+        outside = PLACEHOLDER.sub(_NOTHING, text)
         return Counter(each.kind for each in self._spans(outside))
 
     def _note(self, kind: str, value: str) -> None:
@@ -113,7 +105,7 @@ class Redactor:
 
 def _whole(value: str) -> str:
     """A value where it is no part of a longer word."""
-    before = r"(?<![A-Za-z0-9])" if value[0].isalnum() else ""
+    before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))" if value[0].isalnum() else ""
     after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
     return f"{before}{re.escape(value)}{after}"
 
@@ -126,3 +118,10 @@ def _is_telling(kind: str, value: str) -> bool:
         return True
     is_word = value.isalpha() and (value.islower() or value.istitle())
     return len(value) >= _SHORTEST and not is_word and entropy(value) >= 2.3
+
+
+def placeholders(text: str) -> tuple[Counter[str], Counter[str]]:
+    """What was taken out of a text, by kind: how often, and how many different ones."""
+    found = list(PLACEHOLDER.finditer(text))
+    different = {match[0].replace("\\", ""): match["kind"] for match in found}
+    return Counter(match["kind"] for match in found), Counter(different.values())

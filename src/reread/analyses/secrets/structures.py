@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,8 @@ from msgspec import Raw, Struct
 from reread.records import Record, parse_or_none
 from reread.sessions import Session
 
-from .finding import is_assigned
-from .redacting import Redactor
+from .finding import is_assigned, kind_of_name
+from .redacting import PLACEHOLDER, Redactor
 
 _UNREADABLE = frozenset({"signature"})
 """Fields of the API's own, which nobody can read."""
@@ -21,7 +22,7 @@ _UNREADABLE = frozenset({"signature"})
 
 def learn_value(redactor: Redactor, value: Any) -> None:
     """Takes note of the secrets of a JSON value, names of fields included."""
-    for text in _texts(value):
+    for text in texts_of(value):
         redactor.learn(text)
     for name, text in _assigned(value):
         redactor.learn_assigned(name, text)
@@ -56,7 +57,8 @@ def _is_unreadable(fields: dict[str, Any], key: str) -> bool:
     return key in _UNREADABLE or (key == "data" and fields.get("type") == "base64") or key == "base64"
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -64,12 +66,12 @@ def _texts(value: Any) -> Iterator[str]:
         if len(texts) > 1:
             yield "\n".join(texts)  # the lines of a patch: a key spans several
         for item in value:
-            yield from _texts(item)
+            yield from texts_of(item)
     elif isinstance(value, dict):
         for key, item in value.items():
             yield key
             if not _is_unreadable(value, key):
-                yield from _texts(item)
+                yield from texts_of(item)
 
 
 def _assigned(value: Any) -> Iterator[tuple[str, str]]:
@@ -174,3 +176,12 @@ class Rewriter:
 
     def _lines(self, raw: bytes) -> bytes:
         return b"\n".join(redacted_line(self._redactor, line) for line in raw.split(b"\n"))
+
+
+def left_in_value(redactor: Redactor, value: Any) -> Counter[str]:
+    """What a JSON value still holds, by kind."""
+    left: Counter[str] = Counter()
+    for text in texts_of(value):
+        left += redactor.left_in(text)
+    left += Counter(kind_of_name(name) for name, text in _assigned(value) if not PLACEHOLDER.search(text))
+    return left

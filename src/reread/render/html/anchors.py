@@ -21,6 +21,9 @@ class Anchors:
     def __init__(self) -> None:
         self._given: set[str] = set()
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._given
+
     def take(self, uuid: str | None, suffix: str = "") -> str:
         """Empty where there is nothing to name it by, or the name is taken."""
         name = anchor(uuid + suffix) if uuid else ""

@@ -67,12 +67,18 @@ class SessionParts:
         self.session = session
         self.shown = shown
         self._anchors = Anchors()
+        self._turns: dict[str, str] = {}
+        """The turn that a line stands in."""
         self._told: set[str] = set()
         """Agents that stand below their call."""
 
     def page(self) -> parts.Page:
         session = self.session
-        branches = [self._branch(branch) for branch in session.branches]
+        made = [self._branch(branch) for branch in session.branches]
+        branches = [
+            each._replace(forked_at=self._place_of(branch.forked_at))
+            for branch, each in zip(session.branches, made, strict=True)
+        ]
         lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
         return self.head()._replace(
             outline=[row for branch in branches if branch.is_active for row in _outline(branch.turns)],
@@ -127,15 +133,22 @@ class SessionParts:
         return parts.Branch(
             anchor=branch_anchor(branch.id),
             label="main" if branch.active else one_line(branch.id.rpartition("@")[2]),
-            forked_at=f"#{anchor(branch.forked_at)}" if branch.forked_at else "",
+            forked_at="",
             is_active=branch.active,
             is_certain=branch.certain,
             turns=[self.turn(self.session, turn) for turn in branch.turns if turn.prompt is not None or turn.steps],
         )
 
+    def _place_of(self, uuid: str | None) -> str:
+        """A link to a line, or to the turn it stands in where the page does not show it by itself."""
+        name = anchor(uuid) if uuid else ""
+        found = name if name in self._anchors else self._turns.get(uuid or "", "")
+        return f"#{found}" if found else ""
+
     def turn(self, speaker: Conversation, turn: Turn, depth: int = 0) -> parts.Turn:
         prompt = turn.prompt
         place = self._anchors.take(prompt.uuid) if prompt is not None else ""
+        self._turns |= {record.uuid: place for record in turn.records if record.uuid is not None and place}
         items = list(self._items(turn.steps, depth))
         rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
         return parts.Turn(

@@ -233,6 +233,15 @@ def print_bytes(raw: bytes, text: str) -> None:
         sys.stdout.buffer.flush()
 
 
+def print_bytes_or_text(raw: bytes, *, is_exact: bool) -> None:
+    """A document of ours as text; what has to be exact goes into a pipe or a file as it is."""
+    text = raw.decode("utf-8", "replace")
+    if is_exact:
+        print_bytes(raw, text)
+    else:
+        print_text(text)
+
+
 def print_json(document: object) -> None:
     import msgspec
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.config import expanded
-from reread.errors import BadInput, printable
+from reread.errors import BadInput
 from reread.render.charts import Chart, chart_lines
 
 from . import options
+from .writing import refuse_sources, write_whole
 
 if TYPE_CHECKING:
     from reread.config import Config
@@ -27,7 +26,7 @@ def save_chart(chart: Chart, target: str, config: Config) -> None:
         options.print_lines(chart_lines(chart, view.width, view.style))
         return
     path = expanded(target)
-    _write(path, _DRAWINGS[path.suffix.lower()](chart))
+    write_whole(path, _DRAWINGS[path.suffix.lower()](chart))
 
 
 def check_target(target: str, config: Config) -> None:
@@ -38,29 +37,7 @@ def check_target(target: str, config: Config) -> None:
     if path.suffix.lower() not in _DRAWINGS:
         endings = " or ".join(_DRAWINGS)
         raise BadInput(f"a chart is written to a file that ends in {endings}, or to - for the terminal, not {target!r}")
-    _refuse_sources(path, config)
-
-
-def _refuse_sources(path: Path, config: Config) -> None:
-    from .opening import is_protected
-
-    for source in config.sources:
-        if is_protected(path, source):
-            raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
-
-
-def _write(path: Path, drawn: bytes) -> None:
-    """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
-    place = path.resolve()  # what a link points to is replaced, not the link
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        try:
-            unfinished.write_bytes(drawn)
-            unfinished.replace(place)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise BadInput(f"{printable(str(path))} cannot be written: {error.strerror}") from error
+    refuse_sources(path, config)
 
 
 def _svg(chart: Chart) -> bytes:

@@ -1,0 +1,143 @@
+"""Secrets in texts: which are found, which texts are spared, and what stands in their place."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from planting import ORDINARY, Planted, planted
+from reread.analyses.secrets import Redactor, find, placeholders
+from reread.analyses.secrets.kinds import EMAIL, USER
+from reread.analyses.secrets.structures import left_in_value, redacted_line, redacted_value, texts_of
+from reread.loading import read
+
+
+def redacted(text: str, *learned: str) -> str:
+    redactor = Redactor()
+    for each in (text, *learned):
+        redactor.learn(each)
+    return redactor.redact(text)
+
+
+def test_there_are_more_than_forty_kinds() -> None:
+    assert len({each.kind for each in planted()}) > 70
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_secrets_of_every_kind_are_taken_out(seed: int) -> None:
+    leaked = [
+        each.kind for each in planted(seed) if any(part in redacted(each.text) for part in each.secret.split("\n"))
+    ]
+    assert leaked == []
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_spared(text: str) -> None:
+    assert [(each.kind, each.value) for each in find(text)] == []
+    assert redacted(text) == text
+
+
+def test_the_same_secret_has_the_same_name_wherever_it_stands() -> None:
+    key = next(each.secret for each in planted() if each.kind == "GitHub")
+    other = next(each.secret for each in planted(2) if each.kind == "GitHub")
+    assert redacted(f"{key} {other} {key}") == (
+        "[redacted: GitHub token 1] [redacted: GitHub token 2] [redacted: GitHub token 1]"
+    )
+
+
+def test_what_one_text_calls_a_password_is_taken_out_of_others() -> None:
+    assert (
+        redacted("it was Tr0ub4dor&3x, I think", 'password = "Tr0ub4dor&3x"')
+        == "it was [redacted: password 1], I think"
+    )
+
+
+def test_a_secret_is_not_taken_out_of_the_middle_of_a_word() -> None:
+    assert redacted("mlindqvistson", "/home/mlindqvist/x") == "mlindqvistson"
+
+
+def test_a_name_of_a_home_folder_is_taken_out_where_it_stands_alone() -> None:
+    assert redacted("-rw-r--r-- 1 mlindqvist staff", "/Users/mlindqvist/x") == "-rw-r--r-- 1 [redacted: user 1] staff"
+    assert redacted("ann says hello", "/home/ann/x") == "ann says hello"  # too short to be sure
+
+
+def test_what_was_taken_out_is_counted_by_kind() -> None:
+    text = redacted("/home/mlindqvist/a /home/mlindqvist/b ask marta.l@kestrelworks.se")
+    assert placeholders(text) == (Counter({USER: 2, EMAIL: 1}), Counter({USER: 1, EMAIL: 1}))
+
+
+def test_redacting_twice_changes_nothing() -> None:
+    for each in planted():
+        once = redacted(each.text)
+        assert redacted(once) == once, each.kind
+
+
+def test_addresses_are_taken_out_only_if_asked_for() -> None:
+    text = "from 93.184.216.34 via 10.0.0.1, version 1.2.3"
+    assert redacted(text) == text
+    redactor = Redactor(addresses=True)
+    assert redactor.redact(text) == "from [redacted: IP address 1] via 10.0.0.1, version 1.2.3"
+
+
+def test_fields_are_secrets_by_their_names() -> None:
+    redactor = Redactor()
+    value = {"password": "hunter2!x", "env": [{"name": "DB_PASSWORD", "value": "s3cr3t-Value"}], "note": "fine"}
+    made = redacted_value(redactor, value)
+    assert made == {
+        "password": "[redacted: password 1]",
+        "env": [{"name": "DB_PASSWORD", "value": "[redacted: password 2]"}],
+        "note": "fine",
+    }
+    assert not left_in_value(redactor, made)
+    assert left_in_value(redactor, value)["password"] == 2
+
+
+def test_a_key_in_the_lines_of_a_patch_is_taken_out_of_each_line() -> None:
+    key = next(each for each in planted() if each.kind == "private key")
+    lines = [f"+{line}" for line in key.text.split("\n")]
+    redactor = Redactor()
+    for text in texts_of({"lines": lines}):
+        redactor.learn(text)
+    made = redacted_value(redactor, {"lines": lines})
+    assert not [part for part in key.secret.split("\n") for line in made["lines"] if part in line]
+
+
+def test_a_line_without_secrets_stays_byte_for_byte() -> None:
+    raw = b'{ "a" :1.0,  "b":"\\u00e9 /home/user/x" }'
+    assert redacted_line(Redactor(), raw) == raw
+
+
+def test_a_line_that_is_no_json_is_redacted_as_text() -> None:
+    assert redacted_line(Redactor(), b'{"x": "/home/mlindqvist/a') == b'{"x": "/home/[redacted: user 1]/a'
+
+
+def test_images_and_signatures_are_left_alone() -> None:
+    key = next(each.secret for each in planted() if each.kind == "AWS id")
+    value = {"source": {"type": "base64", "data": key}, "signature": key}
+    assert redacted_value(Redactor(), value) == value
+
+
+def _corpus() -> Path | None:
+    folder = os.environ.get("REREAD_CORPUS")
+    candidates = [Path(folder)] if folder else [parent / "shared" / "corpus" for parent in Path(__file__).parents]
+    return next((place for place in candidates if place.is_dir()), None)
+
+
+@pytest.mark.shared
+def test_in_recorded_sessions_nothing_but_names_and_addresses_is_found() -> None:
+    corpus = _corpus()
+    if corpus is None:
+        pytest.skip("no recorded transcripts here")
+    found: Counter[str] = Counter()
+    for path in sorted(corpus.rglob("*.jsonl"))[:40]:
+        for record in read(path):
+            found.update(each.kind for text in texts_of(record.data) for each in find(text))
+    assert set(found) <= {USER, EMAIL}, found
+
+
+def test_planted_texts_hold_their_secrets() -> None:
+    made: list[Planted] = planted()
+    assert all(each.secret in each.text for each in made)

@@ -1,0 +1,154 @@
+"""`reread export`: forms, files, folders and sections."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.kept import HARBOUR, LANTERN, Kept
+from cli.running import Run, on_terminal
+from html_pages import Page
+from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+
+
+def test_html_goes_to_standard_output_unless_told_otherwise(kept: Kept) -> None:
+    ran = kept("export", LANTERN)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("<!doctype html>")
+    assert "It is the capacitor." in Page(ran.out).text
+
+
+def test_a_page_refers_to_nothing_on_the_network(kept: Kept) -> None:
+    text = kept("export", LANTERN).out
+    assert not re.search(r"""(?:src|href|url\(|@import)\s*[=(]?\s*["']?(?:https?:)?//""", text)
+    assert Page(text).foreign == []
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.md", "# "), ("a.json", "{"), ("a.jsonl", "{"), ("a.html", "<!doctype")]
+)
+def test_the_name_of_a_file_says_its_form(name: str, start: str, kept: Kept, tmp_path: Path) -> None:
+    ran = kept("export", LANTERN, "-o", tmp_path / name)
+    assert ran.code == 0, ran.err
+    assert ran.out.strip() == str(tmp_path / name)
+    assert (tmp_path / name).read_text("utf-8").startswith(start)
+
+
+def test_jsonl_is_the_transcript_byte_for_byte(kept: Kept, tmp_path: Path) -> None:
+    for session in (LANTERN, kept.trunk(LANTERN)):
+        assert kept("export", session, "--format", "jsonl", "-o", tmp_path / "out").code == 0
+        assert (tmp_path / "out").read_bytes() == kept.trunk(LANTERN).read_bytes()
+
+
+def test_jsonl_of_a_session_whose_source_is_gone_comes_from_the_archive(kept: Kept, tmp_path: Path) -> None:
+    raw = kept.trunk(LANTERN).read_bytes()
+    kept("sync")
+    kept.trunk(LANTERN).unlink()
+    assert kept("export", LANTERN, "--format", "jsonl", "-o", tmp_path / "out").code == 0
+    assert (tmp_path / "out").read_bytes() == raw
+
+
+def test_json_is_the_document_of_show(kept: Kept) -> None:
+    shown = kept.json("show", LANTERN, "--branch", "all")
+    assert json.loads(kept("export", LANTERN, "--format", "json").out) == shown
+    assert json.loads(kept("export", LANTERN, "--json").out) == shown
+
+
+def test_sections_can_be_left_out_of_every_form_but_jsonl(kept: Kept) -> None:
+    for form in ("html", "markdown", "obsidian", "json"):
+        whole = kept("export", LANTERN, "--format", form).out
+        less = kept("export", LANTERN, "--format", form, "--no-thinking", "--no-tools", "--no-subagents").out
+        for text in ("the capacitor might be loose", "measure --volts"):
+            assert text in whole, form
+            assert text not in less, form
+        assert "found an oscillation" in whole
+        assert "You are welcome." in less
+    ran = kept("export", LANTERN, "--format", "jsonl", "--no-thinking")
+    assert ran.code == 2
+
+
+def test_many_sessions_are_a_folder_with_an_index(kept: Kept, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    ran = kept("export", "-o", folder)
+    assert ran.code == 0, ran.err
+    names = sorted(path.name for path in folder.iterdir())
+    assert len(names) == 3
+    index = Page((folder / "index.html").read_text("utf-8"))
+    assert sorted(link["href"] for link in index.of("a") if not link["href"].startswith("#")) == [
+        name for name in names if name != "index.html"
+    ]
+    assert index.foreign == []
+
+
+def test_filters_choose_what_a_folder_holds(kept: Kept, tmp_path: Path) -> None:
+    ran = kept("export", "--project", "harbour", "--format", "markdown", "-o", tmp_path / "out", "--json")
+    files = json.loads(ran.out)["files"]
+    assert [file["session"] for file in files] == [HARBOUR]
+    assert "draw the harbour" in (tmp_path / "out" / "index.md").read_text("utf-8")
+    assert kept("export", "--project", "nowhere", "-o", tmp_path / "none").code == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_many_sessions_need_a_folder(kept: Kept, tmp_path: Path) -> None:
+    assert "--output DIR" in kept("export").err
+    (tmp_path / "file").write_text("")
+    assert kept("export", "-o", tmp_path / "file").code == 2
+
+
+def test_a_source_that_the_archive_does_not_keep_is_only_looked_at(run: Run, tmp_path: Path) -> None:
+    a_session(a_prompt("x"), a_reply("y")).write(tmp_path / "projects")
+    assert run("export", "--source", tmp_path / "projects", "-o", tmp_path / "out").code == 0
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+def test_nothing_is_written_below_a_folder_of_claude_code(kept: Kept) -> None:
+    ran = kept("export", LANTERN, "-o", kept.claude / "projects" / "x.html")
+    assert ran.code == 2
+    assert "writes nothing" in ran.err
+
+
+def test_a_folder_takes_a_single_session_under_a_name_of_its_own(kept: Kept, tmp_path: Path) -> None:
+    ran = kept("export", LANTERN, "-o", tmp_path)
+    assert Path(ran.out.strip()).name == "2026-01-05-why-does-the-beacon-flicker-1a17e200.html"
+
+
+def test_names_of_files_tell_no_secret(run: Run, tmp_path: Path) -> None:
+    trunk = a_session(a_prompt("ask marta.lindqvist@kestrelworks.se"), a_reply("ok")).write(tmp_path / "projects")
+    ran = run("export", trunk, "--redact", "-o", tmp_path)
+    assert "marta" not in ran.out
+    assert "e-mail address 2× (1 different)" in ran.err.replace("3×", "2×")
+
+
+@pytest.mark.skipif("sys.platform == 'win32'")
+def test_on_a_terminal_a_transcript_is_made_harmless(tmp_path: Path) -> None:
+    trunk = a_session(a_prompt("over\u202eturn"), a_reply("x")).write(tmp_path / "projects")
+    assert "\u202e" not in on_terminal("export", trunk, "--format", "jsonl")
+
+
+def test_markdown_fences_are_longer_than_what_they_hold(run: Run, tmp_path: Path) -> None:
+    ticks = "````\nnot the end\n````"
+    trunk = a_session(
+        a_prompt("<b>bold</b> `<i>` ![x](http://evil.test/p.png)"),
+        a_reply(a_thought("hm"), "```python\nunclosed", a_tool_call("Bash", {"command": ticks})),
+        a_tool_result(f"</details>{ticks}"),
+        a_reply("[go](javascript:alert(1)) </details>"),
+    ).write(tmp_path / "projects")
+    text = run("export", trunk, "--format", "markdown").out
+    assert "`````bash" in text
+    assert "&lt;b>bold&lt;/b> `<i>`" in text
+    assert "![x]" not in text
+    assert "javascript:" not in text
+    outside = re.sub(r"^(`{3,})\w*\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert outside.count("<details>") == outside.count("</details>") > 0
+
+
+def test_an_obsidian_note_has_properties_links_and_callouts(kept: Kept) -> None:
+    text = kept("export", LANTERN, "--format", "obsidian").out
+    head, _, body = text.removeprefix("---\n").partition("\n---\n")
+    assert f'session: "{LANTERN}"' in head
+    assert "[[lantern]]" in body
+    assert "> [!abstract]- ✗ Bash" in body
+    assert "<details>" not in body
