@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -64,14 +65,33 @@ class Doctor:
 def doctor(request: Request) -> HTMLResponse:
     """The page, which begins an examination where there was none; its result alone where a script asks."""
     site = pages.site_of(request)
-    found: Doctor = request.app.state.doctor
-    if found.found is None and not found.problem:
-        found.start()
+    doctor: Doctor = request.app.state.doctor
+    if doctor.found is None and not doctor.problem:
+        doctor.start()
+    is_busy, found = doctor.is_busy, doctor.found  # in this order: what ends meanwhile has its result
     kept = site.library.answer("status", Archive.status)
-    values: dict[str, Any] = {"doctor": found, "kept": kept, "sources": site.settings.sources}
+    values: dict[str, Any] = {"kept": kept, "is_busy": is_busy, "found": found, **_lists(found)}
+    values |= {"progress": doctor.progress, "problem": doctor.problem}
     if request.headers.get("x-part"):
         return pages.fragment("health.html", **values)
     return pages.page(request, "doctor.html", "Doctor", **values)
+
+
+def _lists(found: Found | None) -> dict[str, Any]:
+    """What was found, a line each."""
+    if found is None:
+        return {}
+    health = found.health
+    return {
+        "malformed": [f"{bad.file.name}:{bad.line}: {bad.reason}" for bad in health.malformed],
+        "unknown": _counted(health.drift.unknown_types),
+        "unmodelled": _counted(health.drift.unmodelled_fields),
+        "versions": _counted(health.versions),
+    }
+
+
+def _counted(found: Counter[str]) -> list[str]:
+    return [f"{name} ({number:,})" for name, number in found.most_common()]
 
 
 def again(request: Request) -> Response:

@@ -12,18 +12,18 @@ from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from reread import __version__
-from reread.archive import Listed
 from reread.errors import BadInput
 from reread.render.charts import Chart
 from reread.render.charts.svg import chart_style, chart_svg
 from reread.render.html.page import asset
 from reread.render.html.templates import environment as session_environment
 from reread.render.kept import moment
-from reread.render.listing import fate, last_part
+from reread.render.listing import last_part
 from reread.render.numbers import money, nano, size, tokens
 
 from .library import Library, link_name
@@ -120,12 +120,8 @@ def number(request: Request, name: str, default: int = 0, most: int = 10_000_000
 
 
 def drawn(chart: Chart) -> Markup:
-    return Markup(chart_svg(chart))  # noqa: S704  it escapes every text itself
-
-
-def marks_of(each: Listed, site: Site) -> str:
-    """Whether its source is gone or soon will be."""
-    return fate(each, site.settings.now)
+    """A chart in a page, which says itself what the numbers were made from."""
+    return Markup(chart_svg(replace(chart, footnote="")))  # noqa: S704  it escapes every text itself
 
 
 class Static(NamedTuple):

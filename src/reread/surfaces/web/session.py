@@ -9,10 +9,11 @@ from hashlib import sha256
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from reread.errors import BadInput, UnknownSession
+from reread.errors import BadInput
 from reread.records import Record
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
@@ -26,6 +27,7 @@ from .unfolding import FIRST_STEPS, NEXT_STEPS, Unfolding, Where, places, ways
 
 KEEP_ALIVE = 15.0
 """Seconds after which a page that waits hears that we are still there."""
+MOST_RECORDS = 5
 LARGEST_RECORD = 2_000_000
 """Characters of a record that are shown."""
 
@@ -84,15 +86,15 @@ def record(request: Request) -> Response:
     """The lines of the transcript that a message came from."""
     wanted = request.path_params["anchor"]
     with _reading(request) as (reading, _):
-        found = [_told(each) for each in _records(reading.session) if each.uuid and anchor(each.uuid) == wanted]
+        found = [_told(each) for each in reading.records(wanted)]
         if not found:
-            raise UnknownSession(wanted, [])
+            raise HTTPException(404)
         title = reading.session.title or "a session"
         return pages.page(
             request,
             "record.html",
             f"Record of {title}",
-            records=found[:5],
+            records=found,
             anchor=wanted,
             name=request.path_params["session"],
             session_title=title,
@@ -149,6 +151,15 @@ class _Reading:
         """A message by its anchor or its uuid."""
         return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
 
+    def records(self, place: str) -> list[Record]:
+        """The lines that something in the page came from: a message, a call by its own id, the first of an agent."""
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
+        calls = (call for talk in talks for call in talk.tool_calls)
+        found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
+        return (found or [each for first in begun for each in first])[:MOST_RECORDS]
+
     def branch(self, name: str) -> Unfolding:
         """A branch by its anchor; without one the branch that the conversation ended on."""
         if not name:
@@ -166,11 +177,6 @@ def _reading(request: Request) -> Iterator[tuple[_Reading, Held]]:
             held.made = _Reading(held.session)
         made: _Reading = held.made
         yield made, held
-
-
-def _records(session: Session) -> Iterator[Record]:
-    talks: list[Conversation] = [session, *session.subagents]
-    return (each for talk in talks for each in talk.records)
 
 
 def _told(record: Record) -> dict[str, object]:

@@ -16,7 +16,7 @@ from reread.sessions import Branch, Notice, Session, Status, Step, Subagent, Too
 
 LONGEST_PIECE = 40
 """Steps: a turn may have thousands."""
-FIRST_STEPS, NEXT_STEPS = 60, 160
+FIRST_STEPS, NEXT_STEPS = 30, 120
 """Steps that are sent at first, and whenever more are wanted."""
 MOST_MARKS = 700
 MOST_PROMPTS = 3_000

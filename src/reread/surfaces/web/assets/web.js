@@ -152,6 +152,8 @@
     addEventListener("hashchange", toHash);
     toHash();
     layout.addEventListener("click", event => {
+      const other = event.target.closest("a[href^='#b-']");
+      if (other) { event.preventDefault(); location.href = `${base}?branch=${other.getAttribute("href").slice(1)}`; return; }
       const link = event.target.closest("a[data-to], a[href^='#m-']");
       const name = link && (link.dataset.to || decodeURIComponent(link.getAttribute("href").slice(1)));
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.getElementById(name)) return;
