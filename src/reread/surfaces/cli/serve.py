@@ -45,19 +45,17 @@ def run(arguments: list[str]) -> int:
         raise BadInput(f"--host {given.host!r} is no address")
     from reread.surfaces.web.serving import Terminal, serve
 
-    terminal = Terminal(announce=_announce, complain=lambda text: tell_lines(text))
+    terminal = Terminal(announce=_announce, complain=tell_lines)
     with _settings(config) as settings:
-        from reread.surfaces.web.guard import is_loopback
-
-        if not is_loopback(given.host):
-            tell("others on the network can reach this; they need the token in the address")
         serve(settings, given.host, given.port, terminal, opens_browser=not given.no_browser)
     return 0
 
 
-def _announce(address: str) -> None:
+def _announce(address: str, *, is_open: bool) -> None:
     options.print_lines([f"reread is at {address}"])
     sys.stdout.flush()
+    if is_open:
+        tell("others on the network can reach this; they need the token in the address, which nothing encrypts")
 
 
 @contextmanager

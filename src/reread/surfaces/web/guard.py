@@ -142,6 +142,7 @@ class _Outgoing:
             for name, value in self._headers.items():
                 headers[name] = value
             headers.setdefault("cache-control", "private, no-cache")
+            headers.add_vary_header("x-part")  # a piece of a page must not come back in its stead
             if self.cookie:
                 headers.append("set-cookie", self.cookie)
         await self._send(message)
@@ -167,7 +168,8 @@ def _headers(policy: str) -> dict[str, str]:
         "content-security-policy": policy,
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
-        "referrer-policy": "no-referrer",
+        # Nothing to others. With `no-referrer` a browser would not tell us either where a form was sent from.
+        "referrer-policy": "same-origin",
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
         "permissions-policy": "camera=(), geolocation=(), microphone=()",

@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import uvicorn
 
@@ -29,11 +29,15 @@ PATIENCE = 2
 """Seconds that answers under way have when the server is asked to end."""
 
 
+class Announce(Protocol):
+    def __call__(self, address: str, *, is_open: bool) -> None: ...
+
+
 class Terminal(NamedTuple):
     """How to speak to the person who started it."""
 
-    announce: Callable[[str], None]
-    """Is given the address, token included, once connections are taken."""
+    announce: Announce
+    """Is told the address, token included, once connections are taken, and whether others can reach it."""
     complain: Callable[[str], None]
     """Is given a fault of ours, with its traceback."""
 
@@ -46,7 +50,7 @@ def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens
         own = () if is_loopback(host) else (socket.gethostname(),)
         app = make_app(settings, Names(host, port, own), token, f"reread-{port}")
         address = f"http://{_shown(host)}:{port}/?token={token}"
-        terminal.announce(address)
+        terminal.announce(address, is_open=not is_loopback(host))
         if opens_browser and _has_screen():
             threading.Thread(target=_open, args=(address,), daemon=True).start()
         _log_to(terminal)

@@ -12,7 +12,7 @@
   }
 
   const ask = async (path, more = {}) => {
-    const answer = await fetch(path, {headers: {"x-part": "1"}, ...more});
+    const answer = await fetch(path, {headers: {"x-part": "1"}, cache: "no-store", ...more});
     if (answer.status === 403) { location.reload(); }
     return answer;
   };
