@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from reread.testing import (
@@ -148,6 +149,17 @@ def test_every_page_fits_and_complains_of_nothing(opened: Opened) -> None:
         expect(page.locator("h1")).to_have_count(1)
         wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wider <= 0, f"{path} is {wider} pixels wider than the screen"
+
+
+@pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
+def test_everybody_can_use_every_page(opened: Opened) -> None:
+    for path in (*PLACES, "/usage?by=project&since=all"):
+        page = opened.go(path)
+        if path.startswith("/s/"):
+            page.keyboard.press("t")
+            page.keyboard.press("o")
+        found = Axe().run(page).response["violations"]
+        assert not [(each["impact"], each["id"], each["nodes"][0]["html"]) for each in found], path
 
 
 @pytest.mark.parametrize("opened", [{"color_scheme": "dark"}], indirect=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -63,6 +64,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         hub.begin()
         if is_watching:
+            threading.Thread(target=pages.warm_up, name="reread-warm-up", daemon=True).start()
             watch.start()
         else:
             watch.is_busy = False

@@ -20,8 +20,10 @@ from reread import __version__
 from reread.errors import BadInput
 from reread.render.charts import Chart
 from reread.render.charts.svg import chart_style, chart_svg
+from reread.render.html.code import coloured
 from reread.render.html.page import asset
 from reread.render.html.templates import environment as session_environment
+from reread.render.html.words import words
 from reread.render.kept import moment
 from reread.render.listing import last_part
 from reread.render.numbers import money, nano, size, tokens
@@ -78,6 +80,17 @@ def environment() -> Environment:
     made.filters |= {"link_name": link_name, "at": moment, "query": _query}
     made.globals = {**base.globals, "places": PLACES, "version": __version__}
     return made
+
+
+def warm_up() -> None:
+    """Compiles the templates and loads what colours and parses, so that the first page does not wait for it."""
+    import reread.loading  # noqa: F401  reads sessions
+
+    made = environment()
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
+    words("`code`\n\n```python\npass\n```")
+    coloured("pass", path="code.py")
 
 
 def _money(nanodollars: int | None, unpriced: int = 0) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import secrets
@@ -25,6 +26,8 @@ from .watching import Hub
 
 MOST_AT_ONCE = 100
 """Connections; every open session page holds one."""
+FEW_COLLECTIONS = 500_000
+"""Allocations before the collector looks for cycles. Reading a session makes none, and its looks would cost a third."""
 PATIENCE = 2
 """Seconds that answers under way have when the server is asked to end."""
 
@@ -54,6 +57,7 @@ def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens
         if opens_browser and _has_screen():
             threading.Thread(target=_open, args=(address,), daemon=True).start()
         _log_to(terminal)
+        gc.set_threshold(FEW_COLLECTIONS, 50, 100)
         config = uvicorn.Config(
             app.asgi,
             log_config=None,
