@@ -186,5 +186,7 @@ ORDINARY = (
     "The pin is on the map; spinning; opinion: fine",
     "auth_token_expired_error = AuthTokenExpiredError(message_for_user)",
     "PASSWORD_RESET_TIMEOUT = 259200",
+    "-rw-r--r-- 1 root root 1403 Sep 20 12:25 a.txt",
+    "root@lantern:~# ls /home/dev",
 )
 """Texts of everyday work with hashes, ids, e-mail-like strings and code about passwords: no secrets."""

@@ -117,7 +117,8 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
     [
         ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
         ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records", "reread.live"}),
-        ("show @last", {"reread.live", "asyncio"}),
+        ("show @last", {"reread.live", "asyncio", "jinja2", "markdown_it", "pygments", "reread.analyses.secrets"}),
+        ("export @last --format markdown", {"reread.live", "asyncio", "jinja2", "markdown_it", "pygments"}),
         ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),
         ("search lantern", {"reread.live"}),
     ],

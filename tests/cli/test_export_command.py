@@ -119,7 +119,7 @@ def test_names_of_files_tell_no_secret(run: Run, tmp_path: Path) -> None:
     trunk = a_session(a_prompt("ask marta.lindqvist@kestrelworks.se"), a_reply("ok")).write(tmp_path / "projects")
     ran = run("export", trunk, "--redact", "-o", tmp_path)
     assert "marta" not in ran.out
-    assert "e-mail address 2× (1 different)" in ran.err.replace("3×", "2×")
+    assert re.search(r"e-mail address \d× \(1 different\)", ran.err)
 
 
 @pytest.mark.skipif("sys.platform == 'win32'")
@@ -150,5 +150,5 @@ def test_an_obsidian_note_has_properties_links_and_callouts(kept: Kept) -> None:
     head, _, body = text.removeprefix("---\n").partition("\n---\n")
     assert f'session: "{LANTERN}"' in head
     assert "[[lantern]]" in body
-    assert "> [!abstract]- ✗ Bash" in body
+    assert "> [!abstract]- ✗ Task" in body
     assert "<details>" not in body

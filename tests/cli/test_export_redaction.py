@@ -31,6 +31,7 @@ from reread.testing import (
     a_tool_call,
     a_tool_result,
     an_attachment,
+    an_image,
 )
 
 FORMATS = ("html", "markdown", "obsidian", "json", "jsonl")
@@ -168,3 +169,25 @@ def test_a_redacted_transcript_still_reads_as_the_same_conversation(run: Run, tm
     assert [len(branch.turns) for branch in one.branches] == [len(branch.turns) for branch in other.branches]
     assert [call.name for call in one.tool_calls] == [call.name for call in other.tool_calls]
     assert one.usage == other.usage
+
+
+def test_one_session_that_would_tell_a_secret_keeps_a_folder_from_being_written(run: Run, tmp_path: Path) -> None:
+    projects = tmp_path / "projects"
+    a_session(a_prompt("harmless"), a_reply("ok"), id="11111111", cwd="/srv/app").write(projects)
+    a_session(a_prompt(SECRETS[0].text), a_reply("ok"), id="22222222", cwd="/srv/app").write(projects)
+    out = tmp_path / "out"
+    assert run("export", "--source", projects, "--check", "-o", out).code == 1
+    assert not out.exists()
+    ran = run("export", "--source", projects, "--check", "--redact", "-o", out)
+    assert ran.code == 0, ran.err
+    assert "Anthropic key 4× (1 different)" in ran.err  # title, outline, heading, prompt
+    assert len(list(out.iterdir())) == 3
+    assert not any(leaks(path.read_text("utf-8")) for path in out.iterdir())
+
+
+def test_images_are_named_as_what_nobody_looked_into(run: Run, tmp_path: Path) -> None:
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    trunk = a_session(a_prompt("look", an_image(png)), a_reply("ok")).write(tmp_path / "projects")
+    for form in ("html", "jsonl"):
+        ran = run("export", trunk, "--redact", "--format", form, "-o", tmp_path / "out")
+        assert "images are shown as they are" in ran.err, form

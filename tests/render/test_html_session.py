@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from html_pages import Page
+from reread import load
 from reread.render.html.page import session_page, turns_html
 from reread.render.html.parts import Sections
-from reread.sessions import Session
+from reread.render.html.session import page_of
+from reread.sessions import Said, Session, Thought
 from reread.testing import (
     a_compaction,
     a_prompt,
@@ -29,6 +33,7 @@ PATCH = {
         }
     ],
 }
+CAPTURES = Path(__file__).parents[1] / "wire" / "captures"
 REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
@@ -173,5 +178,45 @@ def test_the_conversation_can_be_had_without_its_frame() -> None:
     assert "make it two" in part.text
 
 
+def test_a_page_can_hold_some_turns_and_the_outline_of_all() -> None:
+    entries = [entry for number in range(1, 6) for entry in (a_prompt(f"ask {number}"), a_reply(f"answer {number}"))]
+    session = a_session(*entries).build()
+    part = Page(turns_html(session, turns=range(2, 4)))
+    assert "answer 2" in part.text
+    assert "answer 1" not in part.text
+    assert "answer 4" not in part.text
+    assert len(page_of(session, turns=range(2, 4)).outline) == 5
+
+
 def test_a_session_without_a_word_says_so() -> None:
     assert "holds no prompt" in page(a_session().build()).text
+
+
+def test_words_that_were_taken_back_are_marked() -> None:
+    taken = [trunk for trunk in sorted(CAPTURES.rglob("*.wire")) if _withdrawn(load(trunk))]
+    assert taken
+    for trunk in taken:
+        shown = page(load(trunk))
+        marked = [*shown.of("article", class_="taken-back"), *shown.of("details", class_="taken-back")]
+        assert marked, trunk.name
+        assert any(fate in shown.text for fate in ("taken back", "interrupted, not kept", "cut off"))
+
+
+def _withdrawn(session: Session) -> list[Said | Thought]:
+    steps = [step for turn in session.turns for step in turn.steps]
+    return [step for step in steps if isinstance(step, Said | Thought) and step.withdrawn and step.text.strip()]
+
+
+def test_a_question_shows_its_options_and_what_was_chosen() -> None:
+    asked = {
+        "questions": [
+            {"question": "Which one?", "options": [{"label": "Red"}, {"label": "Blue", "description": "calm"}]}
+        ]
+    }
+    call = a_tool_call("AskUserQuestion", asked)
+    answered = a_tool_result("User has answered", twin={"answers": {"Which one?": "Blue"}})
+    shown = page(a_session(a_prompt("pick"), a_reply(call), answered).build())
+    assert len(shown.of("li", class_="chosen")) == 1
+    assert "Blue (chosen) calm" in shown.text
+    untold = page(a_session(a_prompt("pick"), a_reply(call), a_tool_result("the answer was Blue")).build())
+    assert "the answer was Blue" in untold.text

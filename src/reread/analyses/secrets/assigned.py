@@ -106,7 +106,7 @@ def _is_random(name: str) -> bool:
     """Letters and digits in an order that no person gives names: kinds of letters change at every other step."""
     digits = sum(map(str.isdigit, name))
     changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
-    is_restless = digits >= 1 and len(name) >= 12 and changes / (len(name) - 1) >= 0.4
+    is_restless = digits >= 1 and len(name) >= 12 and changes / (len(name) - 1) >= 0.36
     is_long = digits >= 2 and changes >= 3 and len(name) >= 16
     return (is_restless or is_long) and entropy(name) >= _ENTROPY
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .assigned import NAMES, assignments, is_secret
 from .kinds import ADDRESS, KINDS, OPTIONAL, Kind
 
+SHORTEST = 6
+"""Letters of a text that may hold a secret."""
 LONGEST = 4_000_000
 """Characters looked at in one piece; longer texts are looked at in several, which overlap."""
 OVERLAP = 8_000
@@ -33,17 +36,25 @@ def find(text: str, *, addresses: bool = False) -> list[Found]:
 
 
 def _found(text: str, kinds: tuple[Kind, ...]) -> list[Found]:
+    if len(text) < SHORTEST:
+        return []
     lower = text.lower()
     found: list[Found] = []
     for kind in kinds:
-        if any(hint in lower for hint in kind.hints):
-            for match in kind.pattern.finditer(text):
-                group = "s" if "s" in kind.pattern.groupindex else 0
-                value = match[group]
-                if value and (kind.is_one is None or kind.is_one(value)):
-                    found.append(Found(kind.name, match.start(group), match.end(group), value))
+        for hint in kind.hints:
+            if hint in lower:
+                found += _of_kind(text, kind)
+                break
     found += [Found(kind_of_name(each.name), each.start, each.end, each.value) for each in assignments(text, lower)]
     return found
+
+
+def _of_kind(text: str, kind: Kind) -> Iterator[Found]:
+    group = "s" if "s" in kind.pattern.groupindex else 0
+    for match in kind.pattern.finditer(text):
+        value = match[group]
+        if value and (kind.is_one is None or kind.is_one(value)):
+            yield Found(kind.name, match.start(group), match.end(group), value)
 
 
 def _without_overlaps(found: list[Found]) -> list[Found]:

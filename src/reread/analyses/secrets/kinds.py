@@ -44,7 +44,9 @@ _FILES = frozenset(
 _NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
 GENERIC_NAMES = frozenset(
     """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
-    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all""".split()  # noqa: SIM905
+    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all
+    dev developer build builder deploy deployer jenkins gitlab-runner git ansible postgres mysql redis nginx nobody
+    coder worker server service system daemon data local agent student python ruby kali bin wheel""".split()  # noqa: SIM905
 )
 """Names that say nothing of a person."""
 
@@ -229,6 +231,13 @@ KINDS: tuple[Kind, ...] = (
         r"(?<![\w.+%:/@-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?\.){1,4}[A-Za-z]{2,18}(?![\w@(-])",
         is_email,
     ),
+    _kind(
+        USER,
+        "rw- r-x rwx r--",
+        r"[-dlbcsp](?:[r-][w-][xsStT-]){3}[@+.]?\s+\d+\s+(?P<s>[A-Za-z][\w.-]{1,31})\s+[\w.-]+\s+\d",
+        is_personal,
+    ),
+    _kind(USER, "@", r"(?<![\w.@/-])(?P<s>[a-z_][\w-]{1,31})@[\w-]+:[~/]\S{0,200}[$#](?!\S)", is_personal),
     _kind(
         USER,
         "/home/ /users/ \\users\\ -home- -users-",

@@ -31,12 +31,13 @@ class Redactor:
         self.addresses = addresses
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
+        self._found: dict[str, list[Found]] = {}
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
 
     def learn(self, text: str) -> None:
         """Takes note of the secrets of a text."""
-        for each in find(text, addresses=self.addresses):
+        for each in self._find(text):
             self._note(each.kind, each.value)
 
     def learn_assigned(self, name: str, value: str) -> None:
@@ -62,6 +63,12 @@ class Redactor:
         """What of the known secrets a text still holds, and what else in it is one; by kind."""
         outside = PLACEHOLDER.sub(_NOTHING, text)
         return Counter(each.kind for each in self._spans(outside))
+
+    def _find(self, text: str) -> list[Found]:
+        """A session tells most texts several times: in its lines, its records, its pages."""
+        if text not in self._found:
+            self._found[text] = find(text, addresses=self.addresses)
+        return self._found[text]
 
     def _note(self, kind: str, value: str) -> None:
         if value in self._names:
@@ -95,7 +102,7 @@ class Redactor:
                 Found(self._everywhere[match[0]], match.start(), match.end(), match[0])
                 for match in self._pattern.finditer(text)
             ]
-        by_shape = find(text, addresses=self.addresses)
+        by_shape = self._find(text)
         position = 0
         for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):
             if each.start >= position:

@@ -19,7 +19,7 @@ from ..numbers import duration
 from ..text import one_line, tabbed
 from .code import coloured, coloured_lines
 from .cutting import cut
-from .parts import Diff, DiffRow, Part, Todo
+from .parts import Diff, DiffRow, Part, Question, Todo
 from .pictures import Picture, pictures
 from .words import words
 
@@ -107,12 +107,33 @@ def todos_of(call: ToolCall) -> list[Todo]:
     ]
 
 
+def questions_of(call: ToolCall) -> list[Question]:
+    given = call.input.get("questions") if isinstance(call.input, dict) and call.name == "AskUserQuestion" else None
+    said = twin_of(call).get("answers")
+    answers = said if isinstance(said, dict) else {}
+    asked = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    return [_question(each, str(answers.get(str(each.get("question")), ""))) for each in asked]
+
+
+def _question(asked: Mapping[str, Any], answer: str) -> Question:
+    offered = asked.get("options")
+    found = [each for each in offered if isinstance(each, dict)] if isinstance(offered, list) else []
+    options = [(str(each.get("label") or ""), str(each.get("description") or "")) for each in found]
+    chosen = [label for label, _ in options if label and label in answer]
+    return Question(
+        text=str(asked.get("question") or ""),
+        options=[(label, about, label in chosen) for label, about in options],
+        answer="" if chosen else answer,
+    )
+
+
 def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
     """Its arguments, but for those that a diff or a list shows better."""
     given = call.input
     if not isinstance(given, dict):
         return [] if given in (None, "") else [_part("input", given)]
-    skipped = {"todos"} if call.name == "TodoWrite" else _SAID_BY_DIFF if has_diff and is_edit(call.name) else set()
+    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}}
+    skipped = _SAID_BY_DIFF if has_diff and is_edit(call.name) else by_tool.get(call.name, set())
     return [_part(str(key), value) for key, value in given.items() if key not in skipped]
 
 
@@ -139,9 +160,16 @@ def _json(value: Any) -> str:
 def output_of(session: Session, call: ToolCall) -> str:
     """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
     text = session.full_output(call)
-    if call.status is Status.OK and is_edit(call.name):
+    if call.status is Status.OK and _is_shown_otherwise(call):
         return ""
     return without_error_tags(text) if call.status is Status.ERROR else text
+
+
+def _is_shown_otherwise(call: ToolCall) -> bool:
+    """Whether a result says again what a diff, a list or the answers show."""
+    if call.name == "AskUserQuestion":
+        return bool(twin_of(call).get("answers"))
+    return is_edit(call.name) or call.name == "TodoWrite"
 
 
 def report_of(call: ToolCall) -> Markup:

@@ -64,6 +64,16 @@ class Todo(NamedTuple):
     text: str
 
 
+class Question(NamedTuple):
+    """What a call asked the person."""
+
+    text: str
+    options: list[tuple[str, str, bool]]
+    """Label, description, and whether it was chosen."""
+    answer: str
+    """What was answered, where it is none of the options."""
+
+
 class Part(NamedTuple):
     """One argument of a call."""
 
@@ -86,6 +96,7 @@ class Call(NamedTuple):
     diffs: list[Diff]
     parts: list[Part]
     todos: list[Todo]
+    questions: list[Question]
     output: Cut
     report: Markup
     """What an agent reported, in the stead of its plain output."""

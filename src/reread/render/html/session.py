@@ -55,17 +55,19 @@ NOTE_MARKS = {
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 
-def page_of(session: Session, shown: parts.Sections | None = None) -> parts.Page:
-    """A whole session, all its branches."""
-    return SessionParts(session, shown or parts.Sections()).page()
+def page_of(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> parts.Page:
+    """A whole session, all its branches; or only some turns of each, for a page that brings in the rest later."""
+    return SessionParts(session, shown or parts.Sections(), turns).page()
 
 
 class SessionParts:
     """Makes the parts of one page; a place is named once in it."""
 
-    def __init__(self, session: Session, shown: parts.Sections) -> None:
+    def __init__(self, session: Session, shown: parts.Sections, turns: range | None = None) -> None:
         self.session = session
         self.shown = shown
+        self._wanted = turns
+        """The turns whose content is shown; None for all. Head and outline are those of the whole session."""
         self._anchors = Anchors()
         self._turns: dict[str, str] = {}
         """The turn that a line stands in."""
@@ -81,7 +83,7 @@ class SessionParts:
         ]
         lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
         return self.head()._replace(
-            outline=[row for branch in branches if branch.is_active for row in _outline(branch.turns)],
+            outline=list(_outline(session.turns)),
             branches=branches,
             lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
         )
@@ -136,8 +138,12 @@ class SessionParts:
             forked_at="",
             is_active=branch.active,
             is_certain=branch.certain,
-            turns=[self.turn(self.session, turn) for turn in branch.turns if turn.prompt is not None or turn.steps],
+            turns=[self.turn(self.session, turn) for turn in branch.turns if self._is_shown(turn)],
         )
+
+    def _is_shown(self, turn: Turn) -> bool:
+        is_wanted = self._wanted is None or turn.index in self._wanted
+        return is_wanted and (turn.prompt is not None or bool(turn.steps))
 
     def _place_of(self, uuid: str | None) -> str:
         """A link to a line, or to the turn it stands in where the page does not show it by itself."""
@@ -240,6 +246,7 @@ class SessionParts:
             diffs=diffs,
             parts=calls.parts_of(call, has_diff=bool(diffs)),
             todos=calls.todos_of(call),
+            questions=calls.questions_of(call),
             output=cut("" if report else calls.output_of(self.session, call)),
             report=report,
             pictures=calls.pictures_of(call),
@@ -283,11 +290,13 @@ def _alone(rows: Iterable[parts.Call | parts.Thinking]) -> Iterator[parts.Thinki
     return (row for row in rows if isinstance(row, parts.Thinking))
 
 
-def _outline(turns: Iterable[parts.Turn]) -> Iterator[parts.OutlineRow]:
+def _outline(turns: Iterable[Turn]) -> Iterator[parts.OutlineRow]:
+    bad = [status for status, _ in _BAD]
     for turn in turns:
-        if turn.prompt is not None and turn.anchor:
-            text = shorten(turn.prompt.text.head[:400], 90) or "(no text)"
-            yield parts.OutlineRow(f"#{turn.anchor}", turn.number, text, turn.prompt.time, turn.bad)
+        if turn.prompt is not None and turn.prompt.uuid:
+            text = shorten(turn.prompt.text[:400], 90) or "(no text)"
+            failed = sum(isinstance(step, ToolCall) and step.status in bad for step in turn.steps)
+            yield parts.OutlineRow(f"#{anchor(turn.prompt.uuid)}", turn.index, text, turn.prompt.time, failed)
 
 
 def branch_anchor(name: str) -> str:

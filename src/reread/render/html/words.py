@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_PARSED = 200_000
 """Characters; longer texts are shown as they are."""
+_INLINE_CODE = re.compile(r"(?<!`)`([^`\n]{1,300})`(?!`)")
 _SAFE = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 
 
@@ -73,6 +74,9 @@ def _picture(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any,
     return Markup('<span class="picture">[image: {}]</span>').format(token.content or str(token.attrs.get("src", "")))
 
 
-def plain(text: str) -> Markup:
-    """Text exactly as it was typed; its breaks are kept by the style."""
-    return escape(tabbed(text))
+def typed(text: str) -> Markup:
+    """What a person typed, as it was typed: the style keeps its breaks, and only code within a line looks like it."""
+    parts = _INLINE_CODE.split(tabbed(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
+    )

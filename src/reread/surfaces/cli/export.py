@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.config import Config
 
-    from .exporting import Export, Exporter, Source
+    from .exporting import Export, Exporter, Source, Told
     from .opening import Opened
 
 EXAMPLES = """\
@@ -86,7 +87,7 @@ def _format_of(output: Path | None, *, as_json: bool) -> str:
 def _export_one(exporter: Exporter, output: Path | None) -> int:
     with _opened(exporter.given, exporter.config) as source:
         made = exporter.export(source)
-    if not tell_secrets([made], exporter.given):
+    if not tell_secrets([made.told], exporter.given):
         return 1
     if output is None:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
@@ -95,7 +96,7 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
     from .writing import write_whole
 
     write_whole(path, made.content)
-    tell_written([(path, made)], exporter)
+    tell_written([(path, made.told)], exporter)
     return 0
 
 
@@ -128,19 +129,18 @@ def source_in(archive: Archive, name: str) -> Source:
     return Source(archive.session(name), lambda: archive.transcript(name))
 
 
-def tell_secrets(exports: list[Export], given: argparse.Namespace) -> bool:
+def tell_secrets(exports: list[Told], given: argparse.Namespace) -> bool:
     """Says what was taken out, never what it was; gives False where something is left that must not be."""
     from .exporting import told
 
     if not (given.redact or given.check):
         return True
     taken, distinct, left = (
-        sum((getattr(each, name) for each in exports), start=type(exports[0].left)())
-        for name in ("taken", "distinct", "left")
+        sum((getattr(each, name) for each in exports), start=Counter[str]()) for name in ("taken", "distinct", "left")
     )
     if given.redact:
         tell(f"taken out: {told(taken, distinct)}" if taken else "nothing to take out")
-        if given.format == "html" and any(b"data:image/" in each.content for each in exports):
+        if any(each.has_images for each in exports):
             tell("images are shown as they are: look at them before you share this")
     if left:
         tell(f"something secret would remain, so nothing is written: {told(left)}")
@@ -161,14 +161,14 @@ def file_name(made: Export, suffix: str) -> str:
     return "-".join(part for part in (day, words, name) if part) + suffix
 
 
-def tell_written(written: list[tuple[Path, Export]], exporter: Exporter) -> None:
+def tell_written(written: list[tuple[Path, Told]], exporter: Exporter) -> None:
     """What was written, on standard output."""
     if not exporter.given.json:
         options.print_lines([printable(str(path)) for path, _ in written])
         return
     files = [
-        {"path": str(path), "session": made.session.id, "bytes": len(made.content), "redacted": dict(made.taken)}
-        for path, made in written
+        {"path": str(path), "session": told.session, "bytes": told.size, "redacted": dict(told.taken)}
+        for path, told in written
     ]
     options.print_json({"schema": "reread.export/1", "format": exporter.form, "files": files})
 

@@ -4,44 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput, printable
 from reread.render.numbers import count, money
+from reread.sessions import Session, Status
 
 from . import options
 from .export import file_name, refuse_no_folder, source_in, tell_secrets, tell_written
-from .exporting import Export, Exporter
+from .exporting import Export, Exporter, Told
 from .writing import write_whole
 
 if TYPE_CHECKING:
     from reread.archive import Archive
 
 
+class Made(NamedTuple):
+    """A session that was exported, without its content: a project may hold gigabytes."""
+
+    name: str
+    told: Told
+    title: str
+    project: str
+    started: datetime | None
+    facts: list[str]
+    failed: int
+
+
 def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
     wanted = options.make_filter(exporter.given, exporter.config)
-    with _archive(exporter) as archive:
+    with _archive(exporter) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
             raise BadInput("no session passes these filters")
-        made = [exporter.export(source_in(archive, name)) for name in names]
-        if not tell_secrets(made, exporter.given):
+        made: list[Made] = []
+        for name in names:
+            made.append(_made(exporter.export(source_in(archive, name)), exporter, Path(waiting), made))
+        if not tell_secrets([each.told for each in made], exporter.given):
             return 1
-        index = _index(made, exporter)
+        _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
+    tell_written([(folder / each.name, each.told) for each in made], exporter)
+    return 0
+
+
+def _made(export: Export, exporter: Exporter, waiting: Path, before: list[Made]) -> Made:
+    name = file_name(export, exporter.suffix)
+    if any(each.name == name for each in before):
+        name = f"{len(before) + 1}-{name}"
+    (waiting / name).write_bytes(export.content)
+    session = export.session
+    return Made(
+        name=name,
+        told=export.told,
+        title=session.title,
+        project=session.project or "",
+        started=session.started,
+        facts=_facts(session),
+        failed=sum(call.status is Status.ERROR for call in session.tool_calls),
+    )
+
+
+def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suffix: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
-    written = [(folder / file_name(each, exporter.suffix), each) for each in made]
-    for path, each in written:
-        write_whole(path, each.content)
+    for each in made:
+        write_whole(folder / each.name, (waiting / each.name).read_bytes())
     if index is not None:
-        write_whole(folder / f"index{exporter.suffix}", index)
-    tell_written(written, exporter)
-    return 0
+        write_whole(folder / f"index{suffix}", index)
 
 
 @contextmanager
@@ -55,7 +91,7 @@ def _archive(exporter: Exporter) -> Iterator[Archive]:
         yield archive
 
 
-def _index(made: list[Export], exporter: Exporter) -> bytes | None:
+def _index(made: list[Made], exporter: Exporter) -> bytes | None:
     """The list, for forms that people read."""
     title = f"{exporter.given.project or 'All'} sessions"
     if exporter.form == "html":
@@ -63,12 +99,12 @@ def _index(made: list[Export], exporter: Exporter) -> bytes | None:
 
         rows = [
             IndexRow(
-                href=file_name(each, exporter.suffix),
-                title=each.session.title,
-                project=each.session.project or "",
-                started=each.session.started,
-                facts=_facts(each),
-                bad=[("failed", failed)] if (failed := _failed(each)) else [],
+                href=each.name,
+                title=each.title,
+                project=each.project,
+                started=each.started,
+                facts=each.facts,
+                bad=[("failed", each.failed)] if each.failed else [],
             )
             for each in made
         ]
@@ -76,16 +112,12 @@ def _index(made: list[Export], exporter: Exporter) -> bytes | None:
     if exporter.suffix == ".md":
         from reread.render.summaries import inline
 
-        lines = [f"- [{inline(e.session.title)}]({file_name(e, '.md')}) · {' · '.join(_facts(e))}" for e in made]
+        lines = [f"- [{inline(each.title)}]({each.name}) · {' · '.join(each.facts)}" for each in made]
         return "\n".join([f"# {inline(title)}", "", *lines, ""]).encode("utf-8", "replace")
     return None
 
 
-def _facts(each: Export) -> list[str]:
-    usage = each.session.total_usage
+def _facts(session: Session) -> list[str]:
+    usage = session.total_usage
     cost = money(usage.cost, is_partial=usage.unpriced_tokens > 0)
-    return [fact for fact in (count(len(each.session.prompts), "prompt"), cost) if fact]
-
-
-def _failed(each: Export) -> int:
-    return sum(call.status.value == "error" for call in each.session.tool_calls)
+    return [fact for fact in (count(len(session.prompts), "prompt"), cost) if fact]

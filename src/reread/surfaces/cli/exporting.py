@@ -33,17 +33,26 @@ class Source(NamedTuple):
     kept: Document | None = None
 
 
-class Export(NamedTuple):
-    """A session in the form that was asked for."""
+class Told(NamedTuple):
+    """What a person is told of an export."""
 
-    session: Session
-    content: bytes
+    session: str
+    size: int
     taken: Counter[str]
     """What was taken out, by kind: how often."""
     distinct: Counter[str]
     """How many different ones."""
     left: Counter[str]
     """What is secret and still there; empty where nobody asked."""
+    has_images: bool
+
+
+class Export(NamedTuple):
+    """A session in the form that was asked for."""
+
+    session: Session
+    content: bytes
+    told: Told
 
 
 class Exporter:
@@ -63,14 +72,14 @@ class Exporter:
     def export(self, source: Source) -> Export:
         """One session. Without `--redact` and `--check` nothing is looked for."""
         if not (self.given.redact or self.given.check):
-            return Export(source.session, self._content(source), Counter(), Counter(), Counter())
+            return _export(source.session, self._content(source))
         redactor = Redactor(addresses=self.given.redact_ips)
         clean = self._redacted(source, redactor)
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
         taken, distinct = placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
         left = _left(redactor, text, self.form)
-        return Export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
+        return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: Source, redactor: Redactor) -> Source:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
@@ -137,6 +146,12 @@ class Exporter:
         if not raw:
             raise BadInput(f"session {printable(source.session.id)} has no transcript of its own; try --format json")
         return raw
+
+
+def _export(session: Session, content: bytes, *counts: Counter[str]) -> Export:
+    taken, distinct, left = counts or (Counter[str](), Counter[str](), Counter[str]())
+    has_images = b"data:image/" in content or b'"media_type"' in content
+    return Export(session, content, Told(session.id, len(content), taken, distinct, left, has_images))
 
 
 _FORMS: dict[str, Callable[[Exporter, Source], bytes]] = {

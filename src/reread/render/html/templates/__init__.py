@@ -13,6 +13,8 @@ from reread.render.numbers import count
 from reread.render.text import one_line, tabbed
 from reread.render.values import utc
 
+from ..words import typed
+
 LONGEST_LINE = 600
 
 
@@ -28,7 +30,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened}
+    made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened, "typed": typed}
     return made
 
 
