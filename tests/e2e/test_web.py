@@ -105,11 +105,20 @@ def opened(browser: Browser, place: tuple[Served, Path], request: pytest.Fixture
     context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
     found = _opened(context, *place)
     found.page.goto(found.server.address)
-    found.page.wait_for_function("document.querySelectorAll('.list a.row').length >= 2 || location.reload()")
+    _wait_for_the_first_sync(found.page)
     yield found
     assert not found.complaints
     assert not found.foreign
     context.close()
+
+
+def _wait_for_the_first_sync(page: Page) -> None:
+    for _ in range(100):
+        if page.locator(".list a.row").count() >= 2:
+            return
+        page.wait_for_timeout(200)
+        page.reload()
+    pytest.fail("no session was taken in")
 
 
 def _opened(context: BrowserContext, server: Served, claude: Path) -> Opened:

@@ -186,6 +186,12 @@ def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:
         assert "no such branch" in site.page("/s/forked?branch=b-none", status=400).text
 
 
+def test_a_page_goes_on_with_its_own_session_whatever_it_was_asked_for_by(site: Asking) -> None:
+    for name in ("@2", LANTERN[:6], LANTERN):
+        layout = next(tag for tag in site.page(f"/s/{name}").of("div") if "data-session" in tag)
+        assert layout["data-session"] == f"/s/{LANTERN}"
+
+
 def test_the_record_of_a_message_is_its_line(site: Asking) -> None:
     page = site.page(f"/s/{LANTERN}/record/m-beacon")
     assert '"uuid": "beacon"' in page.text

@@ -40,6 +40,8 @@ class Held:
     def __init__(self, archive: Archive) -> None:
         self.lock = threading.Lock()
         self.archive = archive
+        self.name = ""
+        """What addresses call it."""
         self.stamp: Hashable = None
         self.bytes = 0
         self.made: Any = None
@@ -56,7 +58,7 @@ class Held:
         if self._session is None or self.stamp != stamp:
             self.made = None
             self._session = self.archive.session_of(stored)
-            self.stamp, self.bytes = stamp, stored.row.bytes
+            self.stamp, self.bytes, self.name = stamp, stored.row.bytes, link_name(stored)
 
     def close(self) -> None:
         with self.lock:

@@ -34,7 +34,6 @@ LARGEST_RECORD = 2_000_000
 
 def show(request: Request) -> HTMLResponse:
     """The page, at its beginning, at a piece or at a message."""
-    name = request.path_params["session"]
     with _reading(request) as (reading, held):
         where = reading.where(pages.value(request, "at"))
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
@@ -45,7 +44,7 @@ def show(request: Request) -> HTMLResponse:
             "reading.html",
             reading.head.title or "A session",
             page=reading.head,
-            name=name,
+            name=held.name,
             branch=unfolding.name,
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
@@ -85,7 +84,7 @@ def changes(request: Request) -> Response:
 def record(request: Request) -> Response:
     """The lines of the transcript that a message came from."""
     wanted = request.path_params["anchor"]
-    with _reading(request) as (reading, _):
+    with _reading(request) as (reading, held):
         found = [_told(each) for each in reading.records(wanted)]
         if not found:
             raise HTTPException(404)
@@ -96,7 +95,7 @@ def record(request: Request) -> Response:
             f"Record of {title}",
             records=found,
             anchor=wanted,
-            name=request.path_params["session"],
+            name=held.name,
             session_title=title,
         )
 

@@ -85,7 +85,7 @@ class Watch:
                         self.is_busy = False
                         self.problem = str(result.problems[0]) if result.problems else ""
                         self._hub.tell()
-            except RereadError as problem:
+            except (RereadError, OSError) as problem:
                 self.problem = str(problem)
                 self._hub.tell()
             self.is_busy = False
