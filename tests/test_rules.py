@@ -117,6 +117,7 @@ def loaded_by_warm(command: str, folder: Path) -> set[str]:
     [
         ("sync", {"msgspec", "typing", "json", "decimal", "hashlib", "shutil", "threading", "reread.sources"}),
         ("list", {"msgspec", "hashlib", "shutil", "threading", "reread.sources", "reread.records", "reread.live"}),
+        ("list", {"reread.marks.changes", "reread.render.marked"}),
         ("show @last", {"reread.live", "asyncio", "jinja2", "markdown_it", "pygments", "reread.analyses.secrets"}),
         ("export @last --format markdown", {"reread.live", "asyncio", "jinja2", "markdown_it", "pygments"}),
         ("search lantern", {"hashlib", "shutil", "reread.sources", "reread.loading", "reread.sessions.session"}),

@@ -15,6 +15,8 @@ from reread.accounts import Accounts
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
+from reread.marking import Marking
+from reread.retrospects import Retrospects
 from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
 
 TYPE_CHECKING = False
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.reconciling import Reconciled
+    from reread.queries.retro import Retro
     from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -48,6 +51,7 @@ __all__ = [
     "Progress",
     "Reconciled",
     "Restored",
+    "Retro",
     "SearchAnswer",
     "Status",
     "StoredSession",
@@ -64,7 +68,7 @@ CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive(Accounts):
+class Archive(Accounts, Marking, Retrospects):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -253,7 +257,8 @@ class Archive(Accounts):
         """The same for one that was found before."""
         from reread.loading import load_session
 
-        return load_session(self.files.session_files(stored.id, stored.row.uuid), disk=self.files, prices=self.prices)
+        files = self.files.session_files(stored.id, stored.row.uuid)
+        return load_session(files, disk=self.files, prices=self.prices, mark=stored.mark)
 
     def search(
         self,
@@ -329,9 +334,9 @@ class Archive(Accounts):
         from reread.store import custody
         from reread.store.safe import lock
 
-        known = custody.unsafe_if_readable(self.home)
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
             set_aside(self.home)
             custody.keep_unsafe(self.connection, known)
             self._reprice()
@@ -371,6 +376,7 @@ _RESULTS = {
     "Progress": "reread.ingest.results",
     "Reconciled": "reread.queries.reconciling",
     "Restored": "reread.store.custody",
+    "Retro": "reread.queries.retro",
     "SearchAnswer": "reread.queries.search",
     "Status": "reread.store.custody",
     "StoredSession": "reread.store.sessions",

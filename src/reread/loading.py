@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
+from reread.marks import NO_MARK, Mark
 from reread.pricing import Prices
 from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
 from reread.sessions import Captured, Session, SessionBuilder
@@ -109,13 +110,17 @@ DISK = Disk()
 
 
 def load_session(
-    files: SessionFiles, strays: Sequence[SourceFile] = (), disk: Disk = DISK, prices: Prices | None = None
+    files: SessionFiles,
+    strays: Sequence[SourceFile] = (),
+    disk: Disk = DISK,
+    prices: Prices | None = None,
+    mark: Mark = NO_MARK,
 ) -> Session:
     """A session from its files, and from those agent files beside them that are its own.
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
     """
-    builder = SessionBuilder(prices=prices, find_output=lambda name: disk.spilled(files.tool_results, name))
+    builder = SessionBuilder(prices=prices, find_output=lambda name: disk.spilled(files.tool_results, name), mark=mark)
     if files.trunk is not None:
         for record in disk.records(files.trunk):
             builder.add(record)

@@ -66,6 +66,10 @@ SESSION: dict[str, Any] = {
     "present": bool,
     "archived": bool,
     "expires": (Time, None),
+    "starred": bool,
+    "tags": [str],
+    "note": (str, None),
+    "hidden": bool,
 }
 USAGE: dict[str, Any] = {
     "requests": int,

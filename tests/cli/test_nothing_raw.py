@@ -34,6 +34,19 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     OVERVIEW: [["HERE"], ["ONLY"], ["NAME"], ["--NAME"]],
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
     "list": [["HERE"], ["HERE", "--limit", "1"], ["HERE", "--project", "NAME"], ["HERE", "--since", "NAME"]],
+    "mark": [
+        ["@last", "HERE"],
+        ["HERE"],
+        ["HERE", "--tags"],
+        ["plain-1", "HERE", "--star", "--tag", "granite"],
+        ["--tagged", "granite", "HERE", "--note", "EVIL \x1b[2J", "--title", "EVIL \x1b]0;owned\x07", "--yes"],
+        ["--starred", "HERE", "--hide"],
+        ["@last", "HERE", "--tag", "NAME"],
+        ["@last", "HERE", "--note", "NAME"],
+        ["@last", "HERE", "--title", "NAME"],
+        ["NAME", "HERE", "--star"],
+        ["HERE", "--tagged", "NAME"],
+    ],
     "show": [
         ["@last", "HERE"],
         ["@last", "HERE", "--tools", "full"],
@@ -114,6 +127,21 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "restore": [["HERE", "TRUNK"], ["HERE", "NAME"], ["HERE", "notes.txt", "--to", "BELOW"]],
     "diff": [["@last", "HERE"], ["@last", "HERE", "--stat"], ["NAME", "HERE"], ["@last", "HERE", "NAME"]],
     "decisions": [["HERE"], ["HERE", "--topic", "NAME"], ["HERE", "--since", "NAME"]],
+    "retro": [
+        ["HERE"],
+        ["HERE", "--agents", "--min-confidence", "0", "--limit", "99"],
+        ["HERE", "--format", "markdown", "--limit", "99"],
+        ["HERE", "--suggestions"],
+        ["@last", "HERE"],
+        ["TRUNK"],
+        ["ONLY"],
+        ["NAME", "HERE"],
+        ["HERE", "--kind", "NAME"],
+        ["HERE", "--by", "NAME"],
+        ["HERE", "--wrong", "NAME"],
+        ["HERE", "--right", "NAME"],
+        ["HERE", "--min-confidence", "NAME"],
+    ],
     "summary": [
         ["@last", "HERE"],
         ["@last", "HERE", "--format", "markdown"],
@@ -215,6 +243,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     made = write_hostile(folder)
     written = _run(["sync", "--source", str(made.claude), "--home", str(made.home)], is_terminal=False)
     assert written.code == 0, written
+    noted = PROSE.replace("\ud800", "")
+    marking = ["mark", "--limit", "9", "--star", "--tag", "EVIL tag", "--note", noted, "--title", noted, "--yes"]
+    written = _run([*marking, "--home", str(made.home), "--source", str(made.claude)], is_terminal=False)
+    assert written.code == 0, written
     shutil.copytree(made.home, made.damaged)
     pack = max((made.damaged / "safe").rglob("*"), key=lambda path: path.stat().st_size if path.is_file() else 0)
     raw = bytearray(pack.read_bytes())
@@ -283,7 +315,7 @@ def _arguments(given: Sequence[str], made: Hostile, home: Path, folder: Path) ->
 
 def _home_of(command: str, made: Hostile, folder: Path) -> Path:
     """An archive of its own for what changes one."""
-    if command != "archive":
+    if command not in ("archive", "mark"):
         return made.home
     home = folder / f"home {FILE}"
     shutil.copytree(made.home, home)
@@ -370,6 +402,15 @@ def test_the_question_before_forgetting_cannot_be_forged(
     assert "EVIL" in asked.written()
     assert not OBEYED.search(asked.written())
     assert not [line for line in asked.written().split("\n") if line.startswith(FORGED)]
+
+
+def test_what_was_noted_is_told_exactly_and_shown_harmlessly(original: Hostile) -> None:
+    places = ["--source", str(original.claude), "--home", str(original.home)]
+    noted = json.loads(_run(["list", *places, "--json"], is_terminal=True).out)["sessions"][0]
+    assert noted["note"] == PROSE.replace("\ud800", "").strip()
+    shown = _run(["show", "@last", *places], is_terminal=False).out
+    assert "tags: EVIL tag" in shown
+    assert not OBEYED.search(shown)
 
 
 def test_a_fault_of_ours_cannot_speak_either() -> None:

@@ -66,13 +66,13 @@ def test_a_first_sync_killed_at_a_random_moment_goes_on(
 
 def test_kills_do_come_in_the_middle(tree: Tree, seconds: float, tmp_path: Path) -> None:
     """Otherwise the test above shows nothing."""
-    stages = set()
-    for part in range(1, 9):
+    for part in range(1, 33):  # a busy machine is slower than it was when `seconds` was measured
         home = tmp_path / str(part)
-        was_at_work = killed(home, tree.source, seconds * part / 9, alone=1 << 40)
+        was_at_work = killed(home, tree.source, seconds * part / 12, alone=1 << 40)
         with Tree(tree.source, home, tree.truth).archive() as archive:
-            stages.add((was_at_work, 0 < len(archive.sessions()) < len(tree.truth.by_session)))
-    assert (True, True) in stages
+            if was_at_work and 0 < len(archive.sessions()) < len(tree.truth.by_session):
+                return
+    pytest.fail("no kill came in the middle")
 
 
 def test_killed_again_and_again_it_still_gets_there(tree: Tree, seconds: float, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from reread.archive import Archive
 from reread.queries.language import ALL_FIELDS
 from reread.store import custody
 from reread.store.database import FILE_NAME, StoreError
+from reread.store.marks import COPY
 from reread.store.safe import Found
 from reread.testing import (
     Transcript,
@@ -198,7 +199,7 @@ def test_forgetting_everything_empties_the_index(taken: Tree, tmp_path: Path) ->
         for each in archive.sessions():
             assert archive.forget(each.stored.row.uuid).hidden_texts == 0
         assert vocabulary(archive) == set()
-        for table in ("session", "block", "request", "tool_call"):
+        for table in ("session", "block", "request", "tool_call", "friction", "outcome", "instruction_change"):
             assert archive.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608
         assert archive.verify().ok
 
@@ -243,12 +244,14 @@ def test_a_forget_killed_at_any_step_never_happened_or_is_finished(tmp_path: Pat
         home = tmp_path / f"home-{step}"
         with Archive(home, [source], machine="desk") as archive:
             archive.sync()
+            archive.mark(ID, note="marmotq")
         code = killed_at(step, lambda home=home: Archive(home, [source], machine="desk").forget(ID))  # type: ignore[misc]
         with Archive(home, machine="desk") as archive:
             assert archive.verify().damaged == [], step
             listed = {each.stored.row.uuid for each in archive.sessions()}
             assert listed in ({ID, OTHER}, {OTHER})
             assert bool({"alpacaq"} & vocabulary(archive)) == (ID in listed)
+            assert (ID in archive.marks()) == (b"marmotq" in (home / COPY).read_bytes()) == (ID in listed)
             outcomes.add(ID in listed)
         if code == 0:
             break

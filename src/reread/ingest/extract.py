@@ -23,6 +23,7 @@ from reread.store.rows import (
     CallRow,
     Circumstance,
     FileBatch,
+    FrictionBatch,
     PieceRow,
     RequestRow,
     SaidRow,
@@ -32,6 +33,7 @@ from reread.store.rows import (
 from reread.store.safe import Place, Safe, compress
 from reread.store.tokens import indexable
 
+from .friction import friction_of
 from .jobs import EDGE, FileJob, SessionJob, digest
 from .said import said_rows
 from .workers import give_back_memory
@@ -51,15 +53,16 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
+    session, friction = None, None
     if job.files is None:
-        session, found = None, [_side_rows(each, disk) for each in job.changed]
+        found = [_side_rows(each, disk) for each in job.changed]
     else:
-        session, found = _session_and_rows(job, job.files, disk)
+        session, found, friction = _session_and_rows(job, job.files, disk)
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
     files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
-    return SessionBatch(session=session, files=files)
+    return SessionBatch(session=session, files=files, friction=friction)
 
 
 class _Rows(NamedTuple):
@@ -77,7 +80,9 @@ class _Rows(NamedTuple):
     said: Sequence[SaidRow] = ()
 
 
-def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple[SessionRow, list[_Rows]]:
+def _session_and_rows(
+    job: SessionJob, files: SessionFiles, disk: Disk
+) -> tuple[SessionRow, list[_Rows], FrictionBatch]:
     session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
@@ -92,7 +97,7 @@ def _session_and_rows(job: SessionJob, files: SessionFiles, disk: Disk) -> tuple
         else:
             found.append(_side_rows(each, disk))
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    return _session_row(session, _name(session, files), folder), found
+    return _session_row(session, _name(session, files), folder), found, friction_of(session)
 
 
 def _name(session: Session, files: SessionFiles) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reread.errors import BadInput
 
 if TYPE_CHECKING:
+    from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall
 
 _AGO = re.compile(r"(\d{1,5})\s*([mhdw])")
@@ -30,6 +31,11 @@ class Filter(NamedTuple):
     limit: int | None = None
     sources: tuple[str, ...] = ()
     """Folders or files the archive's sessions must come from; what is read straight from sources is not asked."""
+    starred: bool = False
+    tags: tuple[str, ...] = ()
+    """All of these must be on a session."""
+    without_hidden: bool = False
+    """Leaves out what a person hid; only lists do so."""
 
     def keeps_session(self, session: Session) -> bool:
         """Whether anything of a session may be of interest."""
@@ -38,7 +44,15 @@ class Filter(NamedTuple):
             self.since is None or session.ended is None or session.ended >= self.since,
             self.until is None or session.started is None or session.started < self.until,
         )
-        return all(checks) and self._is_met_by(session)
+        return all(checks) and self.keeps_mark(session.mark) and self._is_met_by(session)
+
+    def keeps_mark(self, mark: Mark) -> bool:
+        is_seen = not (self.without_hidden and mark.hidden)
+        return is_seen and (mark.starred or not self.starred) and (not self.tags or mark.has_tags(self.tags))
+
+    @property
+    def asks_for_marks(self) -> bool:
+        return self.starred or bool(self.tags) or self.without_hidden
 
     def _is_met_by(self, session: Session) -> bool:
         """What any part of a session may meet, its agents included."""

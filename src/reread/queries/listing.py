@@ -26,7 +26,11 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     found = [
         Listed(stored=stored, expires=_expires(stored, cleanup_days))
-        for stored in sessions(connection, limit=wanted.limit if _has_only_limit(wanted) else None)
+        for stored in sessions(
+            connection,
+            limit=wanted.limit if _has_only_limit(wanted) else None,
+            without_hidden=wanted.without_hidden,
+        )
         if _passes(connection, stored, wanted)
     ]
     return found[: wanted.limit]
@@ -38,7 +42,7 @@ def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
 
 
 def _has_only_limit(wanted: Filter) -> bool:
-    return wanted._replace(limit=None) == Filter()
+    return wanted._replace(limit=None, without_hidden=False) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
@@ -62,6 +66,7 @@ def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
         wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
         wanted.git_branch is None or wanted.git_branch in row.git_branches,
         not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
+        wanted.keeps_mark(stored.mark),
     )
     return all(checks)
 

@@ -47,7 +47,7 @@ def session_report(session: Session, ask: Ask, prices: Prices, copied: Collectio
     `copied` names the responses that were made in another session, where that is known.
     """
     check_grouping(ask.by)
-    is_kept = Filter(file=ask.wanted.file).keeps_session(session)
+    is_kept = ask.wanted.keeps_mark(session.mark) and Filter(file=ask.wanted.file).keeps_session(session)
     told = [each for each in responses(session, prices, copied) if is_kept and _is_wanted(each, ask.wanted)]
     cells = list(cells_of(told, session.id, ask))
     plain = with_shown_models((each.cell for each in cells), prices)

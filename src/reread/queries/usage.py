@@ -348,7 +348,7 @@ def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarte
 def _needs_ledger(ask: Ask) -> bool:
     """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
     wanted = ask.wanted
-    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources)
+    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources, wanted.asks_for_marks)
     edges = [time for time in (wanted.since, wanted.until) if time is not None]
     return ask.is_recorded or any(others) or any(time.timestamp() % QUARTER_SECONDS for time in edges)
 
@@ -367,10 +367,17 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
         where = [number for number, each in known.items() if is_place(each, wanted)]
     if wanted.model or wanted.tool:
         how = [number for number, each in known.items() if is_manner(each, wanted)]
-    if wanted.file or wanted.sources:
+    if wanted.file or wanted.sources or wanted.asks_for_marks:
         from .listing import listed
 
-        kept = listed(connection, Filter(file=wanted.file, sources=wanted.sources), cleanup_days=0)
+        of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
+            file=wanted.file,
+            sources=wanted.sources,
+            starred=wanted.starred,
+            tags=wanted.tags,
+            without_hidden=wanted.without_hidden,
+        )
+        kept = listed(connection, of_sessions, cleanup_days=0)
         homes = ledger.files_of_sessions(connection, (each.stored.id for each in kept))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
     return ledger.Choice(where=where, how=how, homes=homes, since=since, until=until)

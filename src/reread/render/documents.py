@@ -22,6 +22,7 @@ from reread.sessions import (
     Turn,
 )
 
+from .marks import mark_fields
 from .numbers import by_version
 from .values import Document, dollars, tokens_document, utc
 
@@ -88,6 +89,7 @@ def session_row(session: Session) -> Document:
         "present": True,
         "archived": False,
         "expires": None,
+        **mark_fields(session.mark),
     }
 
 

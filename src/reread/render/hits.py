@@ -91,6 +91,11 @@ def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator
 
 def place_command(hit: Hit) -> str:
     """What to type to read the hit where it stands; a tool's own output file has no line to go to."""
-    name = one_line(hit.session.row.uuid)
+    return show_command(hit.session.row.uuid, hit.uuid)
+
+
+def show_command(session: str, uuid: str | None) -> str:
+    """What to type to read a line where it stands."""
+    name = one_line(session)
     short = name[:_PLACE_ID] if len(name) == 36 and name.count("-") == 4 else name
-    return f"reread show {short}" + (f" --around {one_line(hit.uuid)}" if hit.uuid else "")
+    return f"reread show {short}" + (f" --around {one_line(uuid)}" if uuid else "")

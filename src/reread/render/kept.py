@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from .marks import mark_fields
 from .numbers import nano
 from .values import Document, dollars, utc
 
@@ -18,10 +19,14 @@ def listing_document(sessions: Iterable[Listed]) -> Document:
     return {"schema": "reread.sessions/1", "sessions": [listed_row(each) for each in sessions]}
 
 
-def overview_document(sessions: Iterable[Listed], total: int, expiring: int, periods: Iterable[Period]) -> Document:
+def overview_document(
+    sessions: Iterable[Listed], total: int, hidden: int, expiring: int, periods: Iterable[Period]
+) -> Document:
+    """The newest of `total` sessions; so many more are hidden."""
     return {
         **listing_document(sessions),
         "total_sessions": total,
+        "hidden_sessions": hidden,
         "expiring_sessions": expiring,
         "periods": [_period_row(period) for period in periods],
     }
@@ -59,6 +64,7 @@ def kept_fields(each: Listed) -> Document:
         "present": each.stored.present,
         "archived": True,
         "expires": utc(each.expires),
+        **mark_fields(each.stored.mark),
     }
 
 

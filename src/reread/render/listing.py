@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reread.queries.retention import SOON
 
 from .kept import moment
+from .marks import titled
 from .numbers import count, money, nano, percent, tokens
 from .text import clip, one_line, shorten, table, wrap
 from .view import View, when
@@ -70,7 +71,7 @@ def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
         "id": one_line(row.uuid)[:SHORT_ID],
         "when": when(moment(row.ended), view.timezone),
         "project": shorten(last_part(row.project), 16),
-        "title": row.title or "",
+        "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
         "tokens": tokens(row.output_tokens),
         "cost": money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
@@ -90,6 +91,7 @@ def marks(each: Listed, now: datetime) -> str:
         f"↩{row.branches}" if row.branches > 1 else "",
         f"✗{row.tool_errors}" if row.tool_errors else "",
         fate(each, now),
+        "hidden" if each.stored.mark.hidden else "",
     ]
     return " ".join(mark for mark in found if mark)
 
@@ -109,17 +111,24 @@ def is_expiring(each: Listed, now: datetime) -> bool:
 
 
 def overview_lines(
-    sessions: Sequence[Listed], total: int, expiring: Sequence[Listed], periods: Sequence[Period], view: View
+    sessions: Sequence[tuple[int, Listed]],
+    total: int,
+    hidden: int,
+    expiring: int,
+    periods: Sequence[Period],
+    view: View,
 ) -> Iterator[str]:
-    """What was used lately, the newest sessions, what is about to go, and what to type next."""
+    """What was used lately, the newest sessions by the number they are called by, what is about to go, and what to
+    type next."""
     yield from _period_table(periods, view)
     yield ""
-    yield view.style.paint(f"{count(total, 'session')}, newest first", "bold")
-    rows = [_recent(position, each, view) for position, each in enumerate(sessions, 1)]
+    left_out = f", {hidden:,} hidden" if hidden else ""
+    yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
+    rows = [_recent(position, each, view) for position, each in sessions]
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
     if expiring:
         yield ""
-        warning = f"Claude Code deletes {count(len(expiring), 'session')} within {SOON.days} days; they are kept here"
+        warning = f"Claude Code deletes {count(expiring, 'session')} within {SOON.days} days; they are kept here"
         yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
     yield ""
     hint = "reread show @last    reread search WORDS    reread list    reread --help"
@@ -146,7 +155,7 @@ def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
         f"@{position}",
         when(moment(row.ended), view.timezone),
         shorten(last_part(row.project), 16),
-        row.title or "",
+        titled(row.title or "", each.stored.mark),
         count(row.prompts, "prompt"),
         money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
     )

@@ -20,6 +20,7 @@ from reread.sessions import (
 )
 
 from .calls import MARKS, ending, summary, tool_label
+from .marks import mark_lines
 from .numbers import count, money, tokens
 from .text import cells, harmless, one_line, ruler, shorten, wrap
 from .view import View, when
@@ -76,6 +77,7 @@ def heading(session: Session, view: View) -> Iterator[str]:
     ]
     for told in (" · ".join(fact for fact in facts if fact), f"session {session.id}"):
         yield from (paint(line, "dim") for line in wrap(one_line(told), view.width))
+    yield from mark_lines(session.mark, view)
     for problem in session.problems:
         yield from (paint(line, "red") for line in wrap(one_line(f"could not be read: {problem}"), view.width))
 

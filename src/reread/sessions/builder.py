@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reread.marks import NO_MARK, Mark
 from reread.pricing import Prices
 from reread.records import AgentMeta, Record, StreamEvent, Usage
 
@@ -23,10 +24,12 @@ class SessionBuilder:
         *,
         prices: Prices | None = None,
         find_output: FindOutput | None = None,
+        mark: Mark = NO_MARK,
     ) -> None:
         self._id = id
         self._prices = prices
         self._find_output = find_output
+        self._mark = mark
         self._trunk: list[Record] = []
         self._agents: dict[str, list[Record]] = {}
         self._metas: dict[str, AgentMeta] = {}
@@ -107,6 +110,7 @@ class SessionBuilder:
             permissions=permissions,
             transcript=trunk,
             captures=joined.captures if joined is not None else (),
+            mark=self._mark,
         )
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.marks import NO_MARK, Mark
 from reread.pricing import Prices
 from reread.pricing.tokens import Tokens
 from reread.records import Record, Spoken
@@ -48,6 +49,7 @@ class Session(Conversation):
         permissions: Mapping[str, ToolPermission] | None = None,
         transcript: Sequence[Record] | None = None,
         captures: Sequence[Capture] = (),
+        mark: Mark = NO_MARK,
     ) -> None:
         super().__init__(records, id=id, prices=prices, permissions=permissions)
         self._agents = tuple(agents)
@@ -62,6 +64,8 @@ class Session(Conversation):
         """Their bytes."""
         self.problems = tuple(problems)
         """Files of agents or side files that could not be read; the rest is here all the same."""
+        self.mark = mark
+        """What a person noted on it, where it comes from the archive."""
         self._title_file = title_file
         self._find_output = find_output
 
@@ -92,7 +96,7 @@ class Session(Conversation):
 
     @cached_property
     def title(self) -> str:
-        return title_of(self, self._title_file)
+        return self.mark.title or title_of(self, self._title_file)
 
     @cached_property
     def total_usage(self) -> Tokens:

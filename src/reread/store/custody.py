@@ -17,8 +17,10 @@ from reread.pricing import Prices
 from . import reading
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
+from .friction import forget_friction, keep_labels, labels
 from .keeping import SafeFiles
 from .ledger import Ledger
+from .marks import MarkRow, all_rows, forget_mark, keep_rows, rows_of_copy
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
@@ -76,7 +78,7 @@ def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) ->
     """What a crash left undone of a forget; harmless when there was none."""
     unfinished = safe.unfinished()
     if unfinished is not None:
-        _settle(connection, SafeFiles(connection, safe), unfinished, prices)
+        _settle(connection, SafeFiles(connection, safe), unfinished, prices, safe.folder.parent)
         safe.finish_rewrite()
         _scrub(connection)
 
@@ -238,14 +240,19 @@ def forget(
     finish_forget(connection, safe, prices)
     rows = reading.files_of(connection, session.id)
     rewrite = safe.rewrite_without({row.key for row in rows})
-    hidden = _settle(connection, files, rewrite, prices, session.id)
+    hidden = _settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
     return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
 
 
 def _settle(
-    connection: sqlite3.Connection, files: SafeFiles, rewrite: Rewrite, prices: Prices, session: int | None = None
+    connection: sqlite3.Connection,
+    files: SafeFiles,
+    rewrite: Rewrite,
+    prices: Prices,
+    home: Path,
+    session: int | None = None,
 ) -> int:
     """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read."""
     sessions = set() if session is None else {session}
@@ -269,7 +276,11 @@ def _settle(
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
             forget_said(connection, each)
+            names = connection.execute("SELECT uuid FROM session WHERE id = ?", (each,)).fetchall()
+            forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
+            for (name,) in names:
+                forget_mark(connection, home, name)
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
             [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
@@ -316,6 +327,10 @@ class Unsafe(NamedTuple):
     """What a person had forgotten must stay so."""
     said: list[tuple[object, ...]]
     """Status lines stand in no file."""
+    marks: list[MarkRow]
+    """Nor does what a person noted."""
+    labels: list[tuple[object, ...]]
+    """Nor what a person said about moments."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
@@ -323,6 +338,8 @@ def unsafe_if_readable(home: Path) -> Unsafe:
     return Unsafe(
         _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
         _if_readable(home, status_lines),
+        _if_readable(home, all_rows) or rows_of_copy(home),
+        _if_readable(home, labels),
     )
 
 
@@ -341,3 +358,5 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
     with transaction(connection):
         connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
         keep_status_lines(connection, known.said)
+        keep_rows(connection, known.marks)
+        keep_labels(connection, known.labels)

@@ -151,6 +151,11 @@ def compress(raw: bytes) -> bytes:
     return _zstd().compressor.compress(raw)
 
 
+def decompress(frame: bytes) -> bytes:
+    """What `compress` was given; for frames of our own that are proved by what holds them."""
+    return _zstd().decompressor.decompress(frame)
+
+
 def encode_piece(header: PieceHeader, frame: bytes) -> bytes:
     head = encode(header)
     if len(head) > HEADER_LIMIT:

@@ -123,6 +123,35 @@ class SaidRow(Struct, frozen=True, kw_only=True):
     models: dict[str, dict[str, int]] | None
 
 
+class FrictionRow(Struct, frozen=True, kw_only=True):
+    """A moment of friction."""
+
+    uuid: str | None
+    agent: str | None
+    kind: str
+    time: int | None
+    evidence: str
+    confidence: float
+    cause: str
+    about: str
+    seconds: float | None
+    tokens: int | None
+    nanodollars: int | None
+    details: str
+
+
+class FrictionBatch(Struct, frozen=True, kw_only=True):
+    """All that is kept of a session for the retrospective."""
+
+    moments: list[FrictionRow]
+    outcome: tuple[str | int | None, ...]
+    """As `analyses.friction.Outcome` has it, field by field."""
+    prompted: bytes
+    material: bytes
+    changes: list[tuple[str, str | None, int | None]]
+    """Path, line and time of changes of instruction files."""
+
+
 class FileBatch(Struct, frozen=True, kw_only=True):
     """What one file gained since it was last read."""
 
@@ -161,3 +190,4 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     session: SessionRow | None
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
+    friction: FrictionBatch | None = None

@@ -1,9 +1,9 @@
 """The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
 
 Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
-a status line said, to its session and machine), a file names its machine and source, and identities that leave this
-database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and offset) come from content.
-Integer ids are handles of this database alone.
+a status line said, what a person noted, and friction, to its session), a file names its machine and source, and
+identities that leave this database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and
+offset) come from content. Integer ids are handles of this database alone.
 
 Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
 """
@@ -214,6 +214,54 @@ _FORGOTTEN = """
 CREATE TABLE forgotten (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 """
 
+_FRICTION = """
+-- Moments of friction, found when a session is taken in. A fork repeats those of the session it left.
+CREATE TABLE friction (
+    session INTEGER NOT NULL REFERENCES session,
+    uuid TEXT,                            -- the line that proves it; `reread show SESSION --around UUID`
+    agent TEXT,                           -- the subagent it happened in; NULL in the conversation itself
+    kind TEXT NOT NULL,                   -- interrupt, rejection, hook_block, tool_error, correction, re_ask, loop, ...
+    time INTEGER,
+    evidence TEXT NOT NULL,               -- a short quote or a count, without secrets
+    confidence REAL NOT NULL,
+    cause TEXT NOT NULL,                  -- agent, environment or prompt
+    about TEXT NOT NULL,                  -- the class of an error, a tool, a file, a command
+    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost, at the prices of when it was taken in
+    details TEXT NOT NULL                 -- a JSON object
+);
+CREATE INDEX friction_by_session ON friction(session);
+CREATE INDEX friction_by_uuid ON friction(uuid);
+
+-- How a session ended, and what patterns over many sessions are found from.
+CREATE TABLE outcome (
+    session INTEGER PRIMARY KEY REFERENCES session,
+    last_test TEXT, last_test_uuid TEXT,  -- passed or failed
+    commits INTEGER NOT NULL, last_commit_uuid TEXT, pushes INTEGER NOT NULL, pull_requests INTEGER NOT NULL,
+    todos_done INTEGER NOT NULL, todos_open INTEGER NOT NULL,
+    ended TEXT NOT NULL,                  -- answered, interrupted, failed or unanswered
+    prompted BLOB NOT NULL,               -- of every prompt its time and the CRC-32 of its text: 8 + 4 bytes
+    material BLOB NOT NULL                -- prompts as sketches, rules, command chains: msgpack, compressed with zstd
+);
+
+-- Changes of instruction files that sessions show.
+CREATE TABLE instruction_change (
+    session INTEGER NOT NULL REFERENCES session,
+    path TEXT NOT NULL,
+    uuid TEXT,
+    time INTEGER
+);
+CREATE INDEX instruction_change_by_session ON instruction_change(session);
+
+-- What a person said about a moment: that it is none. Stands in no file, so a new index takes it over.
+CREATE TABLE label (
+    uuid TEXT NOT NULL,
+    kind TEXT NOT NULL,                   -- '' for whatever was found at this line
+    session TEXT NOT NULL,                -- its uuid
+    at INTEGER NOT NULL,
+    PRIMARY KEY (uuid, kind)
+) WITHOUT ROWID;
+"""
+
 _SEARCH = f"""
 -- A piece of text that can be found: where its line lies, never the text itself.
 CREATE TABLE block (
@@ -234,6 +282,18 @@ INSERT INTO search(search, rank) VALUES ('automerge', 16);
 INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);
 """  # noqa: S608  our own names
+
+_MARKS = """
+-- What a person noted on a session. It stands in no source: a rebuild takes it over, and marks.json has it once more.
+CREATE TABLE mark (
+    session TEXT PRIMARY KEY,             -- its uuid: copies of a session share it
+    starred INTEGER NOT NULL,
+    tags TEXT NOT NULL,                   -- a JSON array
+    note TEXT,
+    title TEXT,                           -- in the stead of what its files say
+    hidden INTEGER NOT NULL               -- left out of lists unless asked for
+) WITHOUT ROWID;
+"""
 
 
 def _script(sql: str) -> Callable[[Connection], None]:
@@ -267,7 +327,9 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "forgotten": _script(_FORGOTTEN),
     "search": _script(_SEARCH),
     "client_said": _script(_CLIENT_SAID),
+    "marks": _script(_MARKS),
+    "friction": _script(_FRICTION),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _SEEN, _FORGOTTEN, _SEARCH)).strip()
+SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _MARKS, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)).strip()

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from reread.marks import NO_MARK, Mark
+
+from .marks import marks
 from .paths import as_path
 
 
@@ -49,6 +52,8 @@ class StoredSession(NamedTuple):
     """Whether the source of its own lines still exists; a session that was only captured needs none."""
     mtime_ns: int | None
     """Of that source, as last seen: the client's clean-up goes by it."""
+    mark: Mark = NO_MARK
+    """What a person noted on it; a title of theirs is already that of the row."""
 
 
 _PRESENT = """(
@@ -60,38 +65,49 @@ _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 
 def sessions(
-    connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
+    connection: sqlite3.Connection,
+    *,
+    ids: Sequence[int] | None = None,
+    limit: int | None = None,
+    without_hidden: bool = False,
 ) -> list[StoredSession]:
     """Sessions, the one that ended last first: all, some by id, or only the newest."""
-    chosen = "" if ids is None else f"WHERE id IN ({integers(ids)})"
+    chosen = "1" if ids is None else f"id IN ({integers(ids)})"
+    if without_hidden:
+        chosen += " AND uuid NOT IN (SELECT session FROM mark WHERE hidden)"
     rows = connection.execute(
         f"""SELECT session.id, {_SESSION}, session.present,
                    max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
                    group_concat(
                        CASE typeof(file.path) WHEN 'blob' THEN char(1) || hex(file.path) ELSE file.path END, char(0)
                    )
-            FROM (SELECT *, {_PRESENT} AS present FROM session {chosen} ORDER BY ended DESC, present DESC, id LIMIT ?)
-                AS session LEFT JOIN file ON file.session = session.id
+            FROM (SELECT *, {_PRESENT} AS present FROM session WHERE {chosen}
+                  ORDER BY ended DESC, present DESC, id LIMIT ?) AS session LEFT JOIN file ON file.session = session.id
             GROUP BY session.id
             ORDER BY session.ended DESC, session.present DESC, session.id""",  # noqa: S608  integers and our own names
         (limit if limit is not None else -1,),
-    )
-    return [_session(row) for row in rows]
+    ).fetchall()
+    noted = marks(connection, [row[1] for row in rows])
+    return [_session(row, noted) for row in rows]
 
 
-def _session(row: Sequence[Any]) -> StoredSession:
+def _session(row: Sequence[Any], noted: dict[str, Mark]) -> StoredSession:
     number, *columns, present, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
         values[name] = list(_strings(values[name] or "[]"))
     for name in ("uuid", "folder"):
         values[name] = as_path(values[name])
+    mark = noted.get(values["uuid"], NO_MARK)
+    if mark.title is not None:
+        values["title"] = mark.title
     return StoredSession(
         id=number,
         row=SessionRow(**values),
         files=sorted(map(_unhexed, files.split("\0"))) if files else [],
         present=bool(present),
         mtime_ns=mtime_ns,
+        mark=mark,
     )
 
 

@@ -86,7 +86,10 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
 
 def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:
     """Title and project of every session."""
-    rows = connection.execute("SELECT uuid, title, project FROM session")
+    rows = connection.execute(
+        """SELECT uuid, ifnull(mark.title, session.title), project
+           FROM session LEFT JOIN mark ON mark.session = session.uuid"""
+    )
     return {as_path(uuid): (title, project) for uuid, title, project in rows}
 
 

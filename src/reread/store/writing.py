@@ -17,6 +17,7 @@ import msgspec
 from reread.pricing import Prices
 
 from .database import transaction
+from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
 from .ledger import Ledger
 from .paths import stored_path
@@ -76,6 +77,8 @@ class StoreWriter:
                     self._facts(row, session, file)
                     replace_said(self._connection, row, name, self._machine, file.said)
                     blocks.append((row, file))
+                if session is not None and batch.friction is not None:
+                    replace_friction(self._connection, session, batch.friction)
             self._ledger.settle()
             self._index(blocks, is_older=is_older)
 
@@ -136,9 +139,9 @@ class StoreWriter:
 
     def _drop_if_empty(self, session: int) -> None:
         """A capture was a session by itself until its transcript came."""
-        self._connection.execute(
-            "DELETE FROM session WHERE id = ? AND NOT EXISTS (SELECT 1 FROM file WHERE session = ?)", (session, session)
-        )
+        if self._connection.execute("SELECT 1 FROM file WHERE session = ? LIMIT 1", (session,)).fetchone() is None:
+            drop_friction(self._connection, session)
+            self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
 
     def _pieces(self, row: int, file: FileBatch, places: Sequence[Place]) -> None:
         self._connection.executemany(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .detector import Detector
     from .detectors import DETECTORS, Findings, find, find_events
     from .events import Cause, Event, Kind, Loss
+    from .instructions import Changed
     from .material import Asked, Counted, Material, Rule
     from .outcome import Outcome
     from .patterns import Moment, Pattern, PatternKind, find_patterns
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Asked": ".material",
     "Cause": ".events",
+    "Changed": ".instructions",
     "Counted": ".material",
     "DETECTORS": ".detectors",
     "Detector": ".detector",
@@ -49,6 +51,7 @@ __all__ = [
     "DETECTORS",
     "Asked",
     "Cause",
+    "Changed",
     "Counted",
     "Detector",
     "ErrorClass",

@@ -12,6 +12,7 @@ from reread.sessions import Session
 from .corrections import Correction
 from .detector import Detector
 from .events import Event
+from .instructions import Changed, changes_of
 from .material import Material, material_of
 from .outcome import Outcome, outcome_of
 from .refusals import HookBlock, Interrupt, Rejection
@@ -50,6 +51,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     material: Material
     outcome: Outcome
+    instructions: tuple[Changed, ...] = ()
+    """Changes of the files that tell the agent what to do."""
 
 
 def find(session: Session, *, with_agents: bool = False) -> Findings:
@@ -58,7 +61,12 @@ def find(session: Session, *, with_agents: bool = False) -> Findings:
     events = events_of(scene)
     if with_agents:
         events += [event for agent in session.working_agents for event in events_of(Scene(agent, session.id, agent.id))]
-    return Findings(events=tuple(events), material=material_of(scene), outcome=outcome_of(scene))
+    return Findings(
+        events=tuple(events),
+        material=material_of(scene),
+        outcome=outcome_of(scene),
+        instructions=changes_of(scene),
+    )
 
 
 def find_events(

@@ -7,9 +7,11 @@ shared; for texts of fewer words than a sketch holds, the estimate is exact.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
+from math import ceil
+from typing import NamedTuple
 from zlib import crc32
 
 Sketch = tuple[int, ...]
@@ -75,50 +77,82 @@ def likeness(one: Sketch, other: Sketch) -> float:
     return len(mine & theirs & seen) / len(seen)
 
 
+class _Known(NamedTuple):
+    sketch: Sketch
+    values: frozenset[int]
+    name: Hashable
+
+
+def _most_alike(given: Sketch, candidates: Iterable[_Known], alike: float) -> tuple[Hashable, float] | None:
+    """The candidate most like a sketch, if one is alike enough; of equals the last."""
+    mine, least = frozenset(given), alike * len(given)
+    best: tuple[Hashable, float] | None = None
+    for other in candidates:
+        # What both say together is never less than either sketch: most need not be looked at further.
+        if len(mine & other.values) < least:
+            continue
+        found = likeness(given, other.sketch)
+        if found >= alike and (best is None or found >= best[1]):
+            best = other.name, found
+    return best
+
+
 class Neighbours:
     """Finds sketches like one that came before, without holding each against all."""
 
-    _LOOKED_UP, _SHARED = 8, 2
+    _LOOKED_UP = 8
     """Of the eight smallest hashes two must be common; texts that share six tenths miss that less than once in 100."""
     _CROWDED = 30
     """A hash that more sketches share tells nothing: only the newest of them are looked at."""
 
     def __init__(self, alike: float) -> None:
         self._alike = alike
-        self._sketches: list[tuple[Sketch, Hashable]] = []
+        self._sketches: list[_Known] = []
         self._holders: dict[int, deque[int]] = {}
 
     def nearest(self, given: Sketch) -> tuple[Hashable, float] | None:
         """The name of the most alike sketch added so far, if one is alike enough."""
-        shared: dict[int, int] = {}
+        seen: set[int] = set()
+        near: set[int] = set()
         for value in given[: self._LOOKED_UP]:
-            for number in self._holders.get(value, ()):
-                shared[number] = shared.get(number, 0) + 1
-        best: tuple[Hashable, float] | None = None
-        for number, count in shared.items():
-            if count < self._SHARED:
-                continue
-            other, name = self._sketches[number]
-            found = likeness(given, other)
-            if found >= self._alike and (best is None or found >= best[1]):
-                best = name, found
-        return best
+            if value in self._holders:
+                near.update(seen.intersection(self._holders[value]))
+                seen.update(self._holders[value])
+        return _most_alike(given, (self._sketches[number] for number in sorted(near)), self._alike)
 
     def add(self, given: Sketch, name: Hashable) -> None:
         number = len(self._sketches)
-        self._sketches.append((given, name))
+        self._sketches.append(_Known(given, frozenset(given), name))
         for value in given[: self._LOOKED_UP]:
-            self._holders.setdefault(value, deque(maxlen=self._CROWDED)).append(number)
+            holders = self._holders.get(value)
+            if holders is None:
+                holders = self._holders[value] = deque(maxlen=self._CROWDED)
+            holders.append(number)
 
 
 def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:
     """Names whose sketches are alike, the oldest first in each group; those like no other stand alone."""
-    found = Neighbours(alike)
+    given = list(sketches)
+    held = dict(Counter(chain.from_iterable(each for each, _ in given)))
+    leaders: list[_Known] = []
+    holders: dict[int, list[int]] = {}
     groups: dict[Hashable, list[Hashable]] = {}
-    for each, name in sketches:
-        near = found.nearest(each)
-        leader = near[0] if near is not None else name
-        groups.setdefault(leader, []).append(name)
-        if near is None:
-            found.add(each, name)
+    for each, name in given:
+        rare = _rarest(each, held, alike)
+        numbers = {number for value in rare if value in holders for number in holders[value]}
+        near = _most_alike(each, (leaders[number] for number in sorted(numbers)), alike) if numbers else None
+        groups.setdefault(near[0] if near is not None else name, []).append(name)
+        if near is None and rare:
+            for value in rare:
+                holders.setdefault(value, []).append(len(leaders))
+            leaders.append(_Known(each, frozenset(each), name))
     return list(groups.values())
+
+
+def _rarest(given: Sketch, held: dict[int, int], alike: float) -> list[int]:
+    """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many that
+    the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
+    shared = [value for value in given if held[value] > 1]
+    enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
+    unshared = len(given) - len(shared)
+    return sorted(shared, key=held.__getitem__)[: enough - unshared] if unshared < enough else []

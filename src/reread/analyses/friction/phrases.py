@@ -7,6 +7,7 @@ words. Weights add up; `corrections.ENOUGH` of them make a correction.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 
@@ -15,11 +16,19 @@ class Sign(NamedTuple):
 
     weight: float
     words: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when first tried: all of them would take longer than a small sync."""
+        return _compiled(self.source)
 
 
-def _sign(weight: float, words: str, pattern: str) -> Sign:
-    return Sign(weight, tuple(words.split()), re.compile(pattern))
+_compiled = cache(re.compile)
+
+
+def sign(weight: float, words: str, pattern: str) -> Sign:
+    return Sign(weight, tuple(words.split()), pattern)
 
 
 _OPENING = r"^(?:(?:ok(?:ay)?|so|well|hm+|hey|oh|ah|and|yeah|yes|ugh|man|sorry|please)[,.!… ]+)*"
@@ -36,75 +45,75 @@ _WORKS_NOT = (
 )
 
 ENGLISH = (
-    _sign(
+    sign(
         1.0,
         "no nope nah noo nooo",
         _OPENING + r"(?:no+|nope|nah)\b(?! one| more| other| longer| matter)",
     ),
-    _sign(
+    sign(
         0.9,
         "wrong incorrect",
         _OPENING + r"(?:the |a )?(?:wrong|incorrect)\b",
     ),
-    _sign(
+    sign(
         0.9,
         "not",
         _OPENING + r"not (?!yet|sure|only|now|urgent|really necessary)",
     ),
-    _sign(
+    sign(
         0.5,
         "but however",
         _OPENING + r"(?:but|however)\b",
     ),
-    _sign(0.5, "wait hold hang", r"^(?:wait|hold on|hang on)\b"),
-    _sign(
+    sign(0.5, "wait hold hang", r"^(?:wait|hold on|hang on)\b"),
+    sign(
         0.6,
         "stop",
         _OPENING + r"stop\b",
     ),
-    _sign(0.4, "hm hmm hmmm ugh argh", r"^(?:h+m+|ugh+|argh+)\b"),
-    _sign(0.7, "bruh wtf dude", r"\b(?:bruh|wtf|dude)\b"),
-    _sign(
+    sign(0.4, "hm hmm hmmm ugh argh", r"^(?:h+m+|ugh+|argh+)\b"),
+    sign(0.7, "bruh wtf dude", r"\b(?:bruh|wtf|dude)\b"),
+    sign(
         0.3,
         "actually",
         _OPENING + r"actually\b",
     ),
-    _sign(0.7, "unfortunately sadly", r"\b(?:unfortunately|sadly)\b"),
-    _sign(
+    sign(0.7, "unfortunately sadly", r"\b(?:unfortunately|sadly)\b"),
+    sign(
         1.0,
         "wrong incorrect broken not isn't",
         r"\b(?:that'?s|it'?s|this is|that is|this isn't|that isn't|it isn't) (?:\w+ )?(?:wrong|incorrect|broken"
         r"|not (?:right|correct|it|what|how|true|working|good|the)|(?<=isn't )(?:right|correct|it|what|how|true"
         r"|working))\b",
     ),
-    _sign(
+    sign(
         1.0,
         "not isn't wasn't",
         r"\b(?:not|isn't|wasn't) (?:at all )?(?:what|how|where|the one) (?:i|we|our|my|you)\b",
     ),
-    _sign(1.0, "can't cannot", r"\b(?:can't|cannot|can not) be (?:right|correct|true)\b"),
-    _sign(0.9, "said told", r"\bi (?:\w+ )?(?:said|told you)\b(?! thank)"),
-    _sign(0.9, "meant mean", r"\bi (?:actually |of course )?meant?\b(?! (?:to say )?(?:it|well))"),
-    _sign(
+    sign(1.0, "can't cannot", r"\b(?:can't|cannot|can not) be (?:right|correct|true)\b"),
+    sign(0.9, "said told", r"\bi (?:\w+ )?(?:said|told you)\b(?! thank)"),
+    sign(0.9, "meant mean", r"\bi (?:actually |of course )?meant?\b(?! (?:to say )?(?:it|well))"),
+    sign(
         0.8,
         "asked wanted want need needed",
         _CLAUSE + r"i (?:specifically |explicitly |only |just )?(?:asked|wanted)\b|\bi only (?:need|want|asked)",
     ),
-    _sign(
+    sign(
         1.0,
         "didn't did never don't",
         r"\b(?:i|we|nobody) (?:(?:really |actually )?(?:didn't|did not|never) (?:ask|want|say|mean|tell)"
         r"|(?:really )?don't want (?:sleeps|any|that|this|it|you|to have|the))|\b(?:nobody|no one) asked",
     ),
-    _sign(0.7, "thought", r"\bi thought (?:we|you|that|it|this|the)\b"),
-    _sign(
+    sign(0.7, "thought", r"\bi thought (?:we|you|that|it|this|the)\b"),
+    sign(
         1.0,
         "forgot forgotten missed broke broken misunderstood misread ignored overlooked didn't did haven't "
         "hadn't should shouldn't supposed keep kept",
         _CLAUSE + r"you(?:'ve| have)? (?:\w+ )?(?:forgot(?:ten)?|missed|broke|broken|misunderstood|misread|ignored"
         r"|overlooked|didn't|did not|haven't|hadn't|should have|shouldn't have|were supposed|keep|kept)\b",
     ),
-    _sign(
+    sign(
         0.75,
         "used put placed changed touched added removed deleted translated logged applied skipped dropped "
         "renamed replaced attached committed pushed wrote made left moved overwrote duplicated hardcoded mixed "
@@ -115,168 +124,168 @@ ENGLISH = (
         r"|wrote|made|left|moved|overwrote|duplicated|hardcoded|hard-coded|mixed|swapped|assumed|invented"
         r"|created)\b",
     ),
-    _sign(
+    sign(
         0.9,
         "why",
         r"\bwhy (?:on earth |the hell )?(?:did|do|are|have|would) you\b|\bwhy is \w+ (?:still |even )?in there"
         r"|\bthen why\b",
     ),
-    _sign(1.0, "did", r"\bwhat are you doing\b|\bi (?:meant|said)\b|\bdid you (?:even|really|actually|not)\b"),
-    _sign(0.8, "sure", r"\bare you sure\b"),
-    _sign(
+    sign(1.0, "did", r"\bwhat are you doing\b|\bi (?:meant|said)\b|\bdid you (?:even|really|actually|not)\b"),
+    sign(0.8, "sure", r"\bare you sure\b"),
+    sign(
         0.9,
         "revert undo rollback restore roll",
         r"\b(?:revert|undo|rollback|roll back|roll (?:it|that|this) back)\b(?! button| command| stack| history"
         r"| function)",
     ),
-    _sign(
+    sign(
         0.8,
         "back",
         r"\b(?:put|bring|change|turn|switch|set|move) (?:\w+ ){1,3}back\b|\b(?:let's "
         r"|please )?go(?:ing)? back to the (?:previous|old|earlier|first)",
     ),
-    _sign(0.8, "out", r"\btake (?:it|that|this|them) out\b"),
-    _sign(
+    sign(0.8, "out", r"\btake (?:it|that|this|them) out\b"),
+    sign(
         0.9,
         "still",
         r"\bstill (?:\w+ )?(?:not|doesn't|don't|does|fails?|failing|broken|happens?|happening|same|see|seeing"
         r"|get|getting|have|has|takes?|wrong|shows?|showing|first|there|crash\w*|isn't|aren't|missing|no|hangs?"
         r"|red|complains|says|returns?|points|uses|using)\b",
     ),
-    _sign(
+    sign(
         0.8,
         "doesn't don't didn't isn't aren't won't can't cannot does do",
         r"\b(?:it|this|that|they|these|which|the \w+(?: \w+)?|code|button|page|test|tests) (?:\w+ )?(?:doesn't"
         r"|don't|didn't|isn't|aren't|won't|can't|cannot|does not|do not) (?:\w+ )?" + _WORKS_NOT + r"\b",
     ),
-    _sign(
+    sign(
         0.9,
         "doesn't didn't don't does",
         r"\b(?:doesn't|does not|didn't|don't|won't) (?:seem to )?(?:work|do anything|belong|help|compile|build"
         r"|match|exist)\b",
     ),
-    _sign(
+    sign(
         0.9,
         "fails fail failed breaks break broke broken crashes crash throws hangs",
         r"\b(?:it|this|that|they|which|these|now|tests?|build|page|app) (?:now |just |still |also )?(?:fails?"
         r"|failed|breaks?|broke|crash(?:es|ed)?|throws|hangs|is broken|are broken)\b",
     ),
-    _sign(0.7, "missing", r"\bmissing\b"),
-    _sign(
+    sign(0.7, "missing", r"\bmissing\b"),
+    sign(
         0.8,
         "nothing effect",
         r"\b(?:does|did|do) nothing\b|\bnothing (?:happens|happened|is|was|gets|shows|changed)\b|\bno effect\b",
     ),
-    _sign(0.8, "same", r"\bsame (?:thing|error|problem|issue|result|as before)\b"),
-    _sign(
+    sign(0.8, "same", r"\bsame (?:thing|error|problem|issue|result|as before)\b"),
+    sign(
         0.55,
         "should must has have need needs",
         r"(?<!\bwe )(?<!\bi )\b(?:should|must|has to|have to|needs? to) (?:be|have|not|include|use|return|go"
         r"|come|stay|only|just|work|hit|respect|contain|still)\b",
     ),
-    _sign(0.4, "should", r"(?<!\bwe )(?<!\bi )\bshould (?:have been|include|not)\b"),
-    _sign(0.75, "shouldn't supposed mustn't", r"\b(?:shouldn't|mustn't|supposed to)\b"),
-    _sign(0.5, "has", r"\bit has to\b"),
-    _sign(0.6, "not", r"[,;(] ?not (?:\w+)"),
-    _sign(0.35, "not", r"\bnot (?:by|in|at|as|on|from|the|a|an|for|with) "),
-    _sign(0.7, "wrong incorrect incorrectly wrongly", r"\b(?:wrong|incorrect|incorrectly|wrongly)\b"),
-    _sign(0.4, "wrong", r"\b(?:the|in the|points the|used the) wrong\b"),
-    _sign(
+    sign(0.4, "should", r"(?<!\bwe )(?<!\bi )\bshould (?:have been|include|not)\b"),
+    sign(0.75, "shouldn't supposed mustn't", r"\b(?:shouldn't|mustn't|supposed to)\b"),
+    sign(0.5, "has", r"\bit has to\b"),
+    sign(0.6, "not", r"[,;(] ?not (?:\w+)"),
+    sign(0.35, "not", r"\bnot (?:by|in|at|as|on|from|the|a|an|for|with) "),
+    sign(0.7, "wrong incorrect incorrectly wrongly", r"\b(?:wrong|incorrect|incorrectly|wrongly)\b"),
+    sign(0.4, "wrong", r"\b(?:the|in the|points the|used the) wrong\b"),
+    sign(
         0.6,
         "too",
         r"\b(?:way |much |far )?too (?:slow|fast|long|short|big|small|large|many|much|few|early|late|dark|light"
         r"|bright|wide|narrow|complicated|complex|verbose|strict|loud|tight)\b",
     ),
-    _sign(0.3, "way far much", r"\b(?:way|far|much) too\b"),
-    _sign(1.0, "circles keep", r"\b(?:round|around|in) (?:in )?circles\b|\byou keep\b"),
-    _sign(0.9, "alone", r"\bleave (?:that|it|this|them|\w+) alone\b"),
-    _sign(0.7, "don't", r"\bdon't (?:touch|use|change|update|modify|do that|remove|delete|mock|push|commit|rename)\b"),
-    _sign(1.0, "stop", r"\bstop (?:doing|adding|\w+ing)\b"),
-    _sign(0.6, "there", r"\bthere (?:is|are|was|were|'s) (?:no|already|still)\b|\bthere already (?:is|was)\b"),
-    _sign(0.7, "doubt", r"\bi doubt\b"),
-    _sign(0.8, "before previous", r"\b(?:better|fine|right|good) before\b|\bprevious version\b"),
-    _sign(0.55, "again", r"\b(?:read|look|check|try)\b.{0,40}\bagain\b"),
-    _sign(0.7, "oops mistake clear", r"\boops\b|\bmy mistake\b|\bi made a mistake\b|\bwasn't clear\b"),
-    _sign(0.4, "bad fault", r"\bmy (?:bad|fault)\b"),
-    _sign(
+    sign(0.3, "way far much", r"\b(?:way|far|much) too\b"),
+    sign(1.0, "circles keep", r"\b(?:round|around|in) (?:in )?circles\b|\byou keep\b"),
+    sign(0.9, "alone", r"\bleave (?:that|it|this|them|\w+) alone\b"),
+    sign(0.7, "don't", r"\bdon't (?:touch|use|change|update|modify|do that|remove|delete|mock|push|commit|rename)\b"),
+    sign(1.0, "stop", r"\bstop (?:doing|adding|\w+ing)\b"),
+    sign(0.6, "there", r"\bthere (?:is|are|was|were|'s) (?:no|already|still)\b|\bthere already (?:is|was)\b"),
+    sign(0.7, "doubt", r"\bi doubt\b"),
+    sign(0.8, "before previous", r"\b(?:better|fine|right|good) before\b|\bprevious version\b"),
+    sign(0.55, "again", r"\b(?:read|look|check|try)\b.{0,40}\bagain\b"),
+    sign(0.7, "oops mistake clear", r"\boops\b|\bmy mistake\b|\bi made a mistake\b|\bwasn't clear\b"),
+    sign(0.4, "bad fault", r"\bmy (?:bad|fault)\b"),
+    sign(
         0.5,
         "now",
         r"^(?:but )?now (?:it'?s|it|the|we|nobody|everything|everyone|all|there) .{0,60}\b(?:always|never|no|not"
         r"|all|as well|two|every|only|too|empty|broken|gone|enabled|disabled)\b",
     ),
-    _sign(
+    sign(
         0.5,
         "every all",
         r"\b(?:for|to) (?:every|all)\b.{0,30}\bnow\b|\b(?:says?|shows?|returns?|colou?rs?|counts?|includes?"
         r"|changes?) .{0,25}\b(?:for every|all of them|every time|for all)\b",
     ),
-    _sign(0.5, "always never", r"\bwe (?:always|never)\b|\balways (?:show|ask|use|run|check)\b"),
-    _sign(
+    sign(0.5, "always never", r"\bwe (?:always|never)\b|\balways (?:show|ask|use|run|check)\b"),
+    sign(
         0.45,
         "use don't can't cannot keep document voice guideline guidelines rule rules convention style",
         r"\bwe (?:use|don't|do not|can't|cannot|keep|document)\b|\bour (?:voice|guidelines?|rules?|convention"
         r"|style)\b",
     ),
-    _sign(
+    sign(
         0.5,
         "guidelines described agreed discussed stick",
         r"\b(?:per|as per|according to|as described|as agreed|as discussed|stick to)\b",
     ),
-    _sign(
+    sign(
         0.5,
         "only",
         r"\bonly (?:the|those|these|on|in|for|when|if|\w+s) ?\w* ?(?:please|should|nobody|that|i|\.)|^only \d+\?",
     ),
-    _sign(0.4, "instead", r"\binstead\b(?! of)"),
-    _sign(0.5, "doesn't does didn't don't", r"\b(?:it|this|that|they) (?:doesn't|does not|didn't|don't)\b"),
-    _sign(0.55, "aren't isn't", r"\b(?:the|these|those|your) (?:\w+ ){0,3}(?:aren't|isn't|are not|is not)\b"),
-    _sign(0.7, "see", r"\bi (?:don't|do not|can't|cannot|still) see\b"),
-    _sign(0.5, "tried", r"\bi (?:just )?tried\b"),
-    _sign(0.95, "confused", r"\bconfused\b"),
-    _sign(0.4, "able", r"\bi was able to\b"),
-    _sign(0.7, "before", r"\bbefore you (?:go|do|start|commit|push|change|continue)\b"),
-    _sign(
+    sign(0.4, "instead", r"\binstead\b(?! of)"),
+    sign(0.5, "doesn't does didn't don't", r"\b(?:it|this|that|they) (?:doesn't|does not|didn't|don't)\b"),
+    sign(0.55, "aren't isn't", r"\b(?:the|these|those|your) (?:\w+ ){0,3}(?:aren't|isn't|are not|is not)\b"),
+    sign(0.7, "see", r"\bi (?:don't|do not|can't|cannot|still) see\b"),
+    sign(0.5, "tried", r"\bi (?:just )?tried\b"),
+    sign(0.95, "confused", r"\bconfused\b"),
+    sign(0.4, "able", r"\bi was able to\b"),
+    sign(0.7, "before", r"\bbefore you (?:go|do|start|commit|push|change|continue)\b"),
+    sign(
         0.5,
         "half none some",
         r"\b(?:half|none|some|most) of (?:them|these|the|it|those) .{0,25}\b(?:missing|wrong|real|gone|bugs?"
         r"|broken|not)\b",
     ),
-    _sign(0.6, "again", r"^(?:and )?again\b"),
-    _sign(0.4, "even", r"\beven (?:existing|the|though|when|if)\b"),
-    _sign(0.5, "dead unrelated deprecated", r"\b(?:is|are) (?:dead code|unrelated|deprecated)\b"),
-    _sign(0.5, "duplicate two twice", r"\bnow (?:we|there|i) (?:have|are) two\b|\btwice\b"),
-    _sign(
+    sign(0.6, "again", r"^(?:and )?again\b"),
+    sign(0.4, "even", r"\beven (?:existing|the|though|when|if)\b"),
+    sign(0.5, "dead unrelated deprecated", r"\b(?:is|are) (?:dead code|unrelated|deprecated)\b"),
+    sign(0.5, "duplicate two twice", r"\bnow (?:we|there|i) (?:have|are) two\b|\btwice\b"),
+    sign(
         0.7,
         "unreadable ugly useless terrible horrible unusable worse",
         r"\b(?:unreadable|ugly|useless|terrible|horrible|unusable|worse)\b",
     ),
-    _sign(0.5, "used already", r"\balready (?:uses?|exists?|was|is|had|have)\b"),
-    _sign(
+    sign(0.5, "used already", r"\balready (?:uses?|exists?|was|is|had|have)\b"),
+    sign(
         0.6,
         "breaks overlap overlaps stays",
         r"\b(?:breaks|overlaps?|stays (?:grey|gray|red|empty|disabled|the same))\b",
     ),
-    _sign(0.7, "don't", r"\bi (?:really |actually )?don't want (?!to\b)"),
-    _sign(0.7, "much many big", r"\bto (?:much|many|big)\b"),
-    _sign(
+    sign(0.7, "don't", r"\bi (?:really |actually )?don't want (?!to\b)"),
+    sign(0.7, "much many big", r"\bto (?:much|many|big)\b"),
+    sign(
         0.7,
         "feasible possible needed necessary useful ideal enough helpful",
         r"(?:it|that|this|they)(?:'s|'re| is| are) not (?:really )?(?:feasible|possible|needed|necessary|useful"
         r"|ideal|enough"
         r"|helpful)\b",
     ),
-    _sign(0.8, "like", r"\bi (?:really )?don't (?:really )?like (?:it|this|that|how|the)\b"),
-    _sign(
+    sign(0.8, "like", r"\bi (?:really )?don't (?:really )?like (?:it|this|that|how|the)\b"),
+    sign(
         0.7,
         "not isn't aren't wasn't",
         r"\b(?:it|this|that|they|which)(?:(?:'s|'re| is| are| was| were) not|"
         r" isn't| aren't| wasn't) (?:being |getting )?(?!need|expect)\w+(?:ed|ing)\b",
     ),
-    _sign(0.4, "just only", r"\b(?:are|is|'s|'re) (?:just|only) \w+ing\b"),
-    _sign(0.7, "again", r"\b(?:remove|drop|delete) .{0,40}\bagain\b"),
-    _sign(0.7, "seeing getting get", r"\bi(?:'m| am)? (?:now |still )?(?:seeing|getting|get) (?!back|that\b|it\b)"),
-    _sign(0.4, "uh uhh uhm um", r"^(?:uh+m?|um+)\b"),
-    _sign(0.9, "doing", r"\bwhat are you doing\b"),
+    sign(0.4, "just only", r"\b(?:are|is|'s|'re) (?:just|only) \w+ing\b"),
+    sign(0.7, "again", r"\b(?:remove|drop|delete) .{0,40}\bagain\b"),
+    sign(0.7, "seeing getting get", r"\bi(?:'m| am)? (?:now |still )?(?:seeing|getting|get) (?!back|that\b|it\b)"),
+    sign(0.4, "uh uhh uhm um", r"^(?:uh+m?|um+)\b"),
+    sign(0.9, "doing", r"\bwhat are you doing\b"),
 )
 
 BENIGN = re.compile(

@@ -131,11 +131,17 @@ _RISKY = re.compile(
 )
 
 
+_OWN_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash", "PowerShell", "Read", "Task", "Agent"})
+"""To deny one of these whole would leave an agent that can do nothing; what was turned down was one use of it."""
+
+
 def _permission(pattern: Pattern) -> Suggestion | None:
     """To allow what is harmless and was granted, to deny what was turned down; neither where it is not clear."""
     refused = int(pattern.details.get("refused", 0))
     rule = pattern.about
     if refused == pattern.count and len(pattern.sessions) > 1:
+        if rule in _OWN_TOOLS:
+            return None
         title = f"Turned down {refused} times: deny {rule} for good"
         return _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"deny": [rule]}}), _SETTINGS)
     if refused * 4 > pattern.count or _RISKY.search(rule) is not None:

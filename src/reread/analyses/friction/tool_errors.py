@@ -16,6 +16,8 @@ from .scene import Scene
 
 _HEAD, _TAIL = 800, 800
 """How much of an output is looked at: what failed stands at its beginning or at its end."""
+_SUBJECT = 60
+"""Letters of a command or a path in a quote."""
 _REACH = 25
 """Calls after a failure among which its recovery is looked for."""
 
@@ -218,5 +220,6 @@ def _told(call: Call) -> str:
 
 def _evidence(call: Call) -> str:
     text = call.text[:600].replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
-    subject = call.command.partition("\n")[0][:60] or call.path[-60:]
+    path = call.path if len(call.path) <= _SUBJECT else f"…{call.path[1 - _SUBJECT :]}"
+    subject = call.command.partition("\n")[0][:_SUBJECT] or path
     return f"{call.name} {subject}: {text}" if subject else f"{call.name}: {text}"

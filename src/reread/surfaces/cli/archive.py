@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
+from .asking import is_agreed
 from .telling import tell_lines
 
 if TYPE_CHECKING:
@@ -174,7 +174,10 @@ def _forget(arguments: list[str]) -> int:
     with bare_archive(config) as archive:
         stored = archive.find(given.session)
         warning = _what_goes(stored)
-        if not given.yes and not _is_agreed(warning):
+        if not given.yes and not is_agreed(
+            f"{warning}Remove it from the archive for good?",
+            "forgetting cannot be undone and there is nobody to ask; say --yes",
+        ):
             tell_lines("nothing was removed")
             return 0
         # By its whole id: what `@last` means may have changed while the person thought.
@@ -201,15 +204,9 @@ def _what_goes(stored: StoredSession) -> str:
         fate = "It was captured and has no source: this is the only copy."
     elif stored.present:
         fate = "Its source still exists and stays; later syncs pass it by."
+    if any(stored.mark):
+        fate += " What you noted on it goes with its last copy."
     return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
-
-
-def _is_agreed(warning: str) -> bool:
-    """A person at a terminal says yes; anything else is no."""
-    if not sys.stdin.isatty():
-        raise BadInput("forgetting cannot be undone and there is nobody to ask; say --yes")
-    tell_lines(f"{warning}Remove it from the archive for good? [yes/no] ", end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _rebuild(arguments: list[str]) -> int:

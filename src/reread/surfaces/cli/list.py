@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from . import options
+from .telling import tell
 
 EXAMPLES = """\
   reread list --since 7d
   reread list --project api --tool Edit
   reread list --file '*.sql' --json
+  reread list --starred --tag refactor
   reread list --no-sync --limit 5"""
 
 
@@ -15,6 +17,7 @@ def parser() -> options.Parser:
     about = "Sessions, the one that went on last first: what they were about, what they cost, what will be deleted."
     made = options.make_parser("list", about, EXAMPLES)
     options.add_filters(made, limit=None)
+    options.add_hidden(made)
     return made
 
 
@@ -26,9 +29,11 @@ def run(arguments: list[str]) -> int:
 
     from .opening import cleanup_days_of, open_archive
 
-    wanted = options.make_filter(given, config)
+    wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config) as archive:
         found = archive.sessions(wanted, cleanup_days_of(config))
+        if not found and not given.hidden and archive.sessions(wanted._replace(without_hidden=False)):
+            tell("what there is was hidden; --hidden shows it")
     options.show_answer(
         given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "sync": "takes everything new into the archive, for good",
     "list": "your sessions: when, where, about what, for how much",
+    "mark": "stars, tags, notes and better titles on sessions",
     "show": "a conversation by turns: prompts, replies, thinking, tool calls, subagents",
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",
@@ -36,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "restore": "a file as it was at a moment, rebuilt from transcripts",
     "diff": "what a session changed in the end, or two branches of it",
     "decisions": "questions Claude asked, the options, what you answered",
+    "retro": "what went wrong, what repeats, and what to change, with evidence",
     "summary": "a session's goal, journey, files, errors and outcome; for Obsidian, too",
     "serve": "all of it in your browser, on this machine only",
     "export": "a session as HTML, Markdown, Obsidian note or JSON, secrets taken out if you like",

@@ -81,7 +81,9 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or its beginning, @last")
 
 
-def add_filters(parser: argparse.ArgumentParser, limit: int | None) -> None:
+def add_filters(
+    parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
+) -> None:
     group = parser.add_argument_group("filters")
     group.add_argument("--project", metavar="TEXT", help="part of the real working directory")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
@@ -90,8 +92,17 @@ def add_filters(parser: argparse.ArgumentParser, limit: int | None) -> None:
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
     group.add_argument("--file", metavar="GLOB", help="sessions whose tools touched such a file")
+    group.add_argument("--starred", action="store_true", help="sessions with a star")
+    group.add_argument(
+        *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
+    )
     shown = f" (default {limit})" if limit else ""
     group.add_argument("--limit", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
+
+
+def add_hidden(parser: argparse.ArgumentParser) -> None:
+    """For commands that list sessions; all others take them as they are."""
+    parser.add_argument("--hidden", action="store_true", help="with the sessions that `reread mark --hide` left out")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +137,15 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
         tool=options.tool,
         file=options.file,
         limit=options.limit,
+        starred=options.starred,
+        tags=tuple(map(_tag_name, options.tagged or ())),
     )
+
+
+def _tag_name(text: str) -> str:
+    from reread.marks.changes import tag_name
+
+    return tag_name(text)
 
 
 def _spellings(place: Path) -> list[str]:

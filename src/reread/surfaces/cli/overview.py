@@ -21,7 +21,9 @@ NEWEST = 10
 
 def parser() -> options.Parser:
     about = "What was used lately, the newest sessions with their titles, and those Claude Code will delete soon."
-    return options.make_parser("", about, EXAMPLES)
+    made = options.make_parser("", about, EXAMPLES)
+    options.add_hidden(made)
+    return made
 
 
 def run(arguments: list[str]) -> int:
@@ -78,11 +80,13 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     starts = beginnings(config.now, config.timezone)
     days = archive.usage("day", timezone=config.timezone).rows
     lately = periods(days, starts, archive.prompts_since(starts))
-    expiring = [each for each in sessions if is_expiring(each, config.now)]
-    newest = sessions[:NEWEST]
+    numbered = list(enumerate(sessions, 1))
+    listed = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden]
+    newest = listed[:NEWEST]
+    counts = len(listed), len(sessions) - len(listed), sum(is_expiring(each, config.now) for each in sessions)
     options.show_answer(
         given,
         config,
-        lambda: overview_document(newest, len(sessions), len(expiring), lately),
-        lambda view: overview_lines(newest, len(sessions), expiring, lately, view),
+        lambda: overview_document([each for _, each in newest], *counts, lately),
+        lambda view: overview_lines(newest, *counts, lately, view),
     )

@@ -1,0 +1,64 @@
+"""What the archive is told and tells about sessions a person marked; `Archive` is one of these."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from reread.store.database import transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from reread.marks import Mark
+    from reread.store.sessions import StoredSession
+
+
+class Marking(ABC):
+    """Stars, tags, notes and titles, kept by a session's id: all copies of it share them."""
+
+    home: Path
+
+    @property
+    @abstractmethod
+    def connection(self) -> sqlite3.Connection: ...
+
+    @abstractmethod
+    def find(self, wanted: str) -> StoredSession: ...
+
+    def mark(
+        self,
+        *sessions: str | StoredSession,
+        starred: bool | None = None,
+        hidden: bool | None = None,
+        tags: Sequence[str] = (),
+        untags: Sequence[str] = (),
+        note: str | None = None,
+        title: str | None = None,
+    ) -> int:
+        """Notes the same on some sessions and gives how many that changed. None leaves as it is; an empty note or
+        title takes it away. Raises BadInput for what is no tag, and notes nothing then.
+        """
+        from reread.marks.changes import Change
+        from reread.store.marks import change
+
+        wanted = Change(starred, hidden, tuple(tags), tuple(untags), note, title).checked()
+        stored = (self.find(each) if isinstance(each, str) else each for each in sessions)
+        names = list(dict.fromkeys(each.row.uuid for each in stored))
+        with transaction(self.connection):
+            return change(self.connection, self.home, names, wanted)
+
+    def marks(self) -> dict[str, Mark]:
+        """What is noted, by session id."""
+        from reread.store.marks import marks
+
+        return marks(self.connection)
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Every tag with how many sessions have it, the most used first; spellings that differ in case are one."""
+        from reread.marks.changes import counted
+
+        marks: Iterable[Mark] = self.marks().values()
+        return counted(marks)

@@ -1,0 +1,128 @@
+"""`reread retro`: what went wrong, what repeats, and what to change."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reread.errors import BadInput
+
+from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.config import Config
+
+EXAMPLES = """\
+  reread retro --since 7d                   the last week against all before it
+  reread retro --project lantern --by cost
+  reread retro @last                        one session
+  reread retro --kind correction --kind re_ask --min-confidence 0.8
+  reread retro --suggestions                only what to change, with drafts
+  reread retro --format markdown --since monday > week.md
+  reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
+FORMS = ("text", "markdown")
+
+
+def parser() -> options.Parser:
+    about = """What hurt most over a period, a project or one session: interrupts, refusals, errors, corrections, loops,
+rework, waiting, by time, cost and count, against your own past before it. Then what repeats over sessions, and what to
+change: a ready draft for each, with the lines that prove it. Every moment counts once, whatever copies it."""
+    made = options.make_parser("retro", about, EXAMPLES)
+    options.add_session(made)
+    made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
+    made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
+    made.add_argument("--agents", action="store_true", help="moments of subagents, too")
+    made.add_argument("--min-confidence", type=_share, metavar="N", help="0 to 1; the default is 0.5")
+    made.add_argument("--suggestions", action="store_true", help="only what to change")
+    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    labels = made.add_argument_group("what was found wrongly")
+    labels.add_argument("--wrong", metavar="UUID", help="what was found at this line is none: leave it out for good")
+    labels.add_argument("--right", metavar="UUID", help="takes that back")
+    labels.add_argument("--include-wrong", action="store_true", help="shows it all the same")
+    options.add_filters(made, limit=None)
+    return made
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+    return share
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    if given.wrong is not None or given.right is not None:
+        _label(given, config)
+        return 0
+    wanted = options.make_filter(given, config)
+    with _archive(given, config) as archive:
+        if archive.known_sources() <= {str(source) for source in archive.sources}:
+            wanted = wanted._replace(sources=())  # they are all there is
+        found = archive.retro(
+            wanted,
+            "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
+            kinds=given.kind,
+            with_agents=given.agents,
+            least_confidence=given.min_confidence,
+            with_wrong=given.include_wrong,
+            by=given.by,
+            timezone=config.timezone,
+        )
+    from reread.render.retro import retro_lines
+    from reread.render.retro_documents import retro_document
+    from reread.render.retro_markdown import markdown_lines
+
+    lines = markdown_lines if given.format == "markdown" else retro_lines
+    options.show_answer(
+        given,
+        config,
+        lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
+        lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
+    )
+    return 0
+
+
+@contextmanager
+def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
+    """A session that is named by its file is looked at by itself."""
+    from .opening import passing_archive
+    from .travelling import asked_archive
+
+    path = options.as_path(given.session) if given.session is not None else None
+    if path is None:
+        with asked_archive(given, config) as archive:
+            yield archive
+    else:
+        with passing_archive(config, [path]) as archive:
+            yield archive
+
+
+def _label(given: argparse.Namespace, config: Config) -> None:
+    from reread.render.retro import labelled_lines
+    from reread.render.retro_documents import labelled_document
+
+    from .opening import open_archive
+
+    if given.wrong is not None and given.right is not None:
+        raise BadInput("--wrong and --right contradict each other; use one at a time")
+    if given.session is not None or (given.kind and len(given.kind) > 1):
+        raise BadInput("--wrong and --right take one line, and at most one --kind")
+    kind = given.kind[0] if given.kind else None
+    is_wrong = given.wrong is not None
+    with open_archive(given, config) as archive:
+        named = archive.mark_wrong(given.wrong, kind) if is_wrong else archive.mark_right(given.right, kind)
+    kinds = (named.kind,) if named.kind is not None else named.kinds
+    options.show_answer(
+        given,
+        config,
+        lambda: labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
+        lambda view: labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
+    )

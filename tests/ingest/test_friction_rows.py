@@ -1,0 +1,144 @@
+"""What went wrong is kept as rows: the same however a session came in, once whatever copies it, gone when forgotten."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from reread.analyses.friction import Kind, find
+from reread.archive import Archive
+from reread.testing import a_prompt, a_reply, a_session
+from troubled import ONE, TWO, an_archive, an_edit, troubled, write
+
+FOUND = {"tool_error", "rejection", "correction", "interrupt"}
+
+
+def rows(archive: Archive) -> dict[str, list[Any]]:
+    """Everything that is kept, without the numbers of this database."""
+    asked = {
+        "friction": """SELECT session.uuid, friction.uuid, agent, kind, time, evidence, confidence, cause, about,
+                              seconds, tokens, friction.nanodollars, details
+                       FROM friction JOIN session ON session.id = session ORDER BY 1, 5, 2, 4""",
+        "outcome": """SELECT session.uuid, last_test, last_test_uuid, commits, outcome.ended, prompted, material
+                      FROM outcome JOIN session ON session.id = session ORDER BY 1""",
+        "instruction_change": """SELECT session.uuid, path, instruction_change.uuid, time FROM instruction_change
+                                 JOIN session ON session.id = session ORDER BY 1, 4""",
+    }
+    return {name: archive.connection.execute(query).fetchall() for name, query in asked.items()}
+
+
+def test_what_is_found_in_a_session_is_kept(tmp_path: Path) -> None:
+    write(troubled(ONE, *an_edit("/home/ann/app/CLAUDE.md")), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        kept = rows(archive)
+        found = find(archive.session(ONE), with_agents=True)
+    assert {row[3] for row in kept["friction"]} >= FOUND
+    assert sorted((row[1], row[3], row[5], row[8]) for row in kept["friction"]) == sorted(
+        (event.uuid, event.kind.value, event.evidence, event.about) for event in found.events
+    )
+    assert [row[2] for row in kept["friction"] if "tapirq" in row[5]] == ["abc"]
+    assert [(row[1], row[4]) for row in kept["outcome"]] == [("failed", found.outcome.ended)]
+    assert [row[1] for row in kept["instruction_change"]] == ["/home/ann/app/CLAUDE.md"]
+
+
+def test_a_session_that_grew_has_the_rows_of_one_taken_at_once(tmp_path: Path) -> None:
+    whole = troubled(ONE, *an_edit("/home/ann/app/CLAUDE.md"))
+    trunk = write(whole, tmp_path / "projects")
+    content = trunk.read_bytes()
+    lines = content.splitlines(keepends=True)
+    growing = Archive(tmp_path / "growing", [tmp_path / "projects"], machine="desk")
+    for end in (1, 4, len(lines) // 2, len(lines) - 1, len(lines)):
+        trunk.write_bytes(b"".join(lines[:end]))
+        growing.sync()
+    with growing, an_archive(tmp_path) as cold:
+        assert rows(growing) == rows(cold)
+        assert rows(cold)["friction"]
+
+
+def test_a_session_that_was_rewritten_tells_only_what_it_tells_now(tmp_path: Path) -> None:
+    trunk = write(troubled(), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        trunk.write_bytes(a_session(a_prompt("hello"), a_reply("hi"), id=ONE).bytes)
+        shutil.rmtree(trunk.with_suffix(""))
+        archive.sync()
+        assert [row[2] for row in rows(archive)["friction"] if row[2] is None] == []
+        assert len(rows(archive)["outcome"]) == 1
+
+
+def test_a_copy_in_another_folder_counts_no_moment_twice(tmp_path: Path) -> None:
+    write(troubled(), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        before = archive.retro(with_agents=True)
+    shutil.copytree(tmp_path / "projects", tmp_path / "backup")
+    with an_archive(tmp_path, tmp_path / "projects", tmp_path / "backup") as archive:
+        assert len(archive.sessions()) == 2
+        after = archive.retro(with_agents=True)
+    assert (after.sessions, after.prompts) == (before.sessions, before.prompts) == (1, 3)
+    assert after.events == before.events
+
+
+def test_a_fork_counts_only_what_is_its_own(tmp_path: Path) -> None:
+    """`--fork-session` copies every line with its uuid under a new session id."""
+    trunk = write(troubled(), tmp_path / "projects")
+    later = "2026-01-06T09:00:00.000Z"
+    more = (a_prompt("no, that is wrong again, undo the kuduq", timestamp=later), a_reply("ok", timestamp=later))
+    fork = troubled(ONE, *more).bytes.replace(ONE.encode(), TWO.encode())
+    trunk.with_name(f"{TWO}.jsonl").write_bytes(fork)
+    with an_archive(tmp_path) as archive:
+        found = archive.retro()
+        told = [(event.uuid, event.kind) for event in found.events]
+        assert len(told) == len(set(told))
+        assert ["kuduq" in event.evidence for event in found.events if event.session == TWO] == [True]
+        assert found.prompts == 4
+        by_itself = archive.retro(session=TWO)
+        assert {event.kind for event in by_itself.events} >= {Kind.TOOL_ERROR, Kind.REJECTION}
+
+
+def test_a_replay_under_new_ids_counts_no_moment_twice(tmp_path: Path) -> None:
+    """Clients of 1.0 and the SDK make new uuids for what they copy; times and words stay."""
+    trunk = write(troubled(), tmp_path / "projects")
+    copied = trunk.read_bytes().replace(ONE.encode(), TWO.encode()).replace(b'"uuid":"', b'"uuid":"9')
+    trunk.with_name(f"{TWO}.jsonl").write_bytes(copied.replace(b'"parentUuid":"', b'"parentUuid":"9'))
+    with an_archive(tmp_path) as archive:
+        found = archive.retro()
+    assert {event.session for event in found.events} == {ONE}
+    assert (found.sessions, found.prompts) == (1, 3)
+
+
+def test_forgetting_leaves_no_byte_of_moments_or_labels(tmp_path: Path) -> None:
+    write(troubled(), tmp_path / "projects")
+    write(troubled(TWO), tmp_path / "projects", "2026-01-06")
+    with an_archive(tmp_path) as archive:
+        marked = {event.session: event.uuid for event in archive.retro().events if "oryxq" in event.evidence}
+        for uuid in marked.values():
+            archive.mark_wrong(uuid or "")
+        archive.forget(ONE)
+        kept = rows(archive)
+        assert {row[0] for table in kept.values() for row in table} == {TWO}
+        assert [row[0] for row in archive.connection.execute("SELECT uuid FROM label")] == [marked[TWO]]
+    content = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+    for word in (ONE, f"gnuq in {ONE[:4]}", f"oryxq names in {ONE[:4]}", str(marked[ONE])):
+        assert word.encode() not in content
+    assert f"gnuq in {TWO[:4]}".encode() in content
+
+
+def test_a_new_index_has_the_same_rows_and_keeps_what_a_person_said(tmp_path: Path) -> None:
+    write(troubled(), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        before = rows(archive)
+        [uuid] = [event.uuid for event in archive.retro().events if "oryxq" in event.evidence]
+        archive.mark_wrong(uuid or "", "correction")
+        archive.rebuild()
+        assert rows(archive) == before
+        assert archive.retro().spared.wrong == 1
+        assert uuid not in {event.uuid for event in archive.retro().events}
+
+
+def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
+    transcript = a_session(
+        a_prompt("make it"), a_reply("done"), a_prompt("no, that is wrong \ud83d, undo it please now"), a_reply("ok")
+    )
+    transcript.write(tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        assert [event.kind for event in archive.retro().events] == [Kind.CORRECTION]

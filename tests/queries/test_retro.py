@@ -1,0 +1,264 @@
+"""The retrospective: what hurt, against one's own past, what repeats, what to change, and lines that prove it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from reread.analyses.friction import Event, Kind
+from reread.analyses.rates import Rate, change, poisson, wilson
+from reread.archive import Archive, Retro
+from reread.errors import BadInput, UnknownSession
+from reread.queries.filters import Filter
+from reread.surfaces.cli.around import place_of
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
+
+ERAS = Path(__file__).parents[1] / "eras"
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    """Three sessions of three months, the second in another project."""
+    write(troubled(ONE), tmp_path / "projects", "2026-02-04")
+    write(troubled(TWO, cwd="/home/ann/shop"), tmp_path / "projects", "2026-03-04")
+    write(troubled(THREE), tmp_path / "projects", "2026-04-08")
+    return an_archive(tmp_path)
+
+
+def kinds(found: Retro) -> dict[Kind, int]:
+    return {group.kind: group.count for group in found.kinds}
+
+
+def named(found: Retro, word: str) -> list[Event]:
+    return [event for event in found.events if word in event.evidence]
+
+
+# -- rates
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high"), [(0, 0.0, 3.69), (1, 0.025, 5.57), (10, 4.80, 18.39), (100, 81.4, 121.6)]
+)
+def test_a_count_lies_between_the_exact_limits_of_poisson(count: int, low: float, high: float) -> None:
+    assert poisson(count) == pytest.approx((low, high), rel=0.02, abs=0.03)
+
+
+@pytest.mark.parametrize(("count", "of", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (0, 0, 0.0, 1.0)])
+def test_a_share_lies_between_the_limits_of_wilson(count: int, of: int, low: float, high: float) -> None:
+    assert wilson(count, of) == pytest.approx((low, high), abs=0.001)
+
+
+def test_a_change_is_told_only_where_it_is_more_than_chance() -> None:
+    assert change(Rate(30, 100), Rate(10, 100)) == "more"
+    assert change(Rate(10, 100), Rate(30, 100)) == "less"
+    assert change(Rate(3, 100), Rate(2, 100)) is None
+    assert change(Rate(3, 100), Rate(0, 0)) is None
+    assert (Rate(0, 0).per_hundred, Rate(0, 0).interval) == (None, None)
+
+
+# -- what hurt
+
+
+def test_moments_are_counted_by_kind_and_by_what_they_are_about(archive: Archive) -> None:
+    found = archive.retro()
+    assert (found.sessions, found.prompts, found.prompts_before) == (3, 9, 0)
+    expected = {Kind.TOOL_ERROR: 3, Kind.REJECTION: 3, Kind.CORRECTION: 6, Kind.INTERRUPT: 3}
+    assert expected.items() <= kinds(found).items()
+    [errors] = [group for group in found.subjects if group.kind is Kind.TOOL_ERROR]
+    assert (errors.about, errors.count, errors.sessions) == ("test_failure", 3, 3)
+    assert errors.rate == Rate(3, 9)
+    assert sum(group.hurt for group in found.kinds) <= 1.001
+    times = [event.time for event in found.events if event.time is not None]
+    assert times == sorted(times, reverse=True)
+
+
+def test_a_period_is_held_against_what_was_before_it(archive: Archive) -> None:
+    found = archive.retro(Filter(since=MARCH, until=datetime(2026, 4, 1, tzinfo=UTC)))
+    assert {event.session for event in found.events} == {TWO}
+    assert (found.sessions, found.prompts, found.sessions_before, found.prompts_before) == (1, 3, 1, 3)
+    [errors] = [group for group in found.kinds if group.kind is Kind.TOOL_ERROR]
+    assert (errors.rate, errors.before, errors.change) == (Rate(1, 3), Rate(1, 3), None)
+
+
+def test_one_session_is_held_against_all_before_it(archive: Archive) -> None:
+    found = archive.retro(session=THREE[:6])
+    assert {event.session for event in found.events} == {THREE}
+    assert (found.sessions, found.prompts, found.sessions_before, found.prompts_before) == (1, 3, 2, 6)
+    assert {pattern.kind.value for pattern in found.patterns} >= {"repeated_instruction", "tool_error"}
+
+
+def test_filters_choose_sessions(archive: Archive) -> None:
+    assert {event.session for event in archive.retro(Filter(project="shop")).events} == {TWO}
+    assert archive.retro(Filter(tool="Grep")).events == []
+
+
+def test_agents_the_unsure_and_other_kinds_are_left_out_unless_asked_for(archive: Archive) -> None:
+    assert named(archive.retro(), "tapirq") == []
+    assert archive.retro().spared.of_agents == len(named(archive.retro(with_agents=True), "tapirq")) == 3
+    assert set(kinds(archive.retro(kinds=["tool_error", "re-ask"]))) == {Kind.TOOL_ERROR}
+    sure = archive.retro(least_confidence=0.99)
+    assert {event.confidence for event in sure.events} == {1.0}
+    assert sure.spared.unsure > 0
+
+
+def test_causes_add_up_to_all(archive: Archive) -> None:
+    found = archive.retro()
+    assert sum(group.count for group in found.causes.values() if group is not None) == len(found.events)
+
+
+@pytest.mark.parametrize("order", ["time", "cost", "count"])
+def test_the_order_is_by_what_is_asked_for(archive: Archive, order: str) -> None:
+    groups = archive.retro(by=order).kinds
+    measure = {"time": "seconds", "cost": "nanodollars", "count": "count"}[order]
+    figures = [getattr(group, measure) for group in groups]
+    assert figures == sorted(figures, reverse=True)
+
+
+def test_bad_questions_are_refused(archive: Archive) -> None:
+    with pytest.raises(BadInput, match="no order"):
+        archive.retro(by="size")
+    with pytest.raises(BadInput, match="no kind"):
+        archive.retro(kinds=["grief"])
+    with pytest.raises(UnknownSession):
+        archive.retro(session="feed")
+
+
+def test_an_empty_period_is_an_empty_answer(archive: Archive) -> None:
+    found = archive.retro(Filter(since=datetime(2030, 1, 1, tzinfo=UTC)))
+    assert (found.events, found.patterns, found.suggestions, found.sessions, found.prompts) == ([], [], [], 0, 0)
+
+
+# -- over time
+
+
+def test_weeks_tell_prompts_and_moments(archive: Archive) -> None:
+    found = archive.retro(timezone=UTC)
+    assert [week.week for week in found.weeks] == ["2026-02-02", "2026-03-02", "2026-04-06"]
+    assert sum(week.rate.count for week in found.weeks) == len(found.events)
+    assert [week.rate.exposure for week in found.weeks] == [3, 3, 3]
+
+
+def test_a_changed_instruction_file_has_a_before_and_an_after_of_its_own_project(tmp_path: Path) -> None:
+    ids = [f"{number}0000000-1111-4222-8333-444455556666" for number in range(8)]
+    for number, name in enumerate(ids[:4]):  # trouble before, none after
+        write(troubled(name), tmp_path / "projects", f"2026-05-0{number + 1}")
+    calm = [a_prompt(f"look at part {number} of it") for number in range(12)]
+    write(a_session(*an_edit("/home/ann/app/CLAUDE.md"), *calm, id=ids[4]), tmp_path / "projects", "2026-05-10")
+    write(troubled(ids[5], cwd="/home/ann/shop"), tmp_path / "projects", "2026-05-11")
+    with an_archive(tmp_path) as archive:
+        [changed] = archive.retro().changes
+        moments = len(archive.retro(Filter(until=datetime(2026, 5, 10, tzinfo=UTC)), kinds=None).events)
+    assert (changed.what, changed.name, changed.session) == ("instructions", "/home/ann/app/CLAUDE.md", ids[4])
+    assert changed.uuid is not None
+    assert changed.before.exposure == 12
+    assert changed.before.count <= moments
+    assert (changed.after, changed.change) == (Rate(0, 12), "less")
+
+
+def test_a_new_model_is_held_against_what_was_used_before(tmp_path: Path) -> None:
+    for number in range(4):
+        write(troubled(f"{number}0000000-1111-4222-8333-444455556666"), tmp_path / "projects", f"2026-05-0{number + 1}")
+    calm = [each for number in range(12) for each in (a_prompt(f"part {number}"), a_reply("ok", model="claude-new-9"))]
+    write(a_session(*calm, id=ONE, version="2.9.0"), tmp_path / "projects", "2026-05-12")
+    with an_archive(tmp_path) as archive:
+        changes = {each.what: each for each in archive.retro().changes}
+    assert {what: each.name for what, each in changes.items()} == {"model": "claude-new-9", "version": "2.9.0"}
+    assert (changes["model"].before.exposure, changes["model"].after, changes["model"].change) == (
+        12,
+        Rate(0, 12),
+        "less",
+    )
+
+
+# -- what repeats, and what a person says of it
+
+
+def test_what_is_told_in_three_sessions_becomes_a_line_for_the_instructions(archive: Archive) -> None:
+    found = archive.retro()
+    [told] = [each for each in found.patterns if each.kind.value == "repeated_instruction"]
+    assert told.sessions == (ONE, TWO, THREE)
+    [memory] = [each for each in found.suggestions if "Told in 3" in each.title]
+    assert (memory.draft, memory.place) == (f"- {RULE}", "CLAUDE.md")
+    assert {found.homes[uuid] for uuid in memory.evidence} == {ONE, TWO, THREE}
+    assert kinds(found)[Kind.REPEATED_INSTRUCTION] == 3
+
+
+def test_what_a_person_says_is_none_is_left_out_until_it_is_taken_back(archive: Archive) -> None:
+    [wrong] = [event for event in named(archive.retro(), "oryxq") if event.session == TWO]
+    assert wrong.uuid is not None
+    said = archive.mark_wrong(wrong.uuid[:-2], "correction")
+    assert (said.uuid, said.kind, said.session) == (wrong.uuid, "correction", TWO)
+    found = archive.retro()
+    assert wrong not in found.events
+    assert found.spared.wrong == 1
+    shown = archive.retro(with_wrong=True)
+    assert wrong in shown.events
+    assert shown.wrong == {(wrong.uuid, Kind.CORRECTION)}
+    archive.mark_right(wrong.uuid)
+    assert wrong in archive.retro().events
+
+
+def test_a_rule_that_is_none_is_no_pattern_any_more(archive: Archive) -> None:
+    rules = [event for event in archive.retro().events if event.kind is Kind.REPEATED_INSTRUCTION]
+    archive.mark_wrong(rules[0].uuid or "")
+    assert Kind.REPEATED_INSTRUCTION not in kinds(archive.retro())
+
+
+def test_only_what_was_found_can_be_wrong(archive: Archive) -> None:
+    [wrong] = [event for event in named(archive.retro(), "oryxq") if event.session == TWO]
+    with pytest.raises(BadInput, match="nothing was found"):
+        archive.mark_wrong("feed")
+    with pytest.raises(BadInput, match="shows no loop"):
+        archive.mark_wrong(wrong.uuid or "", "loop")
+    with pytest.raises(BadInput, match="nothing was said"):
+        archive.mark_right(wrong.uuid or "")
+
+
+# -- evidence
+
+
+def assert_opens(archive: Archive, found: Retro) -> int:
+    """Every line that is named is in the session that is named with it, in a turn that can be shown."""
+    lines = [(event.session, event.uuid) for event in found.events if event.uuid is not None]
+    lines += [(moment.session, moment.uuid) for pattern in found.patterns for moment in pattern.moments]
+    lines += [(found.homes[uuid], uuid) for each in found.suggestions for uuid in each.evidence]
+    sessions = {name: archive.session(name) for name, _ in lines}
+    for name, uuid in lines:
+        session = sessions[name]
+        branch, index = place_of(session, uuid)
+        [turn] = [turn for turn in branch.turns if turn.index == index]
+        own = {record.uuid for record in turn.records}
+        of_agents = {record.uuid for agent in session.subagents for record in agent.records}
+        assert uuid in own | of_agents
+    return len(lines)
+
+
+def test_every_line_of_evidence_opens_where_it_stands(archive: Archive) -> None:
+    assert assert_opens(archive, archive.retro(with_agents=True, least_confidence=0.0)) > 20
+
+
+@pytest.mark.parametrize("era", sorted(path.parent.name for path in ERAS.glob("*/source")))
+def test_every_line_of_evidence_of_the_real_client_opens_where_it_stands(era: str, tmp_path: Path) -> None:
+    with an_archive(tmp_path, ERAS / era / "source") as archive:
+        assert_opens(archive, archive.retro(with_agents=True, least_confidence=0.0))
+
+
+def test_the_line_that_is_opened_says_what_is_quoted(archive: Archive) -> None:
+    for event in named(archive.retro(), "oryxq"):
+        branch, index = place_of(archive.session(event.session), event.uuid or "")
+        [turn] = [turn for turn in branch.turns if turn.index == index]
+        assert turn.prompt is not None
+        assert "oryxq" in turn.prompt.text
+
+
+def test_a_session_without_prompts_is_no_trouble(tmp_path: Path) -> None:
+    write(
+        a_session(a_reply(a_tool_call("Read", {"file_path": "/x"})), a_tool_result("x"), id=ONE), tmp_path / "projects"
+    )
+    with an_archive(tmp_path) as archive:
+        found = archive.retro()
+    assert (found.events, found.prompts, found.weeks) == ([], 0, [])
