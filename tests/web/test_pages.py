@@ -15,7 +15,7 @@ from reread.archive import Archive
 from reread.surfaces.web.pages import PLACES, Place
 from reread.surfaces.web.sessions import SORTS, project_of
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
-from web.asking import Asking, asking, read
+from web.asking import COOKIE, HOST, TOKEN, Asking, asking, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
 
@@ -190,6 +190,32 @@ def test_a_page_goes_on_with_its_own_session_whatever_it_was_asked_for_by(site: 
     for name in ("@2", LANTERN[:6], LANTERN):
         layout = next(tag for tag in site.page(f"/s/{name}").of("div") if "data-session" in tag)
         assert layout["data-session"] == f"/s/{LANTERN}"
+
+
+def test_a_session_is_starred_tagged_and_hidden_from_its_page(site: Asking) -> None:
+    def note(form: str, status: int = 303) -> None:
+        headers = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+        done = site.client.post(f"/s/{LANTERN}/mark", headers=headers, content=form, follow_redirects=False)
+        assert done.status_code == status
+
+    def listed(query: str) -> list[str]:
+        return [link for link in site.page(f"/sessions?{query}").links() if link.startswith("/s/")]
+
+    note("starred=1")
+    note("tag=to+read")
+    assert "★ Starred" in site.page(f"/s/{LANTERN}").text
+    assert "#to read" in site.page("/sessions").text
+    assert listed("starred=1") == listed("tag=TO+READ") == [f"/s/{LANTERN}"]
+    note("untag=to+read")
+    note("starred=0")
+    assert listed("starred=1") == listed("tag=to+read") == []
+    note("hidden=1")
+    assert listed("") == [f"/s/{HARBOUR}"]
+    assert listed("hidden=1") == [f"/s/{HARBOUR}", f"/s/{LANTERN}"]
+    assert LANTERN not in str(site.page("/").links())
+    assert "2 hits" in site.page("/search?q=capacitor").text, "what is hidden from lists can still be found"
+    note("tag=a,b", 400)
+    note("&".join("tag=x" for _ in range(50)))
 
 
 def test_the_record_of_a_message_is_its_line(site: Asking) -> None:

@@ -74,6 +74,13 @@ def test_a_foreign_origin_is_refused_for_reading_and_for_changing(origin: str, s
     assert site.client.post("/doctor", headers={**OURS, "origin": origin}).status_code == 403
 
 
+def test_nobody_else_marks_a_session(site: Asking) -> None:
+    for headers in ({}, OURS, {"origin": f"http://{HOST}"}, {**OURS, "origin": "http://evil.example"}):
+        assert site.client.post("/s/@last/mark", headers=headers, content="starred=1").status_code == 403
+    assert site.get("/s/@last/mark?starred=1").status_code == 405
+    assert "★" not in site.get("/sessions").text
+
+
 def test_what_changes_something_needs_an_origin_and_the_token(site: Asking) -> None:
     ours = f"http://{HOST}"
     assert site.client.post("/doctor", headers=OURS).status_code == 403, "without an origin"

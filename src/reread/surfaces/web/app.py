@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
 
-from . import doctor, home, pages, search, session, sessions, usage
+from . import doctor, home, marking, pages, search, session, sessions, usage
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
@@ -34,6 +34,7 @@ ROUTES = (
     Route("/s/{session}/changes", session.changes),
     Route("/s/{session}/events", session.events),
     Route("/s/{session}/record/{anchor}", session.record),
+    Route("/s/{session}/mark", marking.mark, methods=["POST"]),
     Route("/search", search.search),
     Route("/usage", usage.usage),
     Route("/doctor", doctor.doctor),

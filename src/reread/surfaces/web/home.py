@@ -32,7 +32,7 @@ class Lately(NamedTuple):
 
 def home(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    sessions = site.library.sessions()
+    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
     lately = _lately(site.library)
     return pages.page(
         request,

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from reread.archive import Archive, Listed, StoredSession
+from reread.marks import NO_MARK
 from reread.sessions import Session
 
 from .settings import Settings
@@ -42,6 +43,7 @@ class Held:
         self.archive = archive
         self.name = ""
         """What addresses call it."""
+        self.mark = NO_MARK
         self.stamp: Hashable = None
         self.bytes = 0
         self.made: Any = None
@@ -58,7 +60,8 @@ class Held:
         if self._session is None or self.stamp != stamp:
             self.made = None
             self._session = self.archive.session_of(stored)
-            self.stamp, self.bytes, self.name = stamp, stored.row.bytes, link_name(stored)
+            self.stamp, self.bytes = stamp, stored.row.bytes
+            self.name, self.mark = link_name(stored), stored.mark
 
     def close(self) -> None:
         with self.lock:
@@ -69,7 +72,7 @@ class Held:
 
 def stamp_of(stored: StoredSession) -> Hashable:
     """Changes whenever the session does."""
-    return (stored.row.bytes, stored.row.ended, len(stored.files), stored.mtime_ns)
+    return (stored.row.bytes, stored.row.ended, len(stored.files), stored.mtime_ns, stored.mark)
 
 
 class Library:

@@ -39,7 +39,7 @@ def search(request: Request) -> HTMLResponse:
     problem = ""
     try:
         fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
-        wanted = make_filter(site, given)
+        wanted = make_filter(site, {**given, "hidden": "1"})
         if given["q"]:
             with site.library.archive() as archive:
                 answer = archive.search(given["q"], fields, wanted, SHOWN)

@@ -45,6 +45,7 @@ def show(request: Request) -> HTMLResponse:
             reading.head.title or "A session",
             page=reading.head,
             name=held.name,
+            mark=held.mark,
             branch=unfolding.name,
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),

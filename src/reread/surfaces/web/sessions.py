@@ -18,7 +18,8 @@ from . import pages
 
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
-FILTERS = ("project", "since", "until", "model", "branch", "tool", "file")
+FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "tag")
+SWITCHES = ("starred", "hidden", "group")
 _WORKTREE = re.compile(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
 SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "last": lambda each: each.stored.row.ended or 0,
@@ -44,7 +45,7 @@ class Row(NamedTuple):
 
 def sessions(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in (*FILTERS, "sort", "group")}
+    given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "sort")}
     sort = given["sort"] if given["sort"] in SORTS else "last"
     found = _found(site, given)
     ordered = sorted(found, key=SORTS[sort], reverse=True)
@@ -101,6 +102,9 @@ def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
         git_branch=given.get("branch") or None,
         tool=given.get("tool") or None,
         file=given.get("file") or None,
+        starred=bool(given.get("starred")),
+        tags=(given["tag"],) if given.get("tag") else (),
+        without_hidden=not given.get("hidden"),
     )
 
 

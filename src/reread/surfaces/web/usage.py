@@ -28,7 +28,7 @@ def usage(request: Request) -> HTMLResponse:
     by = pages.value(request, "by") or "day"
     by = by if by in GROUPINGS else "day"
     span = given["since"] or "30d"
-    wanted = make_filter(site, {**given, "since": "" if span == "all" else span})
+    wanted = make_filter(site, {**given, "since": "" if span == "all" else span, "hidden": "1"})
     zone = site.settings.timezone
     minute = wanted._replace(since=wanted.since.replace(second=0) if wanted.since else None)
     report = site.library.answer(("usage", by, minute), lambda archive: archive.usage(by, minute, zone))
