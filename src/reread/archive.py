@@ -194,11 +194,12 @@ class Archive(Accounts, Marking, Retrospects):
         names = {str(source), str(source.absolute())}
         return self.exists and bool(names & counting.known_sources(self.connection))
 
-    def version(self) -> int:
-        """A number that changes when somebody else, in this process or another, changed the archive."""
+    def version(self) -> tuple[int, int]:
+        """Changes when somebody else, in this process or another, changed the archive; its first part when the index
+        was made anew, so that this one has the old index open and must be closed."""
         from reread.store.database import version
 
-        return version(self.connection)
+        return version(self.connection, self.home)
 
     def known_sources(self) -> set[str]:
         """Every folder or file something was taken from."""

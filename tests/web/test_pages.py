@@ -293,6 +293,17 @@ def test_what_is_not_there_says_where_to_go(site: Asking) -> None:
     assert site.page("/s/-", status=404)
 
 
+def test_an_index_that_was_made_anew_is_noticed(site: Asking, claude: Path) -> None:
+    assert "draw the harbour" in site.page("/sessions").text
+    assert "A harbour with a beacon" in site.page(f"/s/{HARBOUR}").text
+    a_session(a_prompt("a second harbour"), id="second").write(claude / "projects")
+    with Archive(site.home, [claude]) as archive:
+        archive.rebuild()
+        archive.sync()
+    assert "a second harbour" in site.page("/sessions").text
+    assert "a second harbour" in site.page("/s/second").text
+
+
 def test_a_session_that_grew_is_read_again(site: Asking, claude: Path) -> None:
     assert "and goodbye" in site.page(f"/s/{LANTERN}").text
     a_session(a_prompt("one more thing"), a_reply(a_thought("hm"), "as you like"), id="extra").write(

@@ -85,7 +85,7 @@ class Library:
         self._held: OrderedDict[int, Held] = OrderedDict()
         self._version_lock = threading.Lock()
         self._version_archive = self.open()
-        self._version = -1
+        self._version = (0, 0)
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
 
     def open(self) -> Archive:
@@ -106,25 +106,21 @@ class Library:
         """Lent for one question; after a failure it is not used again."""
         with self._lock:
             lent = self._idle.pop() if self._idle else self.open()
+            index = self._version[0]
         with ExitStack() as stack:
             stack.enter_context(lent)
             yield lent
             stack.pop_all()
         with self._lock:
-            if len(self._idle) < MOST_IDLE:
+            if len(self._idle) < MOST_IDLE and index == self._version[0]:
                 self._idle.append(lent)
                 return
         lent.close()
 
     def answer(self, key: Hashable, ask: Callable[[Archive], Answer]) -> Answer:
         """An answer that holds until the archive changes."""
-        with self._version_lock, ExitStack() as stack:
-            stack.enter_context(self._version_archive)
-            version = self._version_archive.version()
-            stack.pop_all()
-            if version != self._version:
-                self._answers.clear()
-                self._version = version
+        with self._version_lock:
+            version = self._current()
             if key in self._answers:
                 self._answers.move_to_end(key)
                 found: Answer = self._answers[key]
@@ -137,6 +133,29 @@ class Library:
                 while len(self._answers) > MOST_ANSWERS:
                     self._answers.popitem(last=False)
         return made
+
+    def _current(self) -> tuple[int, int]:
+        """The state of the archive; answers to an older one are gone after this."""
+        with ExitStack() as stack:
+            stack.callback(self._answers.clear)  # after a failure: what two connections count cannot be compared
+            stack.enter_context(self._version_archive)
+            version = self._version_archive.version()
+            if self._version[0] not in (0, version[0]):
+                self._reopen()
+                version = self._version_archive.version()
+            stack.pop_all()
+        if version != self._version:
+            self._answers.clear()
+            self._version = version
+        return version
+
+    def _reopen(self) -> None:
+        """Another process made the index anew: what is open is the old one, which lies aside."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._held.clear()
+        for archive in (*idle, self._version_archive):
+            archive.close()
 
     def sessions(self) -> list[Listed]:
         """All of them, the one that ended last first."""
