@@ -194,6 +194,13 @@ class Archive(Accounts, Marking, Retrospects):
         names = {str(source), str(source.absolute())}
         return self.exists and bool(names & counting.known_sources(self.connection))
 
+    def version(self) -> tuple[int, int]:
+        """Changes when somebody else, in this process or another, changed the archive; its first part when the index
+        was made anew, so that this one has the old index open and must be closed."""
+        from reread.store.database import version
+
+        return version(self.connection, self.home)
+
     def known_sources(self) -> set[str]:
         """Every folder or file something was taken from."""
         from reread.store import counting
@@ -234,7 +241,7 @@ class Archive(Accounts, Marking, Retrospects):
 
     def session(self, wanted: str) -> Session:
         """A session read from the safe, whether its source still exists or not."""
-        return self._load(self.find(wanted))
+        return self.session_of(self.find(wanted))
 
     def transcript(self, wanted: str) -> bytes:
         """The session's own file, byte for byte; empty where only files of its agents are left."""
@@ -245,9 +252,10 @@ class Archive(Accounts, Marking, Retrospects):
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
         for each in reversed(self.sessions(wanted)):
-            yield self._load(each.stored)
+            yield self.session_of(each.stored)
 
-    def _load(self, stored: StoredSession) -> Session:
+    def session_of(self, stored: StoredSession) -> Session:
+        """The same for one that was found before."""
         from reread.loading import load_session
 
         files = self.files.session_files(stored.id, stored.row.uuid)

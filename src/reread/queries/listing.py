@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from pathlib import Path
@@ -35,6 +36,11 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     return found[: wanted.limit]
 
 
+def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
+    """Those of a list that pass; tools and files are not asked for, which only the archive can tell."""
+    return [each for each in found if _row_passes(each.stored, wanted)][: wanted.limit]
+
+
 def _has_only_limit(wanted: Filter) -> bool:
     return wanted._replace(limit=None, without_hidden=False) == Filter()
 
@@ -46,6 +52,12 @@ def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
 
 
 def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filter) -> bool:
+    if not _row_passes(stored, wanted):
+        return False
+    return (wanted.tool is None and wanted.file is None) or _has_call(connection, stored.id, wanted)
+
+
+def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
     row = stored.row
     checks = (
         wanted.project is None or wanted.project.lower() in (row.project or "").lower(),
@@ -56,11 +68,7 @@ def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filte
         not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
         wanted.keeps_mark(stored.mark),
     )
-    if not all(checks):
-        return False
-    if wanted.tool is None and wanted.file is None:
-        return True
-    return _has_call(connection, stored.id, wanted)
+    return all(checks)
 
 
 def _is_below(file: str, sources: tuple[str, ...]) -> bool:

@@ -122,6 +122,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise StoreError(f"the archive cannot be written ({error})") from error
 
 
+def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
+    """The file that is the database now, and a number that changes whenever another connection committed something."""
+    try:
+        file = (home / FILE_NAME).stat().st_ino
+    except OSError:  # being made anew
+        file = 0
+    found: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return file, found
+
+
 def set_aside(home: Path) -> None:
     """Moves a database out of the way, never deletes it."""
     stamp = time.time_ns()

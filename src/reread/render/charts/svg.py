@@ -63,7 +63,14 @@ def chart_svg(chart: Chart) -> str:
     body, bottom = _body(drawn, top)
     notes = [chart.footnote, f"each bar adds up {each}" if each > 1 else ""]
     footer, height = _footer([note for note in notes if note], bottom)
-    parts = [_opening(chart, height), _style(), _rectangle("paper", LIGHT.paper, height), *header, *body, *footer]
+    parts = [
+        _opening(chart, height),
+        f"<style>{chart_style()}</style>",
+        _rectangle("paper", LIGHT.paper, height),
+        *header,
+        *body,
+        *footer,
+    ]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -92,13 +99,14 @@ def description(chart: Chart) -> str:
     return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
 
 
-def _style() -> str:
+def chart_style() -> str:
+    """The style sheet inside every chart: a page with a policy allows it by its digest."""
     rules = [
         ".reread-chart{font-variant-numeric:tabular-nums}",
         ".reread-chart .hit rect:hover{fill-opacity:.08}",
         f"@media (prefers-color-scheme:dark){{{''.join(_rules(DARK))}}}",
     ]
-    return f"<style>{''.join(rules)}</style>"
+    return "".join(rules)
 
 
 def _rules(theme: Theme) -> Iterator[str]:

@@ -82,6 +82,15 @@ class SessionParts:
             for branch, each in zip(session.branches, made, strict=True)
         ]
         lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
+        return self.head()._replace(
+            outline=list(_outline(session.turns)),
+            branches=branches,
+            lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
+        )
+
+    def head(self, *, has_files: bool = True) -> parts.Page:
+        """What stands above the conversation, without the conversation."""
+        session = self.session
         return parts.Page(
             id=session.id,
             title=shorten(session.title, 200),
@@ -92,10 +101,10 @@ class SessionParts:
             tokens=token_facts(session.total_usage),
             bad=[(name, number) for status, name in _BAD if (number := self._ended(status))],
             problems=[one_line(problem) for problem in session.problems],
-            files=self._files() if self.shown.tools else [],
-            outline=list(_outline(session.turns)),
-            branches=branches,
-            lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
+            files=self.files() if has_files and self.shown.tools else [],
+            outline=[],
+            branches=[],
+            lone_agents=[],
         )
 
     def _facts(self) -> list[str]:
@@ -114,7 +123,8 @@ class SessionParts:
         talks: list[Conversation] = [self.session, *self.session.subagents]
         return sum(call.status is status for talk in talks for call in talk.tool_calls)
 
-    def _files(self) -> list[parts.ChangedFile]:
+    def files(self) -> list[parts.ChangedFile]:
+        """What the session changed in the end."""
         found = [diff for diff in SessionEdits(self.session).on_disk() if diff.is_change]
         return [
             parts.ChangedFile(one_line(shown_path(diff.path, self.session.project)), diff.status, *totals([diff]))

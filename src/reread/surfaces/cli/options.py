@@ -43,7 +43,9 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{message}; see `{self.prog} --help`")
 
 
-def make_parser(name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False) -> Parser:
+def make_parser(
+    name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
+) -> Parser:
     """A parser with the options every command has; one that reads the archive can be told not to sync first.
 
     A command that shows things as they happen has `--jsonl` in the stead of `--json`.
@@ -70,7 +72,7 @@ def make_parser(name: str, about: str, examples: str, *, syncs: bool = True, is_
     common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
     if is_stream:
         common.add_argument("--jsonl", action="store_true", help="print one JSON document per event")
-    else:
+    elif has_json:
         common.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 

@@ -1,0 +1,124 @@
+"""Pages of the web application, as ratios to an empty page of the same server.
+
+    python bench/pages.py [--bytes 1GB | --tree FOLDER] [--home FOLDER]
+
+Each page is asked for several times; a session of 10,000 messages also right after a start, when nothing of it was
+read. Milliseconds are those of this machine, busy or not: the ratios say more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from generate import byte_count
+from reader import make_tree
+from reread.archive import Archive
+from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+
+LONG = "ten-thousand"
+ROUNDS = 7
+PAGES = {
+    "home": ("/", None),
+    "sessions": ("/sessions", 100.0),
+    "sessions by project": ("/sessions?group=1", 100.0),
+    "sessions by cost": ("/sessions?sort=cost&page=3", 100.0),
+    "search": ("/search?q=error", None),
+    "usage by day": ("/usage?since=all", None),
+    "a session of 10,000 messages, again": (f"/s/{LONG}", 300.0),
+    "what comes after its first screen": (f"/s/{LONG}/turns?from=20", None),
+}
+"""Where each is, and within how many milliseconds it is wanted."""
+
+
+class Server(NamedTuple):
+    port: int
+    cookie: str
+
+    def milliseconds(self, path: str) -> float:
+        connection = HTTPConnection("127.0.0.1", self.port)
+        start = time.perf_counter()
+        connection.request("GET", path, headers={"Cookie": self.cookie})
+        answer = connection.getresponse()
+        answer.read()
+        took = (time.perf_counter() - start) * 1000
+        connection.close()
+        assert answer.status == (404 if path == "/empty" else 200), (path, answer.status)
+        return took
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bytes", type=byte_count, default=byte_count("1GB"))
+    parser.add_argument("--tree", type=Path)
+    parser.add_argument("--home", type=Path, help="an archive of the tree that is there already")
+    given = parser.parse_args()
+    tree = given.tree or make_tree(given.bytes)
+    with tempfile.TemporaryDirectory(prefix="reread-bench-") as folder:
+        sources = [tree, write_long(Path(folder))]
+        home = given.home or Path(folder) / "home"
+        with Archive(home, sources) as archive:
+            archive.sync()
+        colds = []
+        for _ in range(3):
+            with serving(home, sources) as server:
+                server.milliseconds("/sessions")
+                time.sleep(1.5)  # templates are compiled meanwhile, as they are while a person looks for a session
+                colds.append(server.milliseconds(f"/s/{LONG}"))
+        with serving(home, sources) as server:
+            report(server, min(colds))
+
+
+def report(server: Server, cold: float) -> None:
+    empty = min(server.milliseconds("/empty") for _ in range(ROUNDS))
+    print(f"{'an empty page':42} {empty:8.1f} ms")
+    print(f"{'a session of 10,000 messages, first':42} {cold:8.1f} ms {cold / empty:7.1f}x   wanted: 300 ms")
+    for name, (path, wanted) in PAGES.items():
+        server.milliseconds(path)
+        best = min(server.milliseconds(path) for _ in range(ROUNDS))
+        print(f"{name:42} {best:8.1f} ms {best / empty:7.1f}x{f'   wanted: {wanted:.0f} ms' if wanted else ''}")
+
+
+@contextmanager
+def serving(home: Path, sources: list[Path]) -> Iterator[Server]:
+    named = [word for source in sources for word in ("--source", str(source))]
+    command = [sys.executable, "-m", "reread", "serve", "--no-browser", "--home", str(home), *named]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().decode().split()[-1])
+        yield Server(address.port or 0, f"reread-{address.port}={address.query.partition('=')[2]}")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def write_long(folder: Path) -> Path:
+    """1,250 turns of eight messages."""
+    entries = []
+    for n in range(1_250):
+        entries += [
+            a_prompt(f"question {n}: why does part {n} not work as I would like it to?"),
+            a_reply(a_thought("I should look at it. " * 8), "Let me look."),
+            a_reply(a_tool_call("Read", {"file_path": f"/p/mod_{n % 50}.py"}, id=f"r{n}")),
+            a_tool_result("def f():\n    return 1\n" * 20, of=f"r{n}"),
+            a_reply(a_tool_call("Edit", {"file_path": f"/p/mod_{n % 50}.py", "old_string": "1", "new_string": "2"})),
+            a_tool_result("ok"),
+            a_reply(a_tool_call("Bash", {"command": "pytest -q"}, id=f"b{n}")),
+            a_tool_result("1 passed\n" * 10, of=f"b{n}", is_error=n % 9 == 0),
+        ]
+    a_session(*entries, id=LONG, cwd="/p").write(folder / "claude" / "projects")
+    return folder / "claude"
+
+
+if __name__ == "__main__":
+    main()

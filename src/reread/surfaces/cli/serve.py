@@ -1,0 +1,85 @@
+"""`reread serve`: the local web application."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.errors import BadInput
+
+from . import options
+from .opening import bare_archive, cleanup_days_of, is_straight
+from .telling import tell, tell_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.config import Config
+    from reread.surfaces.web.settings import Settings
+
+EXAMPLES = """\
+  reread serve                        opens your browser
+  reread serve --no-browser --port 8765
+  reread serve --source ~/backup      another folder, read and not kept"""
+ABOUT = """\
+Your sessions in the browser: read, search, follow, count. Only this machine can reach it, and only
+with the token in the address it prints. Ctrl-C ends it."""
+_HIGHEST_PORT = 65_535
+
+
+def parser() -> options.Parser:
+    made = options.make_parser("serve", ABOUT, EXAMPLES, syncs=False, has_json=False)
+    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
+    made.add_argument("--port", type=_port, default=0, metavar="N", help="default 0: any free one")
+    made.add_argument("--no-browser", action="store_true", help="only print the address")
+    options.add_prices(made)
+    return made
+
+
+def run(arguments: list[str]) -> int:
+    given = parser().parse_args(arguments)
+    config = options.make_config(given)
+    if not given.host.isprintable() or not given.host:
+        raise BadInput(f"--host {given.host!r} is no address")
+    from reread.surfaces.web.serving import Terminal, serve
+
+    terminal = Terminal(announce=_announce, complain=tell_lines)
+    with _settings(config) as settings:
+        serve(settings, given.host, given.port, terminal, opens_browser=not given.no_browser)
+    return 0
+
+
+def _announce(address: str, *, is_open: bool) -> None:
+    options.print_lines([f"reread is at {address}"])
+    sys.stdout.flush()
+    if is_open:
+        tell("others on the network can reach this; they need the token in the address, which nothing encrypts")
+
+
+@contextmanager
+def _settings(config: Config) -> Iterator[Settings]:
+    """The archive to serve; sources that are only looked at get one that is gone afterwards."""
+    from tempfile import TemporaryDirectory
+
+    from reread.surfaces.web.settings import Settings
+
+    days = cleanup_days_of(config)
+    if is_straight(config):
+        with TemporaryDirectory(prefix="reread-", ignore_cleanup_errors=True) as folder:
+            places = tuple(source.absolute() for source in config.sources)
+            missing = [source for source in places if not source.exists()]
+            if missing:
+                raise BadInput(f"{missing[0]}: no such file or folder")
+            yield Settings(Path(folder), places, config.prices, config.timezone, days)
+        return
+    with bare_archive(config) as archive:
+        sources = tuple(archive.sources)
+    yield Settings(config.home, sources, config.prices, config.timezone, days)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text[:9]) > _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)

@@ -1,0 +1,1 @@
+"""The local web application: pages over the archive, for the person at this machine."""

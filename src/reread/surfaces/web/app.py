@@ -1,0 +1,117 @@
+"""The application: which address leads where, what goes around every page, and what a failure looks like."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
+
+from . import doctor, home, marking, pages, search, session, sessions, usage
+from .guard import Guard, Names, Refused
+from .library import Library
+from .settings import Settings
+from .watching import Hub, Watch
+
+ROUTES = (
+    Route("/", home.home),
+    Route("/running", home.now_running),
+    Route("/sessions", sessions.sessions),
+    Route("/s/{session}", session.show),
+    Route("/s/{session}/turns", session.more),
+    Route("/s/{session}/where", session.where_is),
+    Route("/s/{session}/changes", session.changes),
+    Route("/s/{session}/events", session.events),
+    Route("/s/{session}/record/{anchor}", session.record),
+    Route("/s/{session}/mark", marking.mark, methods=["POST"]),
+    Route("/search", search.search),
+    Route("/usage", usage.usage),
+    Route("/doctor", doctor.doctor),
+    Route("/doctor", doctor.again, methods=["POST"]),
+    Route("/static/{name}", pages.static),
+)
+_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400}
+_HINTS = {
+    404: "It may have been forgotten, or the link is from another archive. The list of sessions has all there are.",
+    400: "Go back and change what you asked for.",
+    405: "This address cannot be asked for that.",
+    500: "This is a fault of reread. The archive is not harmed; other pages still work.",
+}
+
+
+class Application(NamedTuple):
+    """What is served, and who is told when it ends."""
+
+    asgi: Guard
+    hub: Hub
+
+
+def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_watching: bool = True) -> Application:
+    library, hub = Library(settings), Hub()
+    watch = Watch(library, hub)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        hub.begin()
+        if is_watching:
+            threading.Thread(target=pages.warm_up, name="reread-warm-up", daemon=True).start()
+            watch.start()
+        else:
+            watch.is_busy = False
+        try:
+            yield
+        finally:
+            watch.stop()
+            library.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        lifespan=lifespan,
+        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=5)],
+        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
+    )
+    app.state.site = pages.Site(settings, library, hub, watch)
+    app.state.doctor = doctor.Doctor(library)
+    # Around everything, the answer to a fault included.
+    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), hub)
+
+
+def _refused(refused: Refused) -> Response:
+    """Before any page: nothing of the archive is in it, not even its menu."""
+    text = pages.render(
+        "refused.html", title=HTTPStatus(refused.status).phrase, reason=refused.reason, hint=refused.hint
+    )
+    return HTMLResponse(text, status_code=refused.status)
+
+
+def _told(request: Request, error: Exception) -> Response:
+    status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
+    return _failure(request, status, str(error) or "Something went wrong.")
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    reason = "There is no such page." if status == 404 else HTTPStatus(status).phrase
+    return _failure(request, status, reason)
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return _failure(request, 500, f"{type(error).__name__}: {error}"[:500])
+
+
+def _failure(request: Request, status: int, reason: str) -> Response:
+    title = HTTPStatus(status).phrase
+    if request.headers.get("x-part"):
+        return HTMLResponse(pages.render("problem.html", reason=reason), status_code=status)
+    return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))

@@ -1,0 +1,174 @@
+"""Pages: templates filled and sent, the frame around them, and the few files that go with them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from reread import __version__
+from reread.errors import BadInput
+from reread.render.charts import Chart
+from reread.render.charts.svg import chart_style, chart_svg
+from reread.render.html.code import coloured
+from reread.render.html.page import asset
+from reread.render.html.templates import environment as session_environment
+from reread.render.html.words import words
+from reread.render.kept import moment
+from reread.render.listing import last_part
+from reread.render.numbers import money, nano, size, tokens
+
+from .library import Library, link_name
+from .settings import Settings
+from .watching import Hub, Watch
+
+LONGEST_VALUE = 1_000
+"""Characters of one value in an address."""
+
+
+class Place(NamedTuple):
+    """A page of the menu."""
+
+    address: str
+    name: str
+    key: str
+    """Pressed after `g`."""
+
+
+PLACES = (
+    Place("/", "Home", "h"),
+    Place("/sessions", "Sessions", "s"),
+    Place("/search", "Search", "f"),
+    Place("/usage", "Usage", "u"),
+    Place("/doctor", "Doctor", "d"),
+)
+"""The menu. A page of its own for friction, or for running a client, belongs here and into the routes of `app`."""
+
+
+class Site(NamedTuple):
+    """What every page needs; it hangs at the application."""
+
+    settings: Settings
+    library: Library
+    hub: Hub
+    watch: Watch
+
+
+def site_of(request: Request) -> Site:
+    found: Site = request.app.state.site
+    return found
+
+
+@cache
+def environment() -> Environment:
+    """The templates of sessions, with ours over them."""
+    base = session_environment()
+    assert base.loader is not None  # noqa: S101  it is ours
+    own = PackageLoader("reread.surfaces.web", "templates")
+    made = base.overlay(loader=ChoiceLoader([own, base.loader]))
+    made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
+    made.filters |= {"link_name": link_name, "at": moment, "query": _query}
+    made.globals = {**base.globals, "places": PLACES, "version": __version__}
+    return made
+
+
+def warm_up() -> None:
+    """Compiles the templates and loads what colours and parses, so that the first page does not wait for it."""
+    import reread.loading  # noqa: F401  reads sessions
+
+    made = environment()
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
+    words("`code`\n\n```python\npass\n```")
+    coloured("pass", path="code.py")
+
+
+def _money(nanodollars: int | None, unpriced: int = 0) -> str:
+    return money(nano(nanodollars), is_partial=unpriced > 0)
+
+
+def _query(values: Mapping[str, object], **changes: object) -> str:
+    """The part of an address after the path: these values with some changed; empty ones are left out."""
+    merged = {name: value for name, value in {**values, **changes}.items() if value not in (None, "", False)}
+    return f"?{urlencode(merged)}" if merged else "?"
+
+
+def render(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(values)
+
+
+def page(request: Request, template: str, title: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A whole page in the frame."""
+    watch = site_of(request).watch
+    values |= {"title": title, "here": request.url.path, "busy": watch.is_busy, "sync_problem": watch.problem}
+    return HTMLResponse(render(template, **values), status_code=status)
+
+
+def fragment(template: str, **values: Any) -> HTMLResponse:
+    """A piece that a script puts into a page."""
+    return HTMLResponse(render(template, **values))
+
+
+def value(request: Request, name: str) -> str:
+    """One value of the address, empty where it has none."""
+    found = request.query_params.get(name, "").strip()
+    if len(found) > LONGEST_VALUE:
+        raise BadInput(f"{name} is longer than {LONGEST_VALUE:,} characters")
+    return found
+
+
+def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:
+    found = value(request, name)
+    return min(int(found), most) if found.isdecimal() and len(found) < 9 else default
+
+
+def drawn(chart: Chart) -> Markup:
+    """A chart in a page, which says itself what the numbers were made from."""
+    return Markup(chart_svg(replace(chart, footnote="")))  # noqa: S704  it escapes every text itself
+
+
+class Static(NamedTuple):
+    body: bytes
+    kind: str
+
+
+@cache
+def static_files() -> dict[str, Static]:
+    """All files there are to be had: nothing is looked up on the disk by a name that came from outside."""
+    own = resources.files("reread.surfaces.web").joinpath("assets")
+    style = f"{asset('style.css')}\n{own.joinpath('web.css').read_text('utf-8')}"
+    return {
+        "reread.css": Static(style.encode(), "text/css"),
+        "reread.js": Static(own.joinpath("web.js").read_bytes(), "text/javascript"),
+        "icon.svg": Static(own.joinpath("icon.svg").read_bytes(), "image/svg+xml"),
+    }
+
+
+def static(request: Request) -> Response:
+    found = static_files().get(request.path_params["name"])
+    if found is None:
+        return Response("there is no such file", status_code=404, media_type="text/plain")
+    etag = f'"{sha256(found.body).hexdigest()[:16]}"'
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"etag": etag})
+    return Response(found.body, media_type=found.kind, headers={"etag": etag})
+
+
+@cache
+def policy() -> str:
+    """Our own script and style, the style inside charts by its digest, pictures in the page itself; nothing else."""
+    style = b64encode(sha256(chart_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{style}'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )

@@ -1,0 +1,141 @@
+"""Starts the server: a free port, a token, the browser, and an end that comes when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import uvicorn
+
+from reread.errors import BadInput
+
+from .app import make_app
+from .guard import Names, is_loopback
+from .settings import Settings
+from .watching import Hub
+
+MOST_AT_ONCE = 100
+"""Connections; every open session page holds one."""
+FEW_COLLECTIONS = 500_000
+"""Allocations before the collector looks for cycles. Reading a session makes none, and its looks would cost a third."""
+PATIENCE = 2
+"""Seconds that answers under way have when the server is asked to end."""
+
+
+class Announce(Protocol):
+    def __call__(self, address: str, *, is_open: bool) -> None: ...
+
+
+class Terminal(NamedTuple):
+    """How to speak to the person who started it."""
+
+    announce: Announce
+    """Is told the address, token included, once connections are taken, and whether others can reach it."""
+    complain: Callable[[str], None]
+    """Is given a fault of ours, with its traceback."""
+
+
+def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens_browser: bool) -> None:
+    """Until Ctrl-C or SIGTERM."""
+    token = secrets.token_urlsafe(24)
+    with _listening(host, port) as listener:
+        port = listener.getsockname()[1]
+        own = () if is_loopback(host) else (socket.gethostname(),)
+        app = make_app(settings, Names(host, port, own), token, f"reread-{port}")
+        address = f"http://{_shown(host)}:{port}/?token={token}"
+        terminal.announce(address, is_open=not is_loopback(host))
+        if opens_browser and _has_screen():
+            threading.Thread(target=_open, args=(address,), daemon=True).start()
+        _log_to(terminal)
+        gc.set_threshold(FEW_COLLECTIONS, 50, 100)
+        config = uvicorn.Config(
+            app.asgi,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            date_header=False,
+            limit_concurrency=MOST_AT_ONCE,
+            timeout_graceful_shutdown=PATIENCE,
+            ws="none",
+            lifespan="on",
+        )
+        asyncio.run(_Server(config, app.hub).serve([listener]))
+
+
+class _Server(uvicorn.Server):
+    """Ends when it is asked to, without passing the signal on: to be stopped is no failure."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._hub.close()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class _Complaints(logging.Handler):
+    """Faults of ours; what the server has to say about requests would quote them, and nobody needs it."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__(logging.ERROR)
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._terminal.complain(self.format(record))
+
+
+def _log_to(terminal: Terminal) -> None:
+    logger = logging.getLogger("uvicorn")
+    logger.handlers = [_Complaints(terminal)]
+    logger.propagate = False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise BadInput(f"cannot listen on {host} port {port} ({reason}); try another --port or --host") from error
+
+
+def _shown(host: str) -> str:
+    """The name to open: a server that listens everywhere is found here."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  it was asked for
+        return "127.0.0.1" if host != "::" else "[::1]"
+    return f"[{host}]" if ":" in host else host
+
+
+def _has_screen() -> bool:
+    """Without one there are only browsers that would take the terminal."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)

@@ -1,0 +1,231 @@
+"""A session in pieces that fit a screen or two: what to send first, what comes next, where a message stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from reread.render.html import parts
+from reread.render.html.anchors import anchor
+from reread.render.html.session import SessionParts, branch_anchor
+from reread.render.text import one_line, shorten
+from reread.sessions import Branch, Notice, Session, Status, Step, Subagent, ToolCall, Turn
+
+LONGEST_PIECE = 40
+"""Steps: a turn may have thousands."""
+FIRST_STEPS, NEXT_STEPS = 30, 120
+"""Steps that are sent at first, and whenever more are wanted."""
+MOST_MARKS = 700
+MOST_PROMPTS = 3_000
+HEIGHT = 1_000
+"""Of the map, in units of its own."""
+_BAD = {Status.ERROR: "failed", Status.REJECTED: "rejected", Status.INTERRUPTED: "interrupted"}
+_NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
+
+
+class Where(NamedTuple):
+    """A place in a session."""
+
+    branch: str
+    piece: int
+    anchor: str
+
+
+class Mark(NamedTuple):
+    """A line on the map beside the conversation."""
+
+    what: str
+    y: int
+    tip: str
+    anchor: str
+
+
+class Stretch(NamedTuple):
+    """Some pieces of a branch, ready to be shown."""
+
+    pieces: list[tuple[int, parts.Turn]]
+    agents: list[parts.Agent]
+    """That no call names; they stand at the end."""
+    first: int
+    next: int
+    """The piece after the last one here; -1 at the end."""
+    total: int
+
+
+class Way(NamedTuple):
+    """A branch to choose."""
+
+    name: str
+    label: str
+    lead: str
+    prompts: int
+    is_active: bool
+    is_shown: bool
+    forked_at: str
+
+
+class Unfolding:
+    """One branch of a session."""
+
+    def __init__(self, session: Session, branch: Branch) -> None:
+        self.session = session
+        self.branch = branch
+        self.name = branch_anchor(branch.id)
+        self.pieces = list(_pieces(branch.turns))
+        self.lone = (
+            [agent for agent in session.subagents if agent.call is None and agent.turns] if branch.active else []
+        )
+
+    @property
+    def total(self) -> int:
+        """The agents that no call names are a piece, too."""
+        return len(self.pieces) + bool(self.lone)
+
+    def stretch(self, start: int, budget: int) -> Stretch:
+        """From a piece on, until there are enough steps."""
+        start = max(0, min(start, self.total))
+        end = start
+        while end < len(self.pieces) and (budget > 0 or end == start):
+            budget -= _weight(self.pieces[end])
+            end += 1
+        return self._shown(start, end)
+
+    def before(self, end: int, budget: int) -> Stretch:
+        """Up to a piece, not further back than needed."""
+        end = max(0, min(end, len(self.pieces)))
+        start = end
+        while start > 0 and (budget > 0 or start == end):
+            start -= 1
+            budget -= _weight(self.pieces[start])
+        return self._shown(start, end)
+
+    def _shown(self, start: int, end: int) -> Stretch:
+        made = SessionParts(self.session, parts.Sections())
+        shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
+        agents = [made.agent(agent, 1) for agent in self.lone] if end == len(self.pieces) else []
+        after = end + bool(agents)
+        return Stretch(shown, agents, start, after if after < self.total else -1, self.total)
+
+    @cached_property
+    def outline(self) -> list[parts.OutlineRow]:
+        rows: list[parts.OutlineRow] = []
+        for turn in self.branch.turns:
+            if turn.prompt is not None and turn.prompt.uuid and len(rows) < MOST_PROMPTS:
+                bad = sum(isinstance(step, ToolCall) and step.status in _BAD for step in turn.steps)
+                text = shorten(turn.prompt.text[:400], 90) or "(no text)"
+                rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
+        return rows
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """Prompts and what went wrong, each at its share of the way; of many at one height the first is kept."""
+        total = sum(map(_weight, self.pieces)) or 1
+        found: dict[tuple[str, int], Mark] = {}
+        done = 0
+        for turn in self.pieces:
+            place = anchor(turn.prompt.uuid) if turn.prompt is not None and turn.prompt.uuid else ""
+            if turn.prompt is not None:
+                mark = Mark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
+                found.setdefault((mark.what, mark.y), mark)
+            for number, step in enumerate(turn.steps):
+                told = _told(step)
+                if told is not None:
+                    where = anchor(step.uuid) if step.uuid else place
+                    mark = Mark(told[0], _height(done + 1 + number, total), told[1], where)
+                    found.setdefault((mark.what, mark.y), mark)
+            done += _weight(turn)
+        return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
+
+
+def _weight(turn: Turn) -> int:
+    return 1 + len(turn.steps)
+
+
+def _height(done: int, total: int) -> int:
+    """In steps of three units, so that lines stay apart."""
+    return int(HEIGHT * done / total) // 3 * 3
+
+
+def _told(step: Step) -> tuple[str, str] | None:
+    if isinstance(step, ToolCall) and step.status in _BAD:
+        return _BAD[step.status], f"{_BAD[step.status]}: {one_line(step.name)[:80]}"
+    if isinstance(step, Notice) and step.what in _NOTED:
+        return _NOTED[step.what], shorten(step.text[:300], 80)
+    return None
+
+
+def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Turns, the long ones cut; what a turn used stands under its last piece."""
+    for turn in turns:
+        if turn.prompt is None and not turn.steps:
+            continue
+        starts = range(0, max(1, len(turn.steps)), LONGEST_PIECE)
+        if len(starts) == 1:
+            yield turn
+            continue
+        for start in starts:
+            is_last = start + LONGEST_PIECE >= len(turn.steps)
+            yield replace(
+                turn,
+                prompt=turn.prompt if start == 0 else None,
+                steps=turn.steps[start : start + LONGEST_PIECE],
+                records=turn.records if is_last else (),
+                duration_ms=turn.duration_ms if is_last else None,
+            )
+
+
+def ways(session: Session, shown: str) -> list[Way]:
+    found = []
+    for branch in session.branches:
+        name = branch_anchor(branch.id)
+        prompts = [turn.prompt for turn in branch.turns if turn.prompt is not None]
+        found.append(
+            Way(
+                name=name,
+                label="main" if branch.active else one_line(branch.id.rpartition("@")[2]),
+                lead=shorten(prompts[0].text[:300], 70) if prompts else "",
+                prompts=len(prompts),
+                is_active=branch.active,
+                is_shown=name == shown,
+                forked_at=anchor(branch.forked_at) if branch.forked_at else "",
+            )
+        )
+    return found
+
+
+def places(unfoldings: Iterable[Unfolding]) -> dict[str, Where]:
+    """Every message by its anchor. A line that is not shown by itself, such as a result, is where the one before is."""
+    found: dict[str, Where] = {}
+    for unfolding in unfoldings:
+        agents = unfolding.session.agents_by_call
+        for number, turn in enumerate(unfolding.pieces):
+            here = Where(unfolding.name, number, "")
+            for place in _anchors(turn, agents, set()):
+                found.setdefault(place, here._replace(anchor=place))
+        last = Where(unfolding.name, 0, "")
+        for turn in unfolding.pieces:
+            for record in turn.records:
+                if record.uuid:
+                    last = found.setdefault(anchor(record.uuid), last)
+        for agent in unfolding.lone:
+            for turn in agent.turns:
+                for place in _anchors(turn, agents, set()):
+                    found.setdefault(place, Where(unfolding.name, len(unfolding.pieces), place))
+    return found
+
+
+def _anchors(turn: Turn, agents: Mapping[str, Subagent], seen: set[str]) -> Iterator[str]:
+    """Of a turn and of the agents below it."""
+    if turn.prompt is not None and turn.prompt.uuid:
+        yield anchor(turn.prompt.uuid)
+    for step in turn.steps:
+        if step.uuid:
+            yield anchor(step.uuid)
+        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+        if agent is not None and agent.id not in seen:
+            seen.add(agent.id)
+            for below in agent.turns:
+                yield from _anchors(below, agents, seen)

@@ -1,0 +1,55 @@
+"""`reread serve` as a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from cli.running import start
+
+SECONDS = 30
+"""However busy the machine is."""
+
+
+class Served(NamedTuple):
+    process: subprocess.Popen[bytes]
+    address: str
+    """To open, with the token."""
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("/?")[0]
+
+    @property
+    def token(self) -> str:
+        return self.address.partition("?token=")[2]
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.address).port or 0
+
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        return {"Cookie": f"reread-{self.port}={self.token}"}
+
+
+@contextmanager
+def served(home: Path, source: Path, *options: str) -> Iterator[Served]:
+    process = start("serve", "--no-browser", "--home", home, "--source", source, *options)
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline().decode()
+        assert first.endswith("\n"), process.stderr.read().decode() if process.stderr else ""
+        yield Served(process, first.split()[-1])
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

@@ -1,0 +1,129 @@
+"""Whatever a transcript holds, every page shows it as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.hostile import write_hostile
+from reread.testing import (
+    a_compaction,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_subagent,
+    a_thought,
+    a_title,
+    a_tool_call,
+    a_tool_result,
+)
+from web.asking import Asking, asking, dangers
+
+MARKUP = (
+    "\"'><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)><style>*{display:none}</style>"
+    "<a href=javascript:alert(4)>x</a><iframe src=//evil></iframe></title></textarea></pre>{{ 7*7 }}{% raw %}"
+    " [l](javascript:alert(5)) ![i](http://evil/x.png) <base href=//evil> &#x3C;b&#x3E; <!--"
+)
+OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+PAGES = (
+    "/",
+    "/sessions",
+    "/sessions?group=1&sort=cost",
+    "/search?q=granite&in=prompt&in=text&in=thinking&in=tool&in=result&in=title",
+    "/usage?since=all",
+    *(
+        f"/usage?since=all&by={by}"
+        for by in ("model", "project", "session", "tool", "branch", "agent", "skill", "block")
+    ),
+    "/doctor",
+)
+
+
+@pytest.fixture(scope="module", params=["terminal", "markup"])
+def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    folder = tmp_path_factory.mktemp("hostile")
+    claude = write_hostile(folder).claude if request.param == "terminal" else write_markup(folder)
+    with asking(folder / "kept", claude) as made:
+        yield made
+
+
+def write_markup(folder: Path) -> Path:
+    """Markup in every field that a page shows."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": "PHN2Zz4="}}
+    a_session(
+        a_prompt(f"granite {MARKUP}", uuid=f"one{MARKUP}", gitBranch=MARKUP),
+        a_reply(a_thought(f"granite {MARKUP}"), f"granite {MARKUP}", model="claude-opus-4-8"),
+        a_reply(
+            a_tool_call("Bash", {"command": MARKUP, MARKUP: MARKUP}, id="t1"),
+            a_tool_call(MARKUP, {"file_path": MARKUP}, id="t2"),
+            a_tool_call("Edit", {"file_path": f"/a/{MARKUP}.py", "old_string": MARKUP, "new_string": "x"}, id="t3"),
+            a_tool_call("Task", {"description": MARKUP, "prompt": f"granite {MARKUP}"}, id="t4"),
+            model=MARKUP,
+        ),
+        a_tool_result(f"granite {MARKUP}", of="t1", is_error=True),
+        a_tool_result([{"type": "text", "text": MARKUP}, image], of="t2"),
+        a_subagent(a_prompt(MARKUP), a_reply(f"granite {MARKUP}"), of="t4", meta={"agentType": MARKUP}),
+        a_compaction(MARKUP),
+        a_prompt("the way not taken", uuid="left"),
+        a_reply("so"),
+        a_prompt(MARKUP, to=f"one{MARKUP}"),
+        a_reply(MARKUP),
+        a_title(MARKUP),
+        id="marked-up",
+        cwd=f"/home/ann/{MARKUP.replace('/', '-')}",
+        version=MARKUP,
+    ).write(folder / "claude" / "projects")
+    return folder / "claude"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_runs_or_fetches_what_a_transcript_says(path: str, hostile: Asking) -> None:
+    page = hostile.page(path)
+    assert not dangers(page)
+    assert not OBEYED.search(page.text)
+    assert "49" not in page.text or "{{ 7*7 }}" in page.text
+
+
+def test_no_session_runs_or_fetches_what_it_says(hostile: Asking) -> None:
+    shown = ""
+    addresses = {link for link in hostile.page("/sessions").links() if link.startswith("/s/")}
+    assert addresses
+    for address in addresses:
+        page = hostile.page(address)
+        ways = [f"{address}{link}" for link in page.links() if link.startswith("?branch=")]
+        places = [tag["id"] for _, tag in page.tags if (tag.get("id") or "").startswith("m-")]
+        assert places
+        records = [f"{address}/record/{place}" for place in places[:12]]
+        for other in (f"{address}/turns", f"{address}/changes", *ways, *records):
+            found = hostile.part(other)
+            assert not dangers(found), other
+            assert not OBEYED.search(found.text), other
+        assert not dangers(page)
+        assert not OBEYED.search(page.text)
+        shown += page.text
+    assert "EVIL" in shown or "<script>alert(1)</script>" in shown, "nothing of it was shown, so nothing was proved"
+
+
+def test_the_doctor_tells_hostile_names_as_text(hostile: Asking) -> None:
+    for _ in range(200):
+        page = hostile.page("/doctor")
+        assert not dangers(page)
+        if "data-done" in {name for _, tag in page.tags for name in tag}:
+            break
+    assert "Client versions" in page.text
+    assert not OBEYED.search(page.text)
+
+
+@pytest.mark.parametrize("words", ["<script>alert(1)</script>", '"><img src=x>', "{{7*7}}", "\u202e\x1b[2J", "a" * 900])
+def test_what_is_asked_for_is_text_too(words: str, hostile: Asking) -> None:
+    for path in ("/search", "/sessions", "/usage"):
+        for name in ("q", "project", "model", "since", "by", "sort", "in", "branch", "file"):
+            answer = hostile.client.get(
+                path, params={name: words}, headers={"cookie": "reread-8000=the-token-of-this-start"}
+            )
+            assert answer.status_code in (200, 400)
+            assert "<script>alert" not in answer.text
+            assert "<img src=x>" not in answer.text

@@ -1,0 +1,320 @@
+"""Every page says what it should, and says something helpful where there is nothing to say."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.kept import HARBOUR, LANTERN
+from reread.archive import Archive
+from reread.surfaces.web.pages import PLACES, Place
+from reread.surfaces.web.sessions import SORTS, project_of
+from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from web.asking import COOKIE, HOST, TOKEN, Asking, asking, read
+
+LONG = "10000000-cccc-4000-8000-000000000003"
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(place: Place, site: Asking, empty: Asking) -> None:
+    for asked in (site, empty):
+        page = asked.page(place.address)
+        assert page.titles[0].endswith(" · reread")
+        assert len(page.of("h1")) == 1
+        assert page.of("html")[0]["lang"] == "en"
+        assert "next, previous prompt" in page.text
+        assert [tag.get("aria-current") for tag in page.of("a")].count("page") == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/sessions", "/search"])
+def test_an_empty_archive_says_what_to_do(path: str, empty: Asking) -> None:
+    page = empty.page(path)
+    assert "reread serve --source" in page.text
+    assert "reread demo serve" in page.text
+
+
+def test_usage_of_nothing_offers_more_time(empty: Asking) -> None:
+    page = empty.page("/usage")
+    assert "Nothing was used in this time" in page.text
+    assert any("since=all" in link for link in page.links())
+
+
+def test_home_shows_lately_the_newest_and_what_will_be_deleted(site: Asking, claude: Path) -> None:
+    page = site.page("/")
+    for words in ("today", "7 days", "30 days", "Running", "why does the beacon flicker", "draw the harbour"):
+        assert words in page.text
+    assert "Nothing is about to be deleted." in page.text
+    trunk = next(claude.rglob(f"{LANTERN}.jsonl"))
+    old = time.time() - 38 * 86400
+    os.utime(trunk, (old, old))
+    with Archive(site.home, [claude]) as archive:
+        archive.sync()
+    assert "1 session within 7 days" in site.page("/").text
+
+
+def test_a_file_that_grew_just_now_runs(site: Asking, claude: Path) -> None:
+    running = site.part("/running")
+    assert f"/s/{LANTERN}" in running.links()
+    for trunk in claude.rglob("*.jsonl"):
+        os.utime(trunk, (1_790_000_000, 1_790_000_000))
+    with Archive(site.home, [claude]) as archive:
+        archive.sync()
+    assert "No session grew" in site.part("/running").text
+
+
+def test_sessions_are_filtered_sorted_and_grouped(site: Asking) -> None:
+    def listed(query: str) -> list[str]:
+        return [link for link in site.page(f"/sessions?{query}").links() if link.startswith("/s/")]
+
+    both = [f"/s/{HARBOUR}", f"/s/{LANTERN}"]
+    assert listed("") == both
+    assert listed("project=LANTERN") == listed("tool=Bash") == both[1:]
+    assert listed("since=2030-01-01") == listed("until=2020-01-01") == []
+    assert listed("since=2020-01-01") == both
+    assert listed("model=opus") == both
+    assert listed("project=nowhere") == []
+    assert "Show all 2" in site.page("/sessions?project=nowhere").text
+    assert listed("sort=prompts") == both[::-1]
+    assert all(sorted(listed(f"sort={name}")) == sorted(both) for name in SORTS)
+    assert "/home/ann/harbour 1 session" in " ".join(site.page("/sessions?group=1").text.split())
+    assert site.page("/sessions?since=nonsense", status=400).text.count("nonsense") == 1
+
+
+def test_a_script_gets_the_rows_alone(site: Asking) -> None:
+    rows = site.part("/sessions?project=lantern")
+    assert not rows.of("html")
+    assert f"/s/{LANTERN}" in rows.links()
+
+
+def test_many_sessions_come_in_pages(tmp_path: Path) -> None:
+    for number in range(105):
+        a_session(a_prompt(f"number {number}"), id=f"many-{number:03}").write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        first, second = site.page("/sessions"), site.page("/sessions?page=1")
+        assert len([link for link in first.links() if link.startswith("/s/")]) == 100
+        assert len([link for link in second.links() if link.startswith("/s/")]) == 5
+        assert "/sessions?page=1" in first.links()
+        assert "2 of 2" in site.page("/sessions?page=77").text
+
+
+@pytest.mark.parametrize("path", ["/a/.claude/worktrees/x", "/a/.claude/worktrees/x/deep", "/a/.worktrees/y", "/a"])
+def test_a_worktree_counts_to_its_project(path: str) -> None:
+    assert project_of(path) == "/a"
+
+
+def test_a_session_shows_turns_outline_map_and_branches(site: Asking) -> None:
+    page = site.page(f"/s/{LANTERN}")
+    assert page.titles[0] == "why does the beacon flicker · reread"
+    for words in ("It is the capacitor.", "the capacitor might be loose", "seventeen volts", "found an oscillation"):
+        assert words in page.text
+    assert "?at=m-beacon#m-beacon" in page.links()
+    kinds = [tag["class"] for tag in page.of("rect")]
+    assert kinds.count("prompt") == 4
+    assert kinds.count("failed") == 1
+
+
+def test_a_link_to_a_message_opens_where_it_stands(long: Asking) -> None:
+    page = long.page(f"/s/{LONG}?at=m-prompt-80")
+    assert "m-prompt-80" in {tag.get("id") for _, tag in page.tags}
+    assert "m-prompt-1" not in {tag.get("id") for _, tag in page.tags}
+    assert "Show what came before" in page.text
+    where = long.get(f"/s/{LONG}/where?at=m-prompt-80").json()
+    assert where["piece"] == 79
+    assert long.get(f"/s/{LONG}/where?at=nobody").json() is None
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Iterator[Asking]:
+    turns = []
+    for number in range(1, 101):
+        turns += [a_prompt(f"prompt {number}", uuid=f"prompt-{number}"), a_reply(f"answer {number}")]
+    calls = [a_reply(a_tool_call("Bash", {"command": f"step {number}"}, id=f"t{number}")) for number in range(130)]
+    session = a_session(
+        *turns, a_prompt("do much", uuid="much"), *calls, a_tool_result("broke", of="t3", is_error=True), id=LONG
+    )
+    session.write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as made:
+        yield made
+
+
+def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) -> None:
+    first = long.get(f"/s/{LONG}")
+    shown = read(first.text)
+    more = next(tag for tag in shown.of("a") if "data-from" in tag)
+    texts, at, requests = [shown.text], int(more["data-from"] or 0), 1
+    assert at > 0
+    while at >= 0:
+        answer = long.get(f"/s/{LONG}/turns?from={at}", {"x-part": "1"})
+        texts.append(read(answer.text).text)
+        at = int(answer.headers["x-next"])
+        requests += 1
+    assert requests > 3
+    whole = "\n".join(texts)
+    assert all(whole.count(f"answer {number}\n") == 1 for number in range(1, 101))
+    assert all(whole.count(f"step {number}\n") >= 1 for number in range(130))
+    before = long.get(f"/s/{LONG}/turns?before=50", {"x-part": "1"})
+    assert "answer 50\n" in read(before.text).text
+    assert "answer 51\n" not in read(before.text).text
+    assert int(before.headers["x-first"]) < 50
+
+
+def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:
+    a_session(
+        a_prompt("start", uuid="start"),
+        a_reply("begun", uuid="begun"),
+        a_prompt("the first way", uuid="first"),
+        a_reply("went first"),
+        a_prompt("the second way", uuid="second", to="begun"),
+        a_reply("went second"),
+        id="forked",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/s/forked")
+        assert "went second" in page.text
+        assert "went first" not in page.text
+        ways = [link for link in page.links() if link.startswith("?branch=") and "from" not in link]
+        assert len(ways) == 2
+        left = site.page(f"/s/forked{ways[1]}")
+        assert "went first" in left.text
+        assert "This branch was left behind" in left.text
+        assert "went first" in site.page("/s/forked?at=m-first").text, "a link finds the branch by itself"
+        assert "no such branch" in site.page("/s/forked?branch=b-none", status=400).text
+
+
+def test_a_page_goes_on_with_its_own_session_whatever_it_was_asked_for_by(site: Asking) -> None:
+    for name in ("@2", LANTERN[:6], LANTERN):
+        layout = next(tag for tag in site.page(f"/s/{name}").of("div") if "data-session" in tag)
+        assert layout["data-session"] == f"/s/{LANTERN}"
+
+
+def test_a_session_is_starred_tagged_and_hidden_from_its_page(site: Asking) -> None:
+    def note(form: str, status: int = 303) -> None:
+        headers = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+        done = site.client.post(f"/s/{LANTERN}/mark", headers=headers, content=form, follow_redirects=False)
+        assert done.status_code == status
+
+    def listed(query: str) -> list[str]:
+        return [link for link in site.page(f"/sessions?{query}").links() if link.startswith("/s/")]
+
+    note("starred=1")
+    note("tag=to+read")
+    assert "★ Starred" in site.page(f"/s/{LANTERN}").text
+    assert "#to read" in site.page("/sessions").text
+    assert listed("starred=1") == listed("tag=TO+READ") == [f"/s/{LANTERN}"]
+    note("untag=to+read")
+    note("starred=0")
+    assert listed("starred=1") == listed("tag=to+read") == []
+    note("hidden=1")
+    assert listed("") == [f"/s/{HARBOUR}"]
+    assert listed("hidden=1") == [f"/s/{HARBOUR}", f"/s/{LANTERN}"]
+    assert LANTERN not in str(site.page("/").links())
+    assert "2 hits" in site.page("/search?q=capacitor").text, "what is hidden from lists can still be found"
+    note("tag=a,b", 400)
+    note("&".join("tag=x" for _ in range(50)))
+
+
+def test_the_record_of_a_message_is_its_line(site: Asking) -> None:
+    page = site.page(f"/s/{LANTERN}/record/m-beacon")
+    assert '"uuid": "beacon"' in page.text
+    assert f"/s/{LANTERN}?at=m-beacon#m-beacon" in page.links()
+
+
+def test_the_files_a_session_changed_are_told(tmp_path: Path) -> None:
+    patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 2, "lines": ["-a", "+b", "+c"]}]
+    given = {"file_path": "/p/notes.txt", "old_string": "a", "new_string": "b\nc"}
+    twin = {
+        "filePath": "/p/notes.txt",
+        "oldString": "a",
+        "newString": "b\nc",
+        "originalFile": "a",
+        "structuredPatch": patch,
+    }
+    a_session(
+        a_prompt("edit"),
+        a_reply(a_tool_call("Edit", given, id="e")),
+        a_tool_result("done", of="e", twin=twin),
+        id="edited",
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "notes.txt +2 −1" in " ".join(site.part("/s/edited/changes").text.split())
+
+
+def test_search_finds_marks_and_leads_to_the_place(site: Asking) -> None:
+    page = site.page("/search?q=capacitor")
+    assert "2 hits" in page.text
+    assert len(page.of("mark")) == 2
+    link = next(link for link in page.links() if link.startswith("/s/"))
+    assert "It is the capacitor" in site.page(link.partition("#")[0]).text
+    only = site.part("/search?q=capacitor&in=thinking")
+    assert "1 hit" in only.text
+    assert not only.of("html")
+    assert "seventeen" in site.page("/search?q=seventeen&in=result").text
+    assert "Nothing has that" in site.page("/search?q=seventeen&in=prompt").text
+
+
+def test_search_has_facets_suggestions_and_help(site: Asking) -> None:
+    page = site.page("/search?q=beacon&in=prompt&in=text")
+    assert any(link.startswith("/search?") and "lantern" in link for link in page.links())
+    assert "capacitor" in site.page("/search?q=capacitro").text
+    assert "is no date" in site.page("/search?q=x&since=never").text
+    assert "AND, OR, NOT" in site.page("/search").text
+
+
+@pytest.mark.parametrize("by", ["day", "week", "month", "model", "project", "session", "tool", "block"])
+def test_usage_has_a_chart_a_table_and_the_accounting_line(by: str, site: Asking) -> None:
+    page = site.page(f"/usage?by={by}&since=all")
+    assert page.of("svg")[0]["role"] == "img"
+    assert len(page.of("tr")) >= 3
+    assert "lower bound" in page.text
+    assert re.search(r"\d+ requests?, \d+ duplicate rows? collapsed", page.text)
+
+
+def test_the_doctor_looks_by_itself_and_again_when_asked(site: Asking) -> None:
+    for _ in range(500):
+        page = site.part("/doctor")
+        if "can be read" in page.text:
+            break
+        time.sleep(0.01)
+    assert "Everything can be read" in page.text
+    assert "Claude Code deletes sessions after 40 days" in page.text
+
+
+def test_what_is_not_there_says_where_to_go(site: Asking) -> None:
+    page = site.page("/nowhere", status=404)
+    assert "There is no such page." in page.text
+    assert "/sessions" in page.links()
+    assert "no session" in site.page("/s/nobody", status=404).text
+    assert site.page("/s/-", status=404)
+
+
+def test_an_index_that_was_made_anew_is_noticed(site: Asking, claude: Path) -> None:
+    assert "draw the harbour" in site.page("/sessions").text
+    assert "A harbour with a beacon" in site.page(f"/s/{HARBOUR}").text
+    a_session(a_prompt("a second harbour"), id="second").write(claude / "projects")
+    with Archive(site.home, [claude]) as archive:
+        archive.rebuild()
+        archive.sync()
+    assert "a second harbour" in site.page("/sessions").text
+    assert "a second harbour" in site.page("/s/second").text
+
+
+def test_a_session_that_grew_is_read_again(site: Asking, claude: Path) -> None:
+    assert "and goodbye" in site.page(f"/s/{LANTERN}").text
+    a_session(a_prompt("one more thing"), a_reply(a_thought("hm"), "as you like"), id="extra").write(
+        claude / "projects"
+    )
+    extra = next(claude.rglob("extra.jsonl"))
+    trunk = next(claude.rglob(f"{HARBOUR}.jsonl"))
+    assert "as you like" not in site.page(f"/s/{HARBOUR}").text
+    with trunk.open("ab") as file:
+        file.write(extra.read_bytes())
+    extra.unlink()
+    with Archive(site.home, [claude]) as archive:
+        archive.sync()
+    assert "as you like" in site.page(f"/s/{HARBOUR}").text

@@ -1,0 +1,113 @@
+"""The server as a process: what it prints, whom it lets in, what it tells while a session grows, how it ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.kept import HARBOUR
+from cli.running import reread
+from reread.testing import a_prompt, a_session
+from web.serving import SECONDS, served
+
+
+def test_its_first_line_ends_with_an_address_that_opens(claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{30,}", server.address)
+        connection = server.connect()
+        connection.request("GET", f"/?token={server.token}")
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert b"reread" in answer.read()
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 403
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_well_when_asked_to_even_while_pages_wait(number: signal.Signals, claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        waiting = server.connect()
+        waiting.request("GET", "/", headers=server.cookie)
+        assert waiting.getresponse().read()
+        waiting.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        assert waiting.getresponse().status in (200, 404), "404 until the first sync is done"
+        server.process.send_signal(number)
+        _, err = server.process.communicate(timeout=SECONDS)
+        assert server.process.returncode == 0, err.decode()
+        assert err == b""
+
+
+def test_a_page_hears_that_its_session_grew(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert reread("sync", "--source", claude, "--home", home).code == 0
+    with served(home, claude) as server:
+        connection = server.connect()
+        connection.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        answer = connection.getresponse()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.readline() == b"event: grown\n", "it does not know yet what the page shows"
+        stamp = answer.readline().decode().removeprefix("data: ").strip()
+        trunk = next(claude.rglob(f"{HARBOUR}.jsonl"))
+        extra = a_session(a_prompt("a gull, too"), id="extra").write(tmp_path / "other").read_bytes()
+        with trunk.open("ab") as file:
+            file.write(extra)
+        lines: list[bytes] = []
+        while not lines or not lines[-1].startswith(b"data: "):
+            lines.append(answer.readline())
+        assert lines[-1].decode().removeprefix("data: ").strip() != stamp
+        connection.close()
+        connection.request("GET", f"/s/{HARBOUR}", headers=server.cookie)
+        assert b"a gull, too" in connection.getresponse().read()
+
+
+def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reread", "serve", "--no-browser", "--source", str(claude)], stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"reread is at http://127.0.0.1:")
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_port_that_is_taken_is_told(claude: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = reread("serve", "--no-browser", "--source", claude, "--home", tmp_path / "home", "--port", str(port))
+    assert told.code == 2
+    assert "try another --port" in told.err
+
+
+@pytest.mark.parametrize(
+    "options", [["--port", "70000"], ["--port", "x"], ["--host", "nowhere.invalid"], ["--host", ""]]
+)
+def test_an_address_that_is_none_is_refused(options: list[str], tmp_path: Path) -> None:
+    told = reread("serve", "--no-browser", "--home", tmp_path / "home", *options)
+    assert told.code == 2
+    assert told.err.count("\n") == 1
+
+
+def test_the_page_opens_in_the_browser_unless_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reread.surfaces.web import serving
+
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    serving._open("http://127.0.0.1/")
+    assert opened == ["http://127.0.0.1/"]
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert not serving._has_screen()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert serving._has_screen()
