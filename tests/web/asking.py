@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from reread.archive import Archive
 from reread.surfaces.web.app import make_app
 from reread.surfaces.web.guard import Names
+from reread.surfaces.web.pages import SCRIPTS
 from reread.surfaces.web.settings import Settings
 
 TOKEN = "the-token-of-this-start"  # noqa: S105  of a test
@@ -67,7 +68,7 @@ def dangers(reading: Reading) -> list[str]:
     for tag, attributes in reading.tags:
         if tag in ("iframe", "object", "embed", "base", "applet", "audio", "video", "math"):
             found.append(tag)
-        if tag == "script" and attributes != {"src": "/static/reread.js", "defer": None}:
+        if tag == "script" and not _is_our_script(attributes):
             found.append(f"script {attributes}")
         if tag == "meta" and "http-equiv" in attributes:
             found.append(f"meta {attributes}")
@@ -78,6 +79,10 @@ def dangers(reading: Reading) -> list[str]:
             elif name in _LOADING and not _is_harmless(tag, name, address):
                 found.append(f"{tag} {name}={address[:80]}")
     return found
+
+
+def _is_our_script(attributes: Mapping[str, str | None]) -> bool:
+    return any(attributes == {"src": f"/static/{name}", "defer": None} for name in SCRIPTS)
 
 
 def _is_harmless(tag: str, name: str, address: str) -> bool:

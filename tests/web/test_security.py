@@ -138,7 +138,7 @@ def test_what_is_too_long_or_too_large_is_refused(site: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in (*PATHS, "/static/reread.js", "/static/no") if not path.endswith("/events")]
+    "path", [path for path in (*PATHS, "/static/web.js", "/static/no") if not path.endswith("/events")]
 )
 def test_every_answer_forbids_what_no_page_of_ours_needs(path: str, site: Asking) -> None:
     for headers in (site.get(path).headers, site.client.get(path).headers):

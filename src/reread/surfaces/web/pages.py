@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -34,6 +34,12 @@ from .watching import Hub, Watch
 
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
+
+
+STYLES = ("web.css",)
+"""Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
+SCRIPTS = ("web.js",)
+"""Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
 class Place(NamedTuple):
@@ -107,10 +113,18 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
-def page(request: Request, template: str, title: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page(
+    request: Request, template: str, title: str, *, status: int = 200, scripts: Sequence[str] = (), **values: Any
+) -> HTMLResponse:
     """A whole page in the frame."""
     watch = site_of(request).watch
-    values |= {"title": title, "here": request.url.path, "busy": watch.is_busy, "sync_problem": watch.problem}
+    values |= {
+        "scripts": scripts,
+        "title": title,
+        "here": request.url.path,
+        "busy": watch.is_busy,
+        "sync_problem": watch.problem,
+    }
     return HTMLResponse(render(template, **values), status_code=status)
 
 
@@ -146,11 +160,12 @@ class Static(NamedTuple):
 def static_files() -> dict[str, Static]:
     """All files there are to be had: nothing is looked up on the disk by a name that came from outside."""
     own = resources.files("reread.surfaces.web").joinpath("assets")
-    style = f"{asset('style.css')}\n{own.joinpath('web.css').read_text('utf-8')}"
+    style = "\n".join([asset("style.css"), *(own.joinpath(name).read_text("utf-8") for name in STYLES)])
+    scripts = {name: Static(own.joinpath(name).read_bytes(), "text/javascript") for name in SCRIPTS}
     return {
         "reread.css": Static(style.encode(), "text/css"),
-        "reread.js": Static(own.joinpath("web.js").read_bytes(), "text/javascript"),
         "icon.svg": Static(own.joinpath("icon.svg").read_bytes(), "image/svg+xml"),
+        **scripts,
     }
 
 
