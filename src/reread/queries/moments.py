@@ -91,9 +91,7 @@ def moments_of(connection: sqlite3.Connection, session: StoredSession, least_con
     return [
         event
         for _, event in friction.moments(connection, {session.id: session.row.uuid})
-        if event.agent is None
-        and event.confidence >= least_confidence
-        and not labels.is_wrong(event.uuid, event.kind)
+        if event.agent is None and event.confidence >= least_confidence and not labels.is_wrong(event.uuid, event.kind)
     ]
 
 
