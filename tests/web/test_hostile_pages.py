@@ -38,6 +38,8 @@ PAGES = (
         f"/usage?since=all&by={by}"
         for by in ("model", "project", "session", "tool", "branch", "agent", "skill", "block")
     ),
+    "/retro?since=all",
+    "/retro?since=all&agents=1&unsure=1",
     "/doctor",
 )
 
@@ -84,7 +86,7 @@ def test_no_page_runs_or_fetches_what_a_transcript_says(path: str, hostile: Aski
     page = hostile.page(path)
     assert not dangers(page)
     assert not OBEYED.search(page.text)
-    assert "49" not in page.text or "{{ 7777*7 }}" in page.text
+    assert "54439" not in page.text
 
 
 def test_no_session_runs_or_fetches_what_it_says(hostile: Asking) -> None:

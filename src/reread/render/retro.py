@@ -30,7 +30,7 @@ NOTHING = "nothing went wrong here, as far as the lines tell"
 NOTHING_AT_ALL = "no prompts and no friction in this period"
 WEEKS = "By week, moments per 100 prompts"
 _NO_DIFFERENCE = "no clear difference"
-_PROVEN = 0.95
+_PROVEN = 1.0
 _CLASSED = ("tool_error", "stall", "rewind")
 """Kinds whose subject is a name of ours, not of the person's."""
 _UNCOUNTED = frozenset({"rework", "read_waste", "permission_toil"})
@@ -148,11 +148,11 @@ def kind_name(kind: str) -> str:
 
 
 def kinds_line(events: Iterable[Event]) -> str:
-    """`3 corrections, 2 times rework`: how often each kind, the most frequent first."""
+    """`3 corrections, 5 tool errors, 2 times rework`: corrections, then what was most frequent."""
     found = Counter(event.kind.value for event in events).most_common()
     return ", ".join(
         f"{count(number, 'time')} {kind_name(kind)}" if kind in _UNCOUNTED else count(number, kind_name(kind))
-        for kind, number in found
+        for kind, number in sorted(found, key=lambda each: each[0] != "correction")
     )
 
 
