@@ -175,7 +175,7 @@
       const next = isLooking ? links[last + 1] : links.find(isBelow);
       if (!next) return;
       corrected = next.dataset.to;
-      if (!reveal(corrected)) location.href = next.href;
+      if (!reveal(corrected)) location.href = next.getAttribute("href");
     };
 
     // The prompt one reads is marked in the outline.
