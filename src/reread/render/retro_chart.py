@@ -12,12 +12,16 @@ from .retro import WEEKS
 if TYPE_CHECKING:
     from reread.queries.trends import Week
 
+MOST_WEEKS = 104
+"""One line with a wrong year would make thousands."""
+
 
 def weeks_chart(weeks: Sequence[Week]) -> Chart:
-    """Weeks without a prompt have their place; their rate is not known."""
+    """The last two years; weeks without a prompt have their place, and their rate is not known."""
     rates = {week.week: week.rate.per_hundred for week in weeks}
     first, last = (date.fromisoformat(week.week) for week in (weeks[0], weeks[-1]))
-    labels = [(first + timedelta(days=days)).isoformat() for days in range(0, (last - first).days + 1, 7)]
+    number = min((last - first).days // 7, MOST_WEEKS - 1)
+    labels = [(last - timedelta(weeks=back)).isoformat() for back in range(number, -1, -1)]
     return Chart(
         title=WEEKS,
         labels=tuple(labels),

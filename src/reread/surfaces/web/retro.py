@@ -26,7 +26,7 @@ from reread.render.retro import (
     rate_text,
     title,
 )
-from reread.render.retro_chart import weeks_chart
+from reread.render.retro_chart import MOST_WEEKS, weeks_chart
 from reread.render.text import Style
 from reread.render.view import View
 
@@ -41,7 +41,6 @@ USUAL_SPAN = "30d"
 FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsure", "wrong")
 _SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
 """What brings back what is left out."""
-MOST_WEEKS = 104
 _FEWEST_WEEKS = 2
 
 

@@ -23,7 +23,7 @@ MOST_PROMPTS = 3_000
 HEIGHT = 1_000
 """Of the map, in units of its own."""
 _BAD = {Status.ERROR: "failed", Status.REJECTED: "rejected", Status.INTERRUPTED: "interrupted"}
-_SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 9), "slowed": (7, 5, 5)}
+_SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
 
