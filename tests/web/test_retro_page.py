@@ -117,7 +117,8 @@ def test_groups_are_filtered_and_ordered(rough: Asking) -> None:
     assert rough.page("/retro?since=nonsense", status=400).text.count("nonsense") == 1
     subject = rough.page("/retro?since=all&kind=tool_error&about=test_failure")
     assert "gnuq in 0a1b" in subject.text
-    assert "all of this kind" in subject.text
+    assert "Tool error: test failure" in subject.text
+    assert "What repeats" not in subject.text
 
 
 def test_moments_of_subagents_are_left_out_until_asked_for(rough: Asking) -> None:

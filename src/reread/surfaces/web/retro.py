@@ -66,6 +66,7 @@ def retro(request: Request) -> HTMLResponse:
         given=given,
         span=span,
         spans=SPANS,
+        about=about,
         order=order,
         orders=ORDERS,
         kinds={kind.value: kind_name(kind.value) for kind in Kind},
