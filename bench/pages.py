@@ -2,8 +2,8 @@
 
     python bench/pages.py [--bytes 1GB | --tree FOLDER] [--home FOLDER]
 
-Each page is asked for several times; a session of 10,000 messages also right after a start, when nothing of it was
-read. Milliseconds are those of this machine, busy or not: the ratios say more.
+Each page is asked for several times; a session of 10,000 messages and the retrospective also right after a start, when
+nothing of them was read. Milliseconds are those of this machine, busy or not: the ratios say more.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ PAGES = {
     "sessions by cost": ("/sessions?sort=cost&page=3", 100.0),
     "search": ("/search?q=error", None),
     "usage by day": ("/usage?since=all", None),
+    "retrospective, again": ("/retro?since=all", 100.0),
     "a session of 10,000 messages, again": (f"/s/{LONG}", 300.0),
     "what comes after its first screen": (f"/s/{LONG}/turns?from=20", None),
 }
@@ -68,20 +69,22 @@ def main() -> None:
         home = given.home or Path(folder) / "home"
         with Archive(home, sources) as archive:
             archive.sync()
-        colds = []
+        colds, retros = [], []
         for _ in range(3):
             with serving(home, sources) as server:
                 server.milliseconds("/sessions")
                 time.sleep(1.5)  # templates are compiled meanwhile, as they are while a person looks for a session
                 colds.append(server.milliseconds(f"/s/{LONG}"))
+                retros.append(server.milliseconds("/retro?since=all"))
         with serving(home, sources) as server:
-            report(server, min(colds))
+            report(server, min(colds), min(retros))
 
 
-def report(server: Server, cold: float) -> None:
+def report(server: Server, cold: float, retro: float) -> None:
     empty = min(server.milliseconds("/empty") for _ in range(ROUNDS))
     print(f"{'an empty page':42} {empty:8.1f} ms")
     print(f"{'a session of 10,000 messages, first':42} {cold:8.1f} ms {cold / empty:7.1f}x   wanted: 300 ms")
+    print(f"{'retrospective, first':42} {retro:8.1f} ms {retro / empty:7.1f}x   wanted: 2000 ms")
     for name, (path, wanted) in PAGES.items():
         server.milliseconds(path)
         best = min(server.milliseconds(path) for _ in range(ROUNDS))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import tzinfo
 
+    from reread.analyses.friction.events import Event
     from reread.queries.filters import Filter
     from reread.queries.labelling import Labelled
     from reread.queries.retro import Retro
@@ -61,6 +62,16 @@ class Retrospects(ABC):
         )
         with snapshot(self.connection):
             return retro(self.connection, ask)
+
+    def moments_of(self, session: StoredSession) -> list[Event]:
+        """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.
+
+        What shows only over many sessions, such as an instruction that is repeated, is not among it.
+        """
+        from reread.queries.moments import moments_of
+        from reread.queries.retro import LEAST_CONFIDENCE
+
+        return moments_of(self.connection, session, LEAST_CONFIDENCE)
 
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
         """Keeps that a moment is none, of one kind or of any that were found at this line; a beginning of the uuid

@@ -22,6 +22,7 @@ from reread.testing import (
     a_tool_call,
     a_tool_result,
 )
+from troubled import ONE, RULE, THREE, TWO, troubled, write
 from web.serving import Served, served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -41,7 +42,17 @@ FLAGS = [
     "--disable-sync",
 ]
 FORKED, LONG = "forked-session", "long-session"
-PLACES = ("/", "/sessions", "/search?q=lantern", "/usage?since=all", "/doctor", f"/s/{FORKED}", f"/s/{LONG}")
+PLACES = (
+    "/",
+    "/sessions",
+    "/search?q=lantern",
+    "/usage?since=all",
+    "/retro?since=all",
+    "/doctor",
+    f"/s/{FORKED}",
+    f"/s/{LONG}",
+    f"/s/{ONE}",
+)
 
 
 class Opened(NamedTuple):
@@ -80,6 +91,10 @@ def write_sessions(claude: Path) -> None:
     for number in range(1, 301):
         turns += [a_prompt(f"question {number}", uuid=f"q-{number}"), a_reply(f"answer {number}\n\n" + "words " * 60)]
     a_session(*turns, a_title("A long talk"), id=LONG, cwd="/home/ann/harbour").write(claude / "projects")
+    late = [a_prompt("no, that is wrong, I said to keep the late names", uuid="late"), a_reply("Sorry.")]
+    for name, day in ((ONE, "2026-02-03"), (TWO, "2026-03-03"), (THREE, "2026-04-07")):
+        more = [*turns[:240], *late, a_prompt("thanks"), a_reply("Done.")] if name == ONE else []
+        write(troubled(name, *more), claude / "projects", day)
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +182,7 @@ def test_everybody_can_use_every_page(opened: Opened) -> None:
         if path.startswith("/s/"):
             page.keyboard.press("t")
             page.keyboard.press("o")
+        page.evaluate("for (const each of document.querySelectorAll('main.retro details')) each.open = true")
         found = Axe().run(page).response["violations"]
         assert not [(each["impact"], each["id"], each["nodes"][0]["html"]) for each in found], path
 
@@ -307,3 +323,73 @@ def test_the_doctor_finishes_by_itself_and_looks_again(opened: Opened) -> None:
     expect(page.get_by_text("Everything can be read")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Look again").click()
     expect(page.get_by_text("Everything can be read")).to_be_visible(timeout=30_000)
+
+
+def test_the_retrospective_leads_to_the_very_message(opened: Opened) -> None:
+    page = opened.go("/")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.wait_for_url("**/retro")
+    page.get_by_role("link", name="everything", exact=True).click()
+    page.locator("#k-correction > summary").click()
+    page.get_by_role("link", name="I said to keep the old oryxq names in 1b2c").click()
+    page.wait_for_url(f"**/s/{TWO}?at=**")
+    expect(page.locator(".turn:target > .prompt .asked")).to_contain_text("oryxq names in 1b2c")
+    page.go_back()
+    page.locator("#k-tool_error > summary").click()
+    page.get_by_role("link", name="gnuq in 1b2c").click()
+    expect(page.locator(".call.error").first).to_be_in_viewport()
+
+
+def test_a_moment_is_marked_wrong_and_taken_back_in_place(opened: Opened) -> None:
+    page = opened.go("/retro?since=all&kind=interrupt")
+    moment = page.locator(".moment").first
+    moment.get_by_role("button", name="Wrong").click()
+    expect(moment).to_contain_text("left out from now on")
+    expect(moment.get_by_role("button", name="Undo")).to_be_focused()
+    page.reload()
+    expect(page.locator(".moment")).to_have_count(2)
+    page.get_by_role("link", name="1 marked as wrong").click()
+    expect(page.locator(".moment")).to_have_count(3)
+    page.locator(".moment.is-wrong").get_by_role("button", name="Undo").click()
+    expect(page.locator(".moment.is-wrong")).to_have_count(0)
+    opened.go("/retro?since=all&kind=interrupt")
+    expect(page.locator(".moment")).to_have_count(3)
+
+
+@pytest.mark.parametrize("opened", [{"java_script_enabled": False}], indirect=True)
+def test_a_moment_is_marked_wrong_and_taken_back_without_script(opened: Opened) -> None:
+    page = opened.go("/retro?since=all")
+    page.locator("#k-interrupt > summary").click()
+    page.locator("#k-interrupt .moment").nth(1).get_by_role("button", name="Wrong").click()
+    told = page.locator("#k-interrupt .just-said:target")
+    expect(told).to_be_in_viewport()
+    expect(page.locator("#k-interrupt .moment")).to_have_count(2)
+    told.get_by_role("button", name="Undo").click()
+    expect(page.locator("#k-interrupt .moment")).to_have_count(3)
+
+
+def test_a_suggestion_is_copied(opened: Opened) -> None:
+    page = opened.go("/retro?since=all")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_text("more suggestion").first.click()
+    card = page.locator(".advice", has_text="put it into CLAUDE.md").filter(has_text=RULE)
+    card.get_by_role("button", name="Copy").click()
+    expect(card.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == f"- {RULE}"
+
+
+def test_corrections_on_the_map_and_their_key_lead_to_them(opened: Opened) -> None:
+    page = opened.go(f"/s/{ONE}")
+    marks = page.locator(".map a[data-piece]")
+    expect(marks).to_have_count(4)
+    for words in (RULE, "oryxq names in 0a1b", "question 1", "keep the late names"):
+        page.keyboard.press("c")
+        expect(page.locator(".prompt", has_text=words).first).to_be_in_viewport()
+    opened.go(f"/s/{ONE}")
+    marks.last.locator("rect").click(force=True)
+    expect(page.locator("#m-late")).to_be_in_viewport()
+    opened.go(f"/s/{ONE}")
+    page.get_by_role("link", name="retrospective", exact=True).click()
+    page.wait_for_url(f"**/retro?session={ONE}")
+    expect(page.locator("#k-correction")).to_contain_text("4 times in 1 session")

@@ -12,6 +12,7 @@ from reread.analyses.rates import Rate, change, poisson, wilson
 from reread.archive import Archive, Retro
 from reread.errors import BadInput, UnknownSession
 from reread.queries.filters import Filter
+from reread.queries.retro import LEAST_CONFIDENCE, ORDERS, ranked
 from reread.surfaces.cli.around import place_of
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
@@ -262,3 +263,32 @@ def test_a_session_without_prompts_is_no_trouble(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         found = archive.retro()
     assert (found.events, found.prompts, found.weeks) == ([], 0, [])
+
+
+# -- one session, for a page that shows it
+
+
+def test_the_moments_of_a_session_are_those_of_its_retrospective(archive: Archive) -> None:
+    stored = archive.find(TWO)
+    alone = archive.retro(session=TWO)
+    own = archive.moments_of(stored)
+    assert [event for event in own if event.kind is Kind.CORRECTION]
+    told_over_many = [event for event in alone.events if event.kind is Kind.REPEATED_INSTRUCTION]
+    assert sorted(map(repr, own)) == sorted(repr(event) for event in alone.events if event not in told_over_many)
+
+
+def test_the_moments_of_a_session_leave_out_agents_guesses_and_what_is_none(archive: Archive) -> None:
+    stored = archive.find(ONE)
+    before = archive.moments_of(stored)
+    assert not [event for event in before if event.agent is not None or event.confidence < LEAST_CONFIDENCE]
+    assert [event for event in archive.retro(session=ONE, with_agents=True).events if event.agent is not None]
+    correction = next(event for event in before if event.kind is Kind.CORRECTION)
+    archive.mark_wrong(str(correction.uuid), "correction")
+    assert archive.moments_of(stored) == [event for event in before if event != correction]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_groups_can_be_put_into_another_order_without_asking_again(order: str, archive: Archive) -> None:
+    found = archive.retro()
+    assert ranked(found.kinds, order) == archive.retro(by=order).kinds
+    assert ranked(found.subjects, order) == archive.retro(by=order).subjects

@@ -24,7 +24,7 @@ from web.asking import Asking, asking, dangers
 
 MARKUP = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)><style>*{display:none}</style>"
-    "<a href=javascript:alert(4)>x</a><iframe src=//evil></iframe></title></textarea></pre>{{ 7*7 }}{% raw %}"
+    "<a href=javascript:alert(4)>x</a><iframe src=//evil></iframe></title></textarea></pre>{{ 7777*7 }}{% raw %}"
     " [l](javascript:alert(5)) ![i](http://evil/x.png) <base href=//evil> &#x3C;b&#x3E; <!--"
 )
 OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -38,6 +38,8 @@ PAGES = (
         f"/usage?since=all&by={by}"
         for by in ("model", "project", "session", "tool", "branch", "agent", "skill", "block")
     ),
+    "/retro?since=all",
+    "/retro?since=all&agents=1&unsure=1",
     "/doctor",
 )
 
@@ -84,7 +86,7 @@ def test_no_page_runs_or_fetches_what_a_transcript_says(path: str, hostile: Aski
     page = hostile.page(path)
     assert not dangers(page)
     assert not OBEYED.search(page.text)
-    assert "49" not in page.text or "{{ 7*7 }}" in page.text
+    assert "54439" not in page.text
 
 
 def test_no_session_runs_or_fetches_what_it_says(hostile: Asking) -> None:

@@ -31,7 +31,7 @@ def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(place: Place,
         assert [tag.get("aria-current") for tag in page.of("a")].count("page") == 1
 
 
-@pytest.mark.parametrize("path", ["/", "/sessions", "/search"])
+@pytest.mark.parametrize("path", ["/", "/sessions", "/search", "/retro"])
 def test_an_empty_archive_says_what_to_do(path: str, empty: Asking) -> None:
     page = empty.page(path)
     assert "reread serve --source" in page.text

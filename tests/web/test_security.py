@@ -12,6 +12,7 @@ PATHS = (
     "/sessions",
     "/search?q=beacon",
     "/usage",
+    "/retro?since=all",
     "/doctor",
     "/s/@last",
     "/s/@last/turns",

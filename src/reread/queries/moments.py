@@ -85,6 +85,16 @@ class History:
         )
 
 
+def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Event]:
+    """What one session shows by itself, in order; not what happened in subagents, is unsure or was said to be none."""
+    labels = Labels(connection)
+    return [
+        event
+        for _, event in friction.moments(connection, {session.id: session.row.uuid})
+        if event.agent is None and event.confidence >= least_confidence and not labels.is_wrong(event.uuid, event.kind)
+    ]
+
+
 def _age(session: StoredSession) -> tuple[int, int, int]:
     row = session.row
     return row.started or 0, row.ended or 0, session.id

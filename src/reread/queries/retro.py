@@ -14,7 +14,7 @@ from reread.analyses.friction.material import Asked, Rule
 from reread.analyses.friction.patterns import Pattern, PatternKind, find_patterns
 from reread.analyses.friction.suggestions import Suggestion, suggest
 from reread.analyses.rates import Rate, change
-from reread.errors import BadInput
+from reread.errors import BadInput, printable
 from reread.store.sessions import StoredSession
 
 from .filters import Filter
@@ -24,7 +24,6 @@ from .trends import Changed, Week, changes, weeks
 
 LEAST_CONFIDENCE = 0.5
 """Below it a guess is more often wrong than right."""
-ORDERS = ("hurt", "time", "cost", "count")
 
 
 class Ask(NamedTuple):
@@ -109,8 +108,7 @@ class Retro(Struct, frozen=True, kw_only=True):
 
 def retro(connection: sqlite3.Connection, ask: Ask) -> Retro:
     """Answers from rows alone: no transcript is read."""
-    if ask.by not in ORDERS:
-        raise BadInput(f"there is no order {ask.by!r}; try {', '.join(ORDERS)}")
+    ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
     everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
     sessions = [each.stored for each in listed(connection, everything, 0)]
     history = History(connection, sessions, ask.session.id if ask.session is not None else None)
@@ -260,7 +258,7 @@ class Groups:
             self._group(*key, same, before.get(key, 0) if key[0] is not Kind.REPEATED_INSTRUCTION else None)
             for key, same in found.items()
         ]
-        return sorted(groups, key=self._rank)
+        return ranked(groups, self._order)
 
     def causes(self) -> dict[Cause, Group | None]:
         found: dict[Cause, Group | None] = {}
@@ -298,20 +296,29 @@ class Groups:
             rate=rate,
             before=past,
             change=change(rate, past) if past is not None else None,
-            example=max(same, key=_cost),
+            example=max(same, key=cost_of),
         )
 
-    def _rank(self, group: Group) -> tuple[float, float, str, str]:
-        measure = {
-            "hurt": group.hurt,
-            "time": group.seconds,
-            "cost": group.nanodollars,
-            "count": group.count,
-        }[self._order]
-        return -measure, -group.hurt, group.kind.value, group.about or ""
+
+_MEASURES: dict[str, Callable[[Group], float]] = {
+    "hurt": lambda group: group.hurt,
+    "time": lambda group: group.seconds,
+    "cost": lambda group: group.nanodollars,
+    "count": lambda group: group.count,
+}
+ORDERS = tuple(_MEASURES)
 
 
-def _cost(event: Event) -> tuple[float, float, float]:
+def ranked(groups: Iterable[Group], order: str) -> list[Group]:
+    """The most of what the order names first; raises BadInput for one that nobody knows."""
+    if order not in _MEASURES:
+        raise BadInput(f"there is no order {printable(order)!r}; try {', '.join(ORDERS)}")
+    measure = _MEASURES[order]
+    return sorted(groups, key=lambda group: (-measure(group), -group.hurt, group.kind.value, group.about or ""))
+
+
+def cost_of(event: Event) -> tuple[float, float, float]:
+    """To sort by: what cost most money, then time, then what is surest."""
     return event.loss.nanodollars or 0, event.loss.seconds or 0.0, event.confidence
 
 

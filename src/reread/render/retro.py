@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .hits import show_command
@@ -27,6 +28,17 @@ _LONGEST_DRAFT = 14
 _INDENT = "    "
 NOTHING = "nothing went wrong here, as far as the lines tell"
 NOTHING_AT_ALL = "no prompts and no friction in this period"
+WEEKS = "By week, moments per 100 prompts"
+_NO_DIFFERENCE = "no clear difference"
+_PROVEN = 1.0
+_CLASSED = ("tool_error", "stall", "rewind")
+"""Kinds whose subject is a name of ours, not of the person's."""
+_UNCOUNTED = frozenset({"rework", "read_waste", "permission_toil"})
+_LEFT_OUT = {
+    "of_agents": ("of subagents", "--agents"),
+    "unsure": ("unsure", "--min-confidence 0"),
+    "wrong": ("marked as wrong", "--include-wrong"),
+}
 PATTERNS = {
     "repeated_instruction": "told again",
     "re_ask": "asked again",
@@ -78,7 +90,7 @@ def facts(found: Retro) -> list[str]:
         count(found.sessions, "session") if found.session is None else found.session.row.uuid,
         count(found.prompts, "prompt"),
         count(len(found.events), "moment") if found.events else "",
-        f"tests passed last in {ended.tests_passed} of {tests}" if tests else "",
+        f"tests passed last in {ended.tests_passed:,} of {tests:,}" if tests else "",
         f"{count(ended.committed, 'session')} with commits" if ended.committed else "",
         f"before: {count(found.sessions_before, 'session')}, {count(found.prompts_before, 'prompt')}"
         if found.prompts_before
@@ -103,8 +115,12 @@ def _kinds(found: Retro, view: View) -> Iterator[str]:
     lines = list(table(rows, view.width - 2, flexible=0, right=frozenset(range(1, len(rows[0]) - has_past))))
     yield "  " + view.style.paint(lines[0], "dim")
     yield from (f"  {line}" for line in lines[1:])
+    yield "  " + view.style.paint(shorten(causes_line(found), view.width - 2), "dim")
+
+
+def causes_line(found: Retro) -> str:
     causes = [f"{cause.value} {group.count:,}" for cause, group in found.causes.items() if group is not None]
-    yield "  " + view.style.paint(shorten(f"where to look: {', '.join(causes)}", view.width - 2), "dim")
+    return f"where to look: {', '.join(causes)}"
 
 
 def _kind_row(group: Group) -> tuple[str, ...]:
@@ -112,16 +128,37 @@ def _kind_row(group: Group) -> tuple[str, ...]:
         kind_name(group.kind.value),
         f"{group.count:,}",
         f"{group.sessions:,}",
-        duration(group.seconds) if group.seconds else "",
-        money(nano(group.nanodollars), is_partial=False) if group.nanodollars else "",
+        *losses(group.seconds, group.nanodollars),
         rate_text(group.rate),
         rate_text(group.before, with_interval=False),
         group.change or "",
     )
 
 
+def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
+    """Time and money; empty where nothing was lost, or nobody knows."""
+    return (
+        duration(seconds) if seconds else "",
+        money(nano(nanodollars), is_partial=False) if nanodollars else "",
+    )
+
+
 def kind_name(kind: str) -> str:
     return kind.replace("_", " ")
+
+
+def kinds_line(events: Iterable[Event]) -> str:
+    """`3 corrections, 5 tool errors, 2 times rework`: corrections, then what was most frequent."""
+    found = Counter(event.kind.value for event in events).most_common()
+    return ", ".join(
+        f"{count(number, 'time')} {kind_name(kind)}" if kind in _UNCOUNTED else count(number, kind_name(kind))
+        for kind, number in sorted(found, key=lambda each: each[0] != "correction")
+    )
+
+
+def guess(event: Event) -> str:
+    """How sure it is, where the lines do not prove it; empty where they do."""
+    return f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
 
 
 def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
@@ -144,16 +181,29 @@ def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
 
 
 def subject_title(group: Group) -> str:
+    name = " · ".join(part for part in (kind_name(group.kind.value), about_name(group)) if part)
+    return f"{name}: {subject_facts(group)}"
+
+
+def about_name(group: Group) -> str:
+    about = one_line(group.about or "")
+    return about.replace("_", " ") if group.kind.value in _CLASSED else about
+
+
+def subject_facts(group: Group) -> str:
     facts = [
-        f"{count(group.count, 'time')} in {count(group.sessions, 'session')}",
-        duration(group.seconds) if group.seconds else "",
-        money(nano(group.nanodollars), is_partial=False) if group.nanodollars else "",
+        times_in(group.count, group.sessions),
+        *losses(group.seconds, group.nanodollars),
         max(group.causes, key=lambda cause: group.causes[cause]),
     ]
-    about = one_line(group.about or "")
-    about = about.replace("_", " ") if group.kind.value in ("tool_error", "stall") else about
-    name = " · ".join(part for part in (kind_name(group.kind.value), about) if part)
-    return f"{name}: " + " · ".join(each for each in facts if each)
+    return " · ".join(each for each in facts if each)
+
+
+def compared(group: Group) -> str:
+    """Against the same before the period, in words; empty where there was nothing before."""
+    past = rate_text(group.before, with_interval=False)
+    verdict = f"{group.change} than before" if group.change else _NO_DIFFERENCE
+    return f"{verdict} ({past})" if past else ""
 
 
 def _quoted(event: Event, view: View) -> Iterator[str]:
@@ -166,7 +216,7 @@ def _weeks(weeks: Sequence[Week], view: View) -> Iterator[str]:
     shown = weeks[-_MOST_WEEKS:]
     if len(shown) < 2:
         return
-    yield from _heading("By week, moments per 100 prompts", view)
+    yield from _heading(WEEKS, view)
     highest = max(week.rate.per_hundred or 0.0 for week in shown) or 1.0
     room = max(4, min(40, view.width - 50))
     for week in shown:
@@ -187,8 +237,7 @@ def change_text(each: Changed, view: View) -> str:
     name = one_line(each.name)
     what = f"{name} changed" if each.what == "instructions" else f"first used {name}"
     day = when(each.time, view.timezone, "%Y-%m-%d")
-    verdict = f", {each.change}" if each.change else ", no clear difference"
-    return f"{day}  {what}: {rate_text(each.before)} → {rate_text(each.after)}{verdict}"
+    return f"{day}  {what}: {rate_text(each.before)} → {rate_text(each.after)}, {each.change or _NO_DIFFERENCE}"
 
 
 def _patterns(patterns: Sequence[Pattern], view: View, most: int) -> Iterator[str]:
@@ -205,8 +254,11 @@ def _patterns(patterns: Sequence[Pattern], view: View, most: int) -> Iterator[st
 
 
 def pattern_title(pattern: Pattern) -> str:
-    times = f"{count(pattern.count, 'time')} in {count(len(pattern.sessions), 'session')}"
-    return f"{PATTERNS[pattern.kind.value]}, {times}"
+    return f"{PATTERNS[pattern.kind.value]}, {times_in(pattern.count, len(pattern.sessions))}"
+
+
+def times_in(times: int, sessions: int) -> str:
+    return f"{count(times, 'time')} in {count(sessions, 'session')}"
 
 
 def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
@@ -242,17 +294,20 @@ def proof(each: Suggestion, found: Retro) -> str:
 
 
 def left_out_line(found: Retro) -> str:
-    spared = found.spared
-    said = [
-        f"{spared.of_agents:,} of subagents (--agents)" if spared.of_agents else "",
-        f"{spared.unsure:,} unsure (--min-confidence 0)" if spared.unsure else "",
-        f"{spared.wrong:,} marked as wrong (--include-wrong)" if spared.wrong else "",
-    ]
-    told = ", ".join(each for each in said if each)
+    told = ", ".join(f"{words} ({_LEFT_OUT[name][1]})" for name, words in left_out(found).items())
     return f"left out: {told}" if told else ""
 
 
+def left_out(found: Retro) -> dict[str, str]:
+    """What is not shown: `3 marked as wrong`, by the name of the reason."""
+    numbers = found.spared._asdict()
+    return {name: f"{numbers[name]:,} {words}" for name, (words, _) in _LEFT_OUT.items() if numbers[name]}
+
+
 def labelled_lines(uuid: str, kinds: Sequence[str], session: str, view: View, *, is_wrong: bool) -> Iterator[str]:
+    yield shorten(f"{labelled(kinds, is_wrong=is_wrong)}: {show_command(session, uuid)}", view.width)
+
+
+def labelled(kinds: Sequence[str], *, is_wrong: bool) -> str:
     named = " and ".join(kind_name(kind) for kind in kinds) or "moment"
-    what = "is left out from now on" if is_wrong else "counts again"
-    yield shorten(f"{named} {what}: {show_command(session, uuid)}", view.width)
+    return f"{named} {'is left out from now on' if is_wrong else 'counts again'}"

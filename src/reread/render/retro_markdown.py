@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .hits import show_command
-from .numbers import duration, money, nano
 from .retro import (
     MOST_PATTERNS,
     MOST_SUBJECTS,
@@ -18,6 +17,7 @@ from .retro import (
     facts,
     kind_name,
     left_out_line,
+    losses,
     pattern_title,
     proof,
     rate_text,
@@ -57,8 +57,7 @@ def _what_hurt(found: Retro, most: int) -> Iterator[str]:
             kind_name(group.kind.value),
             str(group.count),
             str(group.sessions),
-            duration(group.seconds) if group.seconds else "",
-            money(nano(group.nanodollars), is_partial=False) if group.nanodollars else "",
+            *losses(group.seconds, group.nanodollars),
             rate_text(group.rate),
             " ".join(part for part in (rate_text(group.before, with_interval=False), group.change or "") if part),
         ]

@@ -38,6 +38,8 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     kind: Kind = "time"
     """Time runs from left to right; names are listed from top to bottom."""
     unit: Unit = "plain"
+    adds_up: bool = True
+    """Whether the sum of all bars says something; that of rates does not."""
     subtitle: str = ""
     footnote: str = ""
 
@@ -71,6 +73,11 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     def is_empty(self) -> bool:
         """Whether there is not one value to show; a zero is one."""
         return self.total is None
+
+    @property
+    def has_total(self) -> bool:
+        """Whether there is a sum worth telling."""
+        return self.adds_up and not self.is_empty and len(self.labels) > 1
 
     @property
     def is_stacked(self) -> bool:

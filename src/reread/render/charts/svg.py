@@ -94,7 +94,7 @@ def description(chart: Chart) -> str:
         highest = max(range(len(chart.labels)), key=lambda position: chart.totals[position] or 0)
         facts.append(f"{'Stacked bar' if chart.is_stacked else 'Bar'} chart, {bars}{span}")
         facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
-        facts.append(f"Total {written(chart.total, chart.unit)}")
+        facts += [f"Total {written(chart.total, chart.unit)}"] if chart.adds_up else []
         facts += [f"{each.name} {written(each.total, chart.unit)}" for each in chart.series if chart.is_stacked]
     return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
 
@@ -123,7 +123,7 @@ def _rectangle(name: str, colour: str, height: float) -> str:
 
 def _header(chart: Chart) -> tuple[list[str], float]:
     """Title and total, what stands under them, and the legend; and where they end."""
-    total = "" if chart.is_empty or len(chart.labels) == 1 else written(chart.total, chart.unit)
+    total = written(chart.total, chart.unit) if chart.has_total else ""
     room = WIDTH - 2 * MARGIN - breadth(total, _TITLE, bold=True) - 24
     right = WIDTH - MARGIN
     parts = [_text(MARGIN, 42, fit(chart.title, room, _TITLE, bold=True), size=_TITLE, bold=True)]

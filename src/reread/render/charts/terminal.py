@@ -92,7 +92,7 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
 
 
 def _header(chart: Chart, width: int, style: Style) -> Iterator[str]:
-    total = "" if chart.is_empty or len(chart.labels) == 1 else f"{written(chart.total, chart.unit)} total"
+    total = f"{written(chart.total, chart.unit)} total" if chart.has_total else ""
     room = width - cells(total) - 2
     if total and room > 0:
         title = shorten(chart.title, room)

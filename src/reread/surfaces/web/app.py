@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
 
-from . import doctor, home, marking, pages, search, session, sessions, usage
+from . import doctor, home, marking, pages, retro, search, session, sessions, usage
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
@@ -37,6 +37,8 @@ ROUTES = (
     Route("/s/{session}/mark", marking.mark, methods=["POST"]),
     Route("/search", search.search),
     Route("/usage", usage.usage),
+    Route("/retro", retro.retro),
+    Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
     Route("/static/{name}", pages.static),

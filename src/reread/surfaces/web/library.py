@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
+from reread.analyses.friction.events import Event
 from reread.archive import Archive, Listed, StoredSession
 from reread.marks import NO_MARK
 from reread.sessions import Session
@@ -49,11 +50,17 @@ class Held:
         self.made: Any = None
         """What a page worked out from this state of it."""
         self._session: Session | None = None
+        self._stored: StoredSession | None = None
 
     @property
     def session(self) -> Session:
         assert self._session is not None  # noqa: S101  whoever has the lock has read it
         return self._session
+
+    def moments(self) -> list[Event]:
+        """What went wrong in it, but for what was said to be none meanwhile."""
+        assert self._stored is not None  # noqa: S101  as above
+        return self.archive.moments_of(self._stored)
 
     def read(self, stored: StoredSession) -> None:
         stamp = stamp_of(stored)
@@ -61,7 +68,7 @@ class Held:
             self.made = None
             self._session = self.archive.session_of(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
-            self.name, self.mark = link_name(stored), stored.mark
+            self._stored, self.name, self.mark = stored, link_name(stored), stored.mark
 
     def close(self) -> None:
         with self.lock:

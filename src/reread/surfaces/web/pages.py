@@ -36,9 +36,9 @@ LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 
 
-STYLES = ("web.css",)
+STYLES = ("web.css", "retro.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js",)
+SCRIPTS = ("web.js", "retro.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
@@ -56,9 +56,10 @@ PLACES = (
     Place("/sessions", "Sessions", "s"),
     Place("/search", "Search", "f"),
     Place("/usage", "Usage", "u"),
+    Place("/retro", "Retrospective", "r"),
     Place("/doctor", "Doctor", "d"),
 )
-"""The menu. A page of its own for friction, or for running a client, belongs here and into the routes of `app`."""
+"""The menu. A page of its own for running a client belongs here and into the routes of `app`."""
 
 
 class Site(NamedTuple):

@@ -19,9 +19,11 @@ from reread.render.html import parts
 from reread.render.html.anchors import anchor
 from reread.render.html.calls import raw_of
 from reread.render.html.session import SessionParts
+from reread.render.retro import kinds_line
 from reread.sessions import Conversation, Session
 
 from . import pages
+from .friction_map import friction_marks
 from .library import Held, stamp_of
 from .unfolding import FIRST_STEPS, NEXT_STEPS, Unfolding, Where, places, ways
 
@@ -36,6 +38,7 @@ def show(request: Request) -> HTMLResponse:
     """The page, at its beginning, at a piece or at a message."""
     with _reading(request) as (reading, held):
         where = reading.where(pages.value(request, "at"))
+        moments = held.moments()
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
         stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
@@ -51,7 +54,8 @@ def show(request: Request) -> HTMLResponse:
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
             outline=unfolding.outline,
-            marks=unfolding.marks,
+            marks=[*unfolding.marks, *friction_marks(unfolding, moments)],
+            friction=kinds_line(moments),
             stamp=_stamp(held.stamp),
         )
 

@@ -72,7 +72,7 @@ def sessions(request: Request) -> HTMLResponse:
         everything=len(site.library.sessions()),
         number=number,
         last_page=last_page,
-        projects=_projects(site),
+        projects=projects(site),
         cost=sum(each.stored.row.nanodollars or 0 for each in ordered),
         output=sum(each.stored.row.output_tokens for each in ordered),
     )
@@ -113,7 +113,7 @@ def project_of(path: str | None) -> str:
     return _WORKTREE.split(path or "")[0]
 
 
-def _projects(site: pages.Site) -> list[str]:
+def projects(site: pages.Site) -> list[str]:
     """By how lately they were worked in."""
     found = dict.fromkeys(project_of(each.stored.row.project) for each in site.library.sessions())
     return [name for name in found if name][:MOST_PROJECTS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ MOST_PROMPTS = 3_000
 HEIGHT = 1_000
 """Of the map, in units of its own."""
 _BAD = {Status.ERROR: "failed", Status.REJECTED: "rejected", Status.INTERRUPTED: "interrupted"}
+_SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
 
@@ -41,6 +42,13 @@ class Mark(NamedTuple):
     y: int
     tip: str
     anchor: str
+    piece: int = -1
+    """Known where a key leads to it."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Where it begins, how wide and how high it is: what it is must not be told by its colour alone."""
+        return _SHAPES.get(self.what, (0, 12, 3))
 
 
 class Stretch(NamedTuple):
@@ -138,6 +146,18 @@ class Unfolding:
                     found.setdefault((mark.what, mark.y), mark)
             done += _weight(turn)
         return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
+
+    def found(self, uuids: Container[str]) -> Iterator[tuple[str, int, int]]:
+        """Of some messages the piece they stand in and their height on the map, in the order of the conversation."""
+        total = sum(map(_weight, self.pieces)) or 1
+        done = 0
+        for piece, turn in enumerate(self.pieces):
+            if turn.prompt is not None and turn.prompt.uuid and turn.prompt.uuid in uuids:
+                yield turn.prompt.uuid, piece, _height(done, total)
+            for number, step in enumerate(turn.steps):
+                if step.uuid and step.uuid in uuids:
+                    yield step.uuid, piece, _height(done + 1 + number, total)
+            done += _weight(turn)
 
 
 def _weight(turn: Turn) -> int:

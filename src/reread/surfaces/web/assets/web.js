@@ -147,7 +147,8 @@
       const name = decodeURIComponent(location.hash.slice(1));
       if (!name || reveal(name, false) || !name.startsWith("m-")) return;
       const where = await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
-      if (where && !new URLSearchParams(location.search).has("at")) location.replace(`${base}?at=${name}#${where.anchor || name}`);
+      if (where && new URLSearchParams(location.search).has("at")) reveal(where.anchor, false);
+      else if (where) location.replace(`${base}?at=${name}#${where.anchor || name}`);
     };
     addEventListener("hashchange", toHash);
     toHash();
@@ -161,6 +162,21 @@
       history.pushState(null, "", `#${name}`);
       reveal(name);
     });
+
+    // Where the person corrected the model; the map knows all such places, loaded or not.
+    let corrected = null;
+    const correction = () => {
+      const links = all(".map a[data-piece]"), line = 130;
+      const topOf = link => { const place = document.getElementById(link.dataset.to); return place ? place.getBoundingClientRect().top : null; };
+      const here = all(".piece", content).filter(piece => piece.getBoundingClientRect().top < line).pop();
+      const isBelow = link => { const top = topOf(link); return top === null ? here && +link.dataset.piece > +here.dataset.piece : top > line; };
+      const last = links.findIndex(link => link.dataset.to === corrected), top = last < 0 ? null : topOf(links[last]);
+      const isLooking = top !== null && top > 0 && top < innerHeight;
+      const next = isLooking ? links[last + 1] : links.find(isBelow);
+      if (!next) return;
+      corrected = next.dataset.to;
+      if (!reveal(corrected)) location.href = next.getAttribute("href");
+    };
 
     // The prompt one reads is marked in the outline.
     const rows = new Map(all(".outline a[data-to]").map(link => [link.dataset.to, link]));
@@ -231,7 +247,7 @@
     });
     const outline = one("details.outline");
     if (outline && matchMedia("(max-width: 70rem)").matches) outline.open = false;
-    return {more, record: () => { if (target) location.href = one(".record", tools).href; }};
+    return {more, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
   })();
 
   // Keys.
@@ -268,6 +284,7 @@
   const keys = {
     j: () => move(1), k: () => move(-1), ArrowDown: () => !session && inList(1), ArrowUp: () => !session && inList(-1),
     n: () => go(failures, 1), p: () => go(failures, -1),
+    c: () => session && session.correction(),
     t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
     r: () => session && session.record(),
     "/": () => (one(".words-wanted") || one(".quick input")).focus(), "?": help,
@@ -292,4 +309,7 @@
     if (act && (act() !== false)) event.preventDefault();
   });
   localTimes(document);
+  // On a narrow screen the menu is longer than the screen.
+  const current = one(".places [aria-current]");
+  if (current) current.parentElement.scrollLeft = current.offsetLeft + current.offsetWidth - current.parentElement.clientWidth;
 })();
