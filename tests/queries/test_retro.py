@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import pytest
 
 from reread.analyses.friction import Event, Kind
-from reread.analyses.rates import Rate, change, poisson, wilson
+from reread.analyses.rates import Rate, change, poisson
 from reread.archive import Archive, Retro
 from reread.errors import BadInput, UnknownSession
 from reread.queries.filters import Filter
@@ -48,16 +51,28 @@ def test_a_count_lies_between_the_exact_limits_of_poisson(count: int, low: float
     assert poisson(count) == pytest.approx((low, high), rel=0.02, abs=0.03)
 
 
-@pytest.mark.parametrize(("count", "of", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (0, 0, 0.0, 1.0)])
-def test_a_share_lies_between_the_limits_of_wilson(count: int, of: int, low: float, high: float) -> None:
-    assert wilson(count, of) == pytest.approx((low, high), abs=0.001)
-
-
 def test_a_change_is_told_only_where_it_is_more_than_chance() -> None:
     assert change(Rate(30, 100), Rate(10, 100)) == "more"
     assert change(Rate(10, 100), Rate(30, 100)) == "less"
     assert change(Rate(3, 100), Rate(2, 100)) is None
     assert change(Rate(3, 100), Rate(0, 0)) is None
+    assert change(Rate(1, 52), Rate(0, 235)) is None, "chance does that 18 times in 100"
+
+
+@pytest.mark.parametrize("now", range(0, 31, 3))
+@pytest.mark.parametrize(("before", "exposure"), [(0, 10), (7, 60), (40, 200)])
+def test_chance_is_what_the_binomial_distribution_says(now: int, before: int, exposure: int) -> None:
+    both, share = now + before, Fraction(exposure, exposure + 100)
+
+    def likely(numbers: Iterable[int]) -> float:
+        return float(sum(comb(both, each) * share**each * (1 - share) ** (both - each) for each in numbers))
+
+    more, less = likely(range(now, both + 1)), likely(range(now + 1))
+    expected = None if both == 0 else "more" if more <= 0.025 else "less" if less <= 0.025 else None
+    assert change(Rate(now, exposure), Rate(before, 100)) == expected
+
+
+def test_nothing_can_be_said_of_nothing() -> None:
     assert (Rate(0, 0).per_hundred, Rate(0, 0).interval) == (None, None)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, lgamma, log, log1p, sqrt
 
 from msgspec import Struct
 
 _Z = 1.959964
 """Leaves a fortieth on either side of a normal distribution."""
+_ONE_SIDE = 1 / 40
+_NEGLIGIBLE = 1e-9
 
 
 class Rate(Struct, frozen=True):
@@ -37,25 +39,29 @@ def poisson(count: int) -> tuple[float, float]:
     return low, more * (1 - 1 / (9 * more) + _Z / (3 * sqrt(more))) ** 3
 
 
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """Between which shares so many of a number lie; nothing is known of none."""
-    if not of:
-        return 0.0, 1.0
-    share, square = count / of, _Z * _Z
-    middle = share + square / (2 * of)
-    spread = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
-    whole = 1 + square / of
-    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
-
-
 def change(now: Rate, before: Rate) -> str | None:
     """`more` or `less` where the two rates differ by more than chance makes likely; None where nobody can tell.
 
-    Of all events together, the present ones would have the share that the present exposure has.
+    Of all events together, the present ones would have the share that the present exposure has: a binomial test, exact
+    because most of these counts are small.
     """
     both, exposure = now.count + before.count, now.exposure + before.exposure
     if not both or not now.exposure or not before.exposure:
         return None
-    low, high = wilson(now.count, both)
-    expected = now.exposure / exposure
-    return "more" if low > expected else "less" if high < expected else None
+    share = now.exposure / exposure
+    is_more = now.count > both * share
+    if _tail(now.count, both, share, 1 if is_more else -1) > _ONE_SIDE:
+        return None
+    return "more" if is_more else "less"
+
+
+def _tail(count: int, of: int, share: float, step: int) -> float:
+    """How likely chance alone makes it so many, or any number further out: upwards or downwards by `step`."""
+    chosen = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
+    term = exp(chosen + count * log(share) + (of - count) * log1p(-share))
+    odds, total = share / (1 - share), 0.0
+    while 0 <= count <= of and term > total * _NEGLIGIBLE:  # away from the mean the terms only shrink
+        total += term
+        term *= (of - count) / (count + 1) * odds if step > 0 else count / (of - count + 1) / odds
+        count += step
+    return total

@@ -244,5 +244,5 @@ def _as_code(step: str) -> str:
 
 
 def _slug(text: str) -> str:
-    words = re.findall(r"[a-z0-9]+", text.lower())[:5]
+    words = re.findall(r"[^\W_]+", text.lower())[:5]
     return "-".join(words) or "again"
