@@ -71,6 +71,11 @@ def _day(key: str) -> Changes:
     return _span("session", key, _after(date.fromisoformat(key), 1))
 
 
+def day_address(day: str) -> str:
+    """The usage of one day."""
+    return f"/usage{pages.query(_day(day))}"
+
+
 def _week(key: str) -> Changes:
     return _span("day", key, _after(date.fromisoformat(key), 7))
 
