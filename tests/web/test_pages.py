@@ -12,8 +12,8 @@ import pytest
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
-from reread.surfaces.web.pages import PLACES, Place
 from reread.queries.projects import project_of
+from reread.surfaces.web.pages import PLACES, Place
 from reread.surfaces.web.sessions import SORTS
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, read

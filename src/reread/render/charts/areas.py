@@ -45,9 +45,11 @@ def _row_end(areas: Sequence[float], start: int, side: float) -> int:
 def _worst(row: Sequence[float], side: float) -> float:
     """The largest ratio of two sides in a row."""
     whole = math.fsum(row)
-    if whole <= 0 or side <= 0:
-        return math.inf
-    return max(side * side * max(row) / (whole * whole), whole * whole / (side * side * max(min(row), 5e-324)))
+    depth = whole / side if side > 0 else 0.0
+    lengths = [side * area / whole for area in row] if whole > 0 else [0.0]
+    if depth <= 0 or not all(lengths):
+        return math.inf  # next to nothing, in a corner that is next to nothing
+    return max(max(length / depth, depth / length) for length in (min(lengths), max(lengths)))
 
 
 def _row(row: Sequence[float], box: Box, *, is_last: bool) -> tuple[list[Box], Box]:
@@ -55,11 +57,11 @@ def _row(row: Sequence[float], box: Box, *, is_last: bool) -> tuple[list[Box], B
     whole = math.fsum(row)
     stands = box.width >= box.height
     side = box.height if stands else box.width
-    depth = (box.width if stands else box.height) if is_last else whole / side
+    depth = (box.width if stands else box.height) if is_last or side <= 0 else whole / side
     depth = min(depth, box.width if stands else box.height)
     parts, at = [], 0.0
     for number, area in enumerate(row):
-        before, at = at, side if number == len(row) - 1 else min(side, at + side * area / whole)
+        before, at = at, side if number == len(row) - 1 else min(side, at + (side * area / whole if whole > 0 else 0))
         if stands:
             parts.append(Box(box.left, box.top + before, box.left + depth, box.top + at))
         else:

@@ -22,6 +22,9 @@ class Sheet(Struct, frozen=True):
     links: tuple[str, ...] = ()
     """Where a click on each label leads; empty strings and missing ones lead nowhere."""
 
+    crop: float = 0
+    """How much of the margins a page takes away, which has its own around the drawing."""
+
     @property
     def right(self) -> float:
         return self.width - MARGIN

@@ -57,10 +57,12 @@ def _folded(chart: Chart) -> tuple[Chart, int]:
 
 
 def _opening(chart: Chart, sheet: Sheet, height: float) -> str:
+    crop = sheet.crop
+    view = f"{n(crop)} {n(crop)} {n(sheet.width - 2 * crop)} {n(height - 2 * crop)}"
     # What is one picture to a screen reader hides the links in it.
     role = "group" if any(sheet.links) else "img"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="reread-chart" viewBox="0 0 {n(sheet.width)} {n(height)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="reread-chart" viewBox="{view}" '
         f'role="{role}" aria-label="{e(description(chart))}" font-family="{e(FONTS)}" font-size="{BODY}">'
     )
 

@@ -14,9 +14,12 @@ from .units import written
 
 _HEAD = 19
 """Room for a name above its field."""
-_LEAST_WIDTH, _LEAST_HEIGHT = 44, 40
+_LEAST_WIDTH, _LEAST_HEIGHT = 52, 40
 """A field smaller than this has no name of its own."""
 _GAP = 3.0
+_SHORTEST_NAME = 48
+_BOLDER = 1.12
+"""How much wider than the plain letters of Inter the bold ones of any font may be."""
 
 
 def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
@@ -52,11 +55,10 @@ def _inside(field: Box) -> Box:
 
 def _name(chart: Chart, number: int, field: Box) -> str:
     """The name, and the value where both fit."""
-    room = field.width - 2 * _GAP
+    room = field.width - 3 * _GAP
     value = written(chart.totals[number], chart.unit)
     beside = breadth(value, SMALL) + 7
     label = chart.labels[number]
-    name = fit_name(label, room - beside, SMALL) if room - beside > 40 else ""
-    if name:
-        return text(field.left, field.top + 13, name, size=SMALL, bold=True, after=value)
-    return text(field.left, field.top + 13, fit_name(label, room, SMALL), size=SMALL, bold=True)
+    has_both = room - beside > _SHORTEST_NAME
+    name = fit_name(label, (room - beside if has_both else room) / _BOLDER, SMALL)
+    return text(field.left, field.top + 13, name, size=SMALL, bold=True, after=value if has_both else "")

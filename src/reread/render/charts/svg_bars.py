@@ -16,7 +16,8 @@ from .units import is_whole, tick, written
 
 _FLAT_HEIGHT = 72
 """Where every value is 0."""
-_INTERVALS = 6
+_APART = 44
+"""Pixels between two lines of the grid, about."""
 _WIDEST_BAR = 56
 _LONGEST_NAME = 300
 _CROWDED = 30
@@ -25,7 +26,7 @@ _CROWDED = 30
 
 def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
     """Bars that stand on a time axis, a grid of round numbers behind them."""
-    made = scale(chart.highest, _INTERVALS, whole=is_whole(chart.unit))
+    made = scale(chart.highest, max(2, round(sheet.plot / _APART)), whole=is_whole(chart.unit))
     ticks = {value: tick(value, made.step, chart.unit) for value in made.ticks if chart.highest or not value}
     left = MARGIN + max(breadth(each, SMALL) for each in ticks.values()) + 10
     box = Box(left, top, sheet.right, top + (sheet.plot if chart.highest else _FLAT_HEIGHT))

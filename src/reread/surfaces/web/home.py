@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 from reread.archive import Archive, Listed
 from reread.queries.filters import Filter
 from reread.queries.periods import Period, beginnings, periods
-from reread.render.charts import Chart
+from reread.render.charts import Chart, Series
 from reread.render.charts.shapes import Sheet
 from reread.render.listing import fate, is_expiring
 from reread.render.usage_chart import activity_chart, charted_rows, usage_chart
@@ -22,11 +22,11 @@ from .library import Library
 from .narrowing import day_address
 
 NEWEST = 9
-MOST_GOING = 4
+MOST_GOING = 3
 RUNNING = timedelta(minutes=2)
 """A session whose file grew within this time runs."""
 _YEAR = timedelta(days=364)
-_CHART = Sheet(width=640, plot=96)
+_CHART = Sheet(width=660, plot=120, crop=18)
 
 
 class Lately(NamedTuple):
@@ -68,6 +68,12 @@ def home(request: Request) -> HTMLResponse:
     )
 
 
+def _plain(chart: Chart) -> Chart:
+    """Without its models, which the page of usage has."""
+    title = "Cost, 30 days" if chart.unit == "dollars" else "Tokens, 30 days"
+    return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
+
+
 def _since(sessions: list[Listed], moment: datetime) -> int:
     edge = moment.timestamp() * 1000
     return sum((each.stored.row.ended or 0) >= edge for each in sessions)
@@ -96,7 +102,7 @@ def _lately(library: Library) -> Lately:
         return Lately(
             periods(month.rows, starts, archive.prompts_since(starts)),
             archive.files_changed_since(today),
-            replace(usage_chart(month, zone), title="Cost, 30 days", subtitle=""),
+            _plain(usage_chart(month, zone)),
             tuple(row.key for row in charted_rows(month) if row.key is not None),
             replace(activity_chart(year, (today - _YEAR).date(), today.date()), title="Requests, a year"),
         )

@@ -33,8 +33,8 @@ MOST_ROWS = 400
 MOST_NAMES = 12
 """Bars of a chart of names: the table has the others."""
 MOST_PROJECTS = 10
-_MAIN = Sheet(width=860, plot=230)
-_BESIDE = Sheet(width=520, plot=250)
+_MAIN = Sheet(width=860, plot=230, crop=16)
+_BESIDE = Sheet(width=520, plot=250, crop=16)
 
 
 def usage(request: Request) -> HTMLResponse:
