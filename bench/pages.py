@@ -1,9 +1,12 @@
-"""Pages of the web application, as ratios to an empty page of the same server.
+"""Pages of the web application, as ratios to the same views of agentsview, and to an empty page of the same server.
 
-    python bench/pages.py [--bytes 1GB | --tree FOLDER] [--home FOLDER]
+    python bench/pages.py [--bytes 1GB | --tree FOLDER] [--home FOLDER] [--peer-data FOLDER] [--no-peer]
 
 Each page is asked for several times; a session of 10,000 messages and the retrospective also right after a start, when
-nothing of them was read. Milliseconds are those of this machine, busy or not: the ratios say more.
+nothing of them was read, and a search each time for something else, because answers are kept. Milliseconds are those of
+this machine, busy or not: the ratios say more. Of agentsview it is the requests that its own page makes for the view:
+the list in its side bar, and the first thousand messages of a session. It takes minutes to read 1 GB; `--peer-data`
+keeps what it made of it.
 """
 
 from __future__ import annotations
@@ -21,20 +24,25 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from generate import byte_count
+from peers import CACHE, install_agentsview, listening, run_timed
 from reader import make_tree
 from reread.archive import Archive
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
 LONG = "ten-thousand"
 ROUNDS = 7
+PEER_LIST = "/api/v1/sessions/sidebar-index?timezone=UTC&include_one_shot=true&limit=500"
+PEER_MESSAGES = "messages?from=0&limit=1000&direction=asc"
+"""As agentsview 0.46 asks for them."""
 PAGES = {
     "home": ("/", None),
     "sessions": ("/sessions", 100.0),
     "sessions by project": ("/sessions?group=1", 100.0),
     "sessions by cost": ("/sessions?sort=cost&page=3", 100.0),
-    "search": ("/search?q=error", None),
+    "search of a common word, facets of all hits": ("/search?q=error+-zq{n}", None),
     "usage by day": ("/usage?since=all", None),
     "retrospective, again": ("/retro?since=all", 100.0),
+    "projects, cache and limits beside it": ("/usage/beside?since=all", None),
     "a session of 10,000 messages, again": (f"/s/{LONG}", 300.0),
     "what comes after its first screen": (f"/s/{LONG}/turns?from=20", None),
 }
@@ -62,6 +70,8 @@ def main() -> None:
     parser.add_argument("--bytes", type=byte_count, default=byte_count("1GB"))
     parser.add_argument("--tree", type=Path)
     parser.add_argument("--home", type=Path, help="an archive of the tree that is there already")
+    parser.add_argument("--peer-data", type=Path, help="what agentsview read of the tree, or where it shall go")
+    parser.add_argument("--no-peer", action="store_true", help="ratios to an empty page only")
     given = parser.parse_args()
     tree = given.tree or make_tree(given.bytes)
     with tempfile.TemporaryDirectory(prefix="reread-bench-") as folder:
@@ -78,6 +88,27 @@ def main() -> None:
                 retros.append(server.milliseconds("/retro?since=all"))
         with serving(home, sources) as server:
             report(server, min(colds), min(retros))
+            if not given.no_peer:
+                compare(server, tree.resolve(), given.peer_data or Path(folder) / "agentsview")
+
+
+def compare(server: Server, tree: Path, data: Path) -> None:
+    """Both servers at once, asked in turn."""
+    peers = install_agentsview(CACHE)
+    data.mkdir(parents=True, exist_ok=True)
+    run_timed(*peers.agentsview_sync(tree, data))
+    longest = max((tree / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_size).stem
+    views = {
+        "sessions": ("/sessions", PEER_LIST),
+        "the largest session of the tree": (f"/s/{longest}", f"/api/v1/sessions/{longest}/{PEER_MESSAGES}"),
+    }
+    print(f"\n{'':42} {'reread':>11} {'agentsview':>11}")
+    with listening(peers, tree, data) as address:
+        theirs = Server(urlsplit(address).port or 0, "")
+        for name, (ours, same) in views.items():
+            pairs = [(server.milliseconds(ours), theirs.milliseconds(same)) for _ in range(ROUNDS + 1)][1:]
+            mine, other = (min(column) for column in zip(*pairs, strict=True))
+            print(f"{name:42} {mine:8.1f} ms {other:8.1f} ms {mine / other:7.2f}x")
 
 
 def report(server: Server, cold: float, retro: float) -> None:
@@ -86,8 +117,7 @@ def report(server: Server, cold: float, retro: float) -> None:
     print(f"{'a session of 10,000 messages, first':42} {cold:8.1f} ms {cold / empty:7.1f}x   wanted: 300 ms")
     print(f"{'retrospective, first':42} {retro:8.1f} ms {retro / empty:7.1f}x   wanted: 2000 ms")
     for name, (path, wanted) in PAGES.items():
-        server.milliseconds(path)
-        best = min(server.milliseconds(path) for _ in range(ROUNDS))
+        best = min([server.milliseconds(path.format(n=n)) for n in range(ROUNDS + 1)][1:])
         print(f"{name:42} {best:8.1f} ms {best / empty:7.1f}x{f'   wanted: {wanted:.0f} ms' if wanted else ''}")
 
 

@@ -26,7 +26,18 @@ import msgspec
 
 from truth import Needle, Truth
 
-__all__ = ["Command", "Peers", "Server", "Timing", "install", "install_reread", "run_timed", "serving"]
+__all__ = [
+    "Command",
+    "Peers",
+    "Server",
+    "Timing",
+    "install",
+    "install_agentsview",
+    "install_reread",
+    "listening",
+    "run_timed",
+    "serving",
+]
 
 AGENTSVIEW = "0.46.1"
 CCUSAGE = "20.0.20"
@@ -106,6 +117,14 @@ def install(folder: Path) -> Peers:
     home = folder / "home"
     home.mkdir(parents=True, exist_ok=True)
     return Peers(_agentsview(folder), _ccusage(folder), _rg(), home)
+
+
+def install_agentsview(folder: Path) -> Peers:
+    """The one that has pages; raises CalledProcessError."""
+    home = folder.resolve() / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    binary = _agentsview(folder.resolve())
+    return Peers(agentsview=binary, ccusage=binary, rg=binary, home=home)
 
 
 def install_reread(folder: Path) -> Path:
@@ -248,6 +267,22 @@ def serving(peers: Peers, tree: Path, data: Path, patience: float = 120) -> Iter
             server = Server(peers, data, process.pid)
             _wait_for(server, process, patience)
             yield server
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def listening(peers: Peers, tree: Path, data: Path) -> Iterator[str]:
+    """The address of a server over `data`, for a browser; ended on the way out."""
+    argv, env = peers.agentsview_server(tree, data)
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(argv, env=env, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = next((line for line in process.stdout if "listening at" in line), "")
+            if not said:
+                raise TimeoutError(f"agentsview does not serve {data}")
+            yield said.partition("listening at ")[2].split()[0]
         finally:
             process.terminate()
 

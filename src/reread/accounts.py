@@ -12,12 +12,13 @@ from reread.store.database import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from reread.pricing import Prices
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
+    from reread.queries.limits import Limits
     from reread.queries.reconciling import Reconciled
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
@@ -131,6 +132,12 @@ class Accounts(ABC):
         self._reprice()
         with snapshot(self.connection):
             return report(self.connection, Ask(by=by, wanted=wanted or Filter(), zone=timezone), self.prices)
+
+    def limits(self, now: datetime) -> Limits:
+        """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
+        from reread.queries.limits import limits
+
+        return limits(self.connection, now)
 
     def copied_into(self, wanted: str) -> frozenset[str]:
         """Keys of the responses in a session's files that were made in another session."""

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
+    from reread.queries.facets import Cells as CountedHits
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.reconciling import Reconciled
     from reread.queries.retro import Retro
-    from reread.queries.search import SearchAnswer
+    from reread.queries.search import SearchAnswer, Searcher
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
@@ -219,6 +220,12 @@ class Archive(Accounts, Marking, Retrospects):
 
         return counting.prompts_since(self.connection, [int(moment.timestamp() * 1000) for moment in moments])
 
+    def files_changed_since(self, moment: datetime) -> int:
+        """How many files the tools of the client wrote since a moment."""
+        from reread.store import counting
+
+        return counting.files_changed_since(self.connection, int(moment.timestamp() * 1000))
+
     def find(self, wanted: str) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
         from reread.store.sessions import names_by_id, sessions
@@ -275,17 +282,31 @@ class Archive(Accounts, Marking, Retrospects):
 
         With `is_regex` every text is held against a pattern.
         """
-        from datetime import UTC, datetime
-
         from reread.queries.filters import Filter
         from reread.queries.language import DEFAULT_FIELDS
-        from reread.queries.search import Searcher
-        from reread.store.bytes_kept import KeptBytes
 
-        searcher = Searcher(self.connection, KeptBytes(self.connection, self.safe), now or datetime.now(UTC))
+        searcher = self._searcher(now)
         ask = searcher.scan if is_regex else searcher.search
         with snapshot(self.connection):
             return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
+
+    def count_hits(
+        self, query: str, fields: frozenset[Field] | None = None, wanted: Filter | None = None
+    ) -> CountedHits:
+        """How many hits a search has in which session, field and hour; for `reread.queries.facets`."""
+        from reread.queries.filters import Filter
+        from reread.queries.language import DEFAULT_FIELDS
+
+        with snapshot(self.connection):
+            return self._searcher().cells(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter())
+
+    def _searcher(self, now: datetime | None = None) -> Searcher:
+        from datetime import UTC, datetime
+
+        from reread.queries.search import Searcher
+        from reread.store.bytes_kept import KeptBytes
+
+        return Searcher(self.connection, KeptBytes(self.connection, self.safe), now or datetime.now(UTC))
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""

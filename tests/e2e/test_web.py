@@ -45,8 +45,11 @@ FORKED, LONG = "forked-session", "long-session"
 PLACES = (
     "/",
     "/sessions",
+    "/sessions?group=1&sort=cost&project=harbour",
+    "/search",
     "/search?q=lantern",
     "/usage?since=all",
+    "/usage?since=all&by=project",
     "/retro?since=all",
     "/doctor",
     f"/s/{FORKED}",
@@ -233,6 +236,106 @@ def test_search_answers_as_one_types(opened: Opened) -> None:
     page.go_back()
     expect(page.locator("h1")).to_have_text("Search")
     expect(page.locator(".hits mark").first).to_have_text("steadily")
+
+
+def test_a_facet_narrows_and_back_widens_again(opened: Opened) -> None:
+    page = opened.go("/search?q=answer+OR+wick")
+    words = page.locator(".sums")
+    before = words.inner_text()
+    page.locator(".facets a", has_text="lantern").click()
+    expect(page.locator(".chip")).to_contain_text("project")
+    expect(words).not_to_have_text(before)
+    expect(page.locator(".groups .group .title")).to_have_text(["Mend the lantern"])
+    page.go_back()
+    expect(page.locator(".sums")).to_have_text(before)
+
+
+def test_more_hits_come_when_asked_for(opened: Opened) -> None:
+    page = opened.go("/search?q=answer")
+    expect(page.locator(".sums")).to_contain_text("The best 60 of 300 hits")
+    page.locator(".more a").click()
+    expect(page.locator(".sums")).to_contain_text("The best 120 of 300 hits")
+    assert "n=120" in page.url
+    page.locator(".words-wanted").fill("question")
+    expect(page.locator(".sums")).to_contain_text("The best 60 of 300 hits")
+
+
+def test_search_can_be_used_without_a_mouse(opened: Opened) -> None:
+    page = opened.go("/search?q=wick")
+    words = page.locator(".words-wanted")
+    words.press("ArrowDown")
+    assert page.evaluate("document.activeElement.matches('.list a.row')")
+    page.keyboard.press("j")
+    second = page.evaluate("document.activeElement.getAttribute('href')")
+    page.keyboard.press("f")
+    assert page.evaluate("document.activeElement.name") == "in"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.value") == "text"
+    page.keyboard.press("Escape")
+    expect(words).to_be_focused()
+    words.press("ArrowDown")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/s/**")
+    page.go_back()
+    page.wait_for_function("wanted => document.activeElement.getAttribute('href') === wanted", arg=second)
+
+
+def test_bars_say_what_they_are_and_narrow_the_page(opened: Opened) -> None:
+    page = opened.go("/usage?since=all")
+    expect(page.locator(".second .reread-chart")).to_be_visible()
+    bars = page.locator(".first .reread-chart .hit a")
+    bars.last.hover()
+    expect(page.locator(".tip")).to_contain_text("2026-")
+    expect(page.locator(".tip")).to_contain_text("$")
+    bars.first.focus()
+    first = page.locator(".tip").inner_text()
+    page.keyboard.press("End")
+    expect(page.locator(".tip")).to_be_visible()
+    assert bars.count() == 1 or page.locator(".tip").inner_text() != first
+    page.keyboard.press("Enter")
+    page.wait_for_url("**by=session**")
+    expect(page.locator(".chips a")).to_have_count(2)
+    page.go_back()
+    expect(page.locator(".segments a[aria-current]").first).to_have_text("day")
+    page.locator(".second .table a", has_text="harbour").click()
+    expect(page.locator(".chips")).to_contain_text("/home/ann/harbour")
+
+
+def test_charts_and_tables_can_be_kept(opened: Opened) -> None:
+    page = opened.go("/usage?since=all&by=project")
+    expect(page.locator(".second .files")).to_be_visible()
+    beginnings = {"SVG": b"<svg ", "PNG": b"\x89PNG", "CSV": b"project,"}
+    for name, beginning in beginnings.items():
+        for place in (".first", ".second"):
+            with page.expect_download() as kept:
+                page.locator(f"{place} .files a", has_text=name).click()
+            assert kept.value.suggested_filename == f"reread-usage-by-project.{name.lower()}"
+            assert Path(kept.value.path()).read_bytes().startswith(beginning)
+
+
+def test_home_fits_on_one_screen(opened: Opened) -> None:
+    opened.page.set_viewport_size({"width": 1280, "height": 900})
+    page = opened.go("/")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
+
+
+def test_filters_survive_a_visit_to_a_session(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    page.get_by_label("Project", exact=True).fill("lantern")
+    expect(page.locator(".list a.row")).to_have_count(1)
+    expect(page.locator(".chip")).to_contain_text("lantern")
+    page.locator(".columns a", has_text="cost").click()
+    page.wait_for_url("**sort=cost**")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/s/**")
+    page.go_back()
+    expect(page.get_by_label("Project", exact=True)).to_have_value("lantern")
+    expect(page.locator(".columns a[aria-current]")).to_contain_text("cost")
+    page.wait_for_function("() => document.activeElement.matches('.list a.row')")
+    page.locator(".chip").click()
+    expect(page.locator(".list a.row")).to_have_count(2)
 
 
 def test_sessions_are_filtered_as_one_types(opened: Opened) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -135,3 +136,15 @@ def test_a_file_that_can_no_longer_be_read_does_not_keep_it_busy(tmp_path: Path)
         (path.parent / "loop.jsonl").symlink_to("loop.jsonl")
         time.sleep(1)
         assert len(watch.results) <= 3
+
+
+def test_a_source_of_before_that_is_gone_is_no_news(tmp_path: Path) -> None:
+    a_conversation("the alpaca").write(tmp_path / "projects")
+    a_conversation("a visitor", session=OTHER).write(tmp_path / "borrowed")
+    with Archive(tmp_path / "home", [tmp_path / "projects", tmp_path / "borrowed"], machine="desk") as archive:
+        archive.sync()
+    shutil.rmtree(tmp_path / "borrowed")
+    with watching(tmp_path) as watch:
+        assert happens(lambda: bool(watch.results), within=5)
+        time.sleep(1)
+        assert len(watch.results) == 1, "the first sync, and none after it"

@@ -15,6 +15,7 @@ from charting import SVG, a_chart, bars, parsed, texts, tips
 from reread.render.charts import Chart, Kind, Number, Series
 from reread.render.charts.lettering import breadth, fit, fit_name
 from reread.render.charts.palette import DARK, LIGHT
+from reread.render.charts.shapes import Sheet
 from reread.render.charts.svg import MOST_BARS, WIDTH, chart_svg
 
 HOSTILE = (
@@ -107,18 +108,22 @@ def everywhere(text: str, kind: Kind, values: tuple[Number | None, ...] = (1, 2)
     return Chart(title=text, subtitle=text, footnote=text, labels=labels, series=series, kind=kind)
 
 
-@pytest.mark.parametrize("kind", ["time", "names"])
-def test_no_text_becomes_markup(kind: Kind) -> None:
-    svg = chart_svg(everywhere(HOSTILE, kind))
+@pytest.mark.parametrize("kind", ["time", "names", "areas"])
+@pytest.mark.parametrize("links", [(), ("/usage?a=b&c", '/s/"><script>')])
+def test_no_text_becomes_markup(kind: Kind, links: tuple[str, ...]) -> None:
+    svg = chart_svg(everywhere(HOSTILE, kind), Sheet(links=links))
     root = parsed(svg)
-    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= KNOWN_ELEMENTS
-    assert not [name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name]
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= KNOWN_ELEMENTS | ({"a"} if links else set())
+    assert [element.get("href") for element in root.iter() if element.get("href")] == list(links)
+    assert links or not [
+        name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name
+    ]
     assert "<script" not in svg
     assert any("<script>alert(1)</script>" in tip for tip in tips(svg)), "shown, not run"
     svg.encode()
 
 
-@given(TEXTS, st.sampled_from(["time", "names"]), st.lists(VALUES, max_size=5))
+@given(TEXTS, st.sampled_from(["time", "names", "areas"]), st.lists(VALUES, max_size=5))
 def test_any_text_and_value_make_a_well_formed_document(text: str, kind: Kind, values: list[float | None]) -> None:
     svg = chart_svg(everywhere(text, kind, tuple(values)))
     assert {element.tag.removeprefix(SVG) for element in parsed(svg.encode().decode()).iter()} <= KNOWN_ELEMENTS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -33,7 +34,9 @@ PAGES = (
     "/sessions",
     "/sessions?group=1&sort=cost",
     "/search?q=granite&in=prompt&in=text&in=thinking&in=tool&in=result&in=title",
-    "/usage?since=all",
+    "/sessions?project=a&tag=b&going=1&sort=failed&up=1",
+    "/usage?since=all&whole=1",
+    "/usage/beside?since=all",
     *(
         f"/usage?since=all&by={by}"
         for by in ("model", "project", "session", "tool", "branch", "agent", "skill", "block")
@@ -107,6 +110,34 @@ def test_no_session_runs_or_fetches_what_it_says(hostile: Asking) -> None:
         assert not OBEYED.search(page.text)
         shown += page.text
     assert "EVIL" in shown or "<script>alert(1)</script>" in shown, "nothing of it was shown, so nothing was proved"
+
+
+@pytest.mark.parametrize("name", ["usage.svg", "projects.svg"])
+@pytest.mark.parametrize("by", ["model", "project", "session", "tool"])
+def test_a_chart_to_keep_holds_no_markup_of_others(name: str, by: str, hostile: Asking) -> None:
+    answer = hostile.get(f"/usage/{name}?since=all&by={by}")
+    assert answer.status_code == 200
+    elements = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(answer.text).iter()}  # noqa: S314
+    assert elements <= {"svg", "style", "g", "rect", "line", "circle", "text", "tspan", "title"}
+
+
+def test_a_table_to_keep_holds_nothing_that_a_terminal_or_a_spreadsheet_obeys(hostile: Asking) -> None:
+    for by in ("model", "project", "session", "tool", "branch"):
+        answer = hostile.get(f"/usage/usage.csv?since=all&by={by}")
+        assert not OBEYED.search(answer.text)
+        assert not re.search(r'^"?[=+@-]', answer.text, re.MULTILINE)
+
+
+def test_facets_and_chips_are_text(hostile: Asking) -> None:
+    page = hostile.page("/search?q=granite")
+    narrowed = [
+        link for link in page.links() if link.startswith("/search?") and ("project=" in link or "model=" in link)
+    ]
+    assert narrowed
+    for link in narrowed:
+        found = hostile.page(link)
+        assert not dangers(found)
+        assert not OBEYED.search(found.text)
 
 
 def test_the_doctor_tells_hostile_names_as_text(hostile: Asking) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
+from reread.queries.projects import project_of
 from reread.surfaces.web.pages import PLACES, Place
-from reread.surfaces.web.sessions import SORTS, project_of
+from reread.surfaces.web.sessions import SORTS
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, read
 
@@ -269,7 +270,7 @@ def test_search_has_facets_suggestions_and_help(site: Asking) -> None:
 @pytest.mark.parametrize("by", ["day", "week", "month", "model", "project", "session", "tool", "block"])
 def test_usage_has_a_chart_a_table_and_the_accounting_line(by: str, site: Asking) -> None:
     page = site.page(f"/usage?by={by}&since=all")
-    assert page.of("svg")[0]["role"] == "img"
+    assert page.of("svg")[0]["role"] == "group", "its bars are links"
     assert len(page.of("tr")) >= 3
     assert "lower bound" in page.text
     assert re.search(r"\d+ requests?, \d+ duplicate rows? collapsed", page.text)

@@ -21,13 +21,13 @@ from reread.store.bytes_kept import KeptBytes
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
 
+from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter
-from .language import Candidate, Hits, Query, Term, hits, parse, regex, suggest
+from .language import ALL_FIELDS, Candidate, Hits, Query, Term, hits, parse, regex, suggest
 from .listing import listed
 
 WINDOW = 120
 """Matches ranked among themselves: each costs a look into the safe."""
-FIELDS = tuple(Field)
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -106,6 +106,16 @@ class Searcher:
             hits=self._hits([(1.0, read) for read in found], seen),
             suggestions=[],
         )
+
+    def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
+        """All hits, without reading one of them: how many lie in which session, field and hour."""
+        query = parse(text, fields)
+        times = [None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until)]
+        everywhere = parse(text, ALL_FIELDS)
+        chosen = self._chosen(wanted)
+        rows = reading.match_cells(self._connection, everywhere.match, chosen, (times[0], times[1]), MOST + 1)
+        cells = tuple(Cell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows)
+        return Cells(cells, query.fields, sum(cell.hits for cell in cells) > MOST)
 
     def _chosen(self, wanted: Filter) -> list[int] | None:
         """The sessions a filter leaves; None for all of them."""

@@ -64,7 +64,7 @@ def _rebuilt_document(caching: Caching) -> Document:
 
 
 def _cause_document(cause: Cause) -> Document:
-    return {"cause": cause.name, "source": _source(is_told=cause.is_told), **_rebuilt_document(cause.caching)}
+    return {"cause": cause.name, "source": told_or_inferred(is_told=cause.is_told), **_rebuilt_document(cause.caching)}
 
 
 def _session_document(session: SessionCaching) -> Document:
@@ -89,7 +89,7 @@ def _session_document(session: SessionCaching) -> Document:
                 "rebuilt_tokens": each.tokens,
                 "premium_usd": dollars(nano(each.nanodollars)),
                 "cause": each.cause,
-                "source": _source(is_told=each.is_told),
+                "source": told_or_inferred(is_told=each.is_told),
             }
             for each in session.rebuilds
         ],
@@ -103,7 +103,7 @@ def _session_document(session: SessionCaching) -> Document:
     }
 
 
-def _source(*, is_told: bool) -> str:
+def told_or_inferred(*, is_told: bool) -> str:
     return "told" if is_told else "inferred"
 
 
@@ -159,7 +159,7 @@ def _figures(used: Tokens, caching: Caching) -> tuple[str, ...]:
         f"{used.requests:,}",
         tokens(used.prompt_tokens),
         "" if used.cache_hit is None else f"{used.cache_hit:.1%}",
-        _signed(caching.saved, is_partial=used.unpriced_tokens > 0),
+        signed_money(caching.saved, is_partial=used.unpriced_tokens > 0),
         *_rebuilt(caching),
         "" if share is None else f"{about}{share:.0%}",
     )
@@ -172,7 +172,7 @@ def _rebuilt(caching: Caching) -> tuple[str, str, str]:
     return f"{caching.rebuilds:,}", tokens(caching.rebuilt_tokens), premium
 
 
-def _signed(nanodollars: int | None, *, is_partial: bool) -> str:
+def signed_money(nanodollars: int | None, *, is_partial: bool) -> str:
     """Money that may be a loss. A part without a price could turn it either way, so no bound is claimed."""
     if nanodollars is None:
         return "no price" if is_partial else ""
@@ -184,11 +184,14 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
         return
     yield ""
     rows = [("why the cache was rebuilt", "as", "rebuilds", "tokens", "premium")]
-    rows += [(_words(each.name), _source(is_told=each.is_told), *_rebuilt(each.caching)) for each in report.causes]
+    rows += [
+        (cause_words(each.name), told_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
+        for each in report.causes
+    ]
     yield from _aligned(rows, view, words=2)
 
 
-def _words(cause: str) -> str:
+def cause_words(cause: str) -> str:
     return one_line(cause).replace("_", " ")
 
 
@@ -219,8 +222,8 @@ def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tupl
         agent = f" ({each.agent[:_SHORT_ID]})" if each.agent is not None else ""
         yield (
             when(each.time, view.timezone) + one_line(agent),
-            _words(each.cause),
-            _source(is_told=each.is_told),
+            cause_words(each.cause),
+            told_or_inferred(is_told=each.is_told),
             tokens(each.prompt_tokens),
             tokens(each.tokens),
             money(nano(each.nanodollars), is_partial=each.nanodollars is None),

@@ -196,17 +196,21 @@ def shown(model: str | None) -> str:
 
 def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:
     found = block(report.rows[-1], now, report.told_windows)
-    if found is None or not found.is_open:
-        return
-    parts = [f"the open block ends {when(found.end, view.timezone)}{' (an estimate)' if found.is_estimate else ''}"]
+    if found is not None and found.is_open:
+        yield ""
+        yield from wrap("the open block ends " + "; ".join(block_words(found, view.timezone)), view.width)
+
+
+def block_words(found: Block, zone: tzinfo | None) -> list[str]:
+    """When an open block ends, how fast it goes, and where that leads."""
+    parts = [f"{when(found.end, zone)}{' (an estimate)' if found.is_estimate else ''}"]
     if found.dollars_per_hour is not None:
         parts.append(f"${found.dollars_per_hour:,.2f} an hour")
     if found.tokens_per_minute is not None:
         parts.append(f"{tokens(round(found.tokens_per_minute))} tokens a minute")
     if found.projected_nanodollars is not None:
         parts.append(f"{money(nano(found.projected_nanodollars), is_partial=False)} at its end if this goes on")
-    yield ""
-    yield from wrap("; ".join(parts), view.width)
+    return parts
 
 
 def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str:

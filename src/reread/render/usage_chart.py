@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date, timedelta, tzinfo
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from reread.pricing.tokens import Tokens
 from reread.queries.usage import UsageReport, UsageRow
 
 from .charts import Chart, Series
-from .usage import TIMES, accounting_line, row_label, shown
+from .listing import last_part
+from .usage import TIMES, UNKNOWN, accounting_line, row_label, shown
 
 _STEPS = {"day": 1, "week": 7}
 
 
 def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
-    rows = _without_gaps(report)
+    rows = charted_rows(report)
     models = dict.fromkeys(shown(each.model) for each in report.models)
     is_priced = report.totals.nanodollars is not None
     return Chart(
@@ -29,8 +34,33 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
     )
 
 
-def _without_gaps(report: UsageReport) -> list[UsageRow]:
-    """Days and weeks on which nothing was used have their place, too; what has no time has none."""
+def projects_chart(report: UsageReport) -> Chart:
+    """A report by project as areas: what each took, and which models of it."""
+    chart = usage_chart(report, None)
+    names = short_names([row.key or "" for row in report.rows])
+    return replace(chart, kind="areas", labels=tuple(name or UNKNOWN for name in names))
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The last part of each path, and the one before it where several end alike."""
+    endings = Counter(map(last_part, paths))
+    return [_ending(path, 1 if endings[last_part(path)] == 1 else 2) for path in paths]
+
+
+def _ending(path: str, parts: int) -> str:
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-parts:])
+
+
+def activity_chart(report: UsageReport, first: date, last: date) -> Chart:
+    """A report by day as a calendar from one day to another: requests of each."""
+    known = {row.key: row.tokens.requests for row in report.rows}
+    days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+    values = tuple(known.get(day, 0) for day in days)
+    return Chart(title="Activity", labels=tuple(days), series=(Series("requests", values),), kind="days")
+
+
+def charted_rows(report: UsageReport) -> list[UsageRow]:
+    """What a chart shows, a label each: days and weeks on which nothing was used, too, and nothing without a time."""
     rows = [row for row in report.rows if row.key is not None or report.by not in TIMES]
     if report.by not in _STEPS or not rows:
         return rows

@@ -9,6 +9,7 @@ from .paths import as_path
 from .schema import FIELDS
 
 _PROMPT = FIELDS.index("prompt")
+_WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
 def known_sources(connection: sqlite3.Connection) -> set[str]:
@@ -19,6 +20,16 @@ def known_sources(connection: sqlite3.Connection) -> set[str]:
 def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
     """How much of every file there is in the safe."""
     return {as_path(path): taken for path, taken in connection.execute("SELECT path, taken FROM file")}
+
+
+def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
+    """Files that calls of the client's own tools wrote since then; what a shell wrote is not known."""
+    row = connection.execute(
+        f"""SELECT count(DISTINCT path) FROM tool_call
+            WHERE status = 'ok' AND time >= ? AND name IN ({", ".join("?" * len(_WRITERS))})""",  # noqa: S608
+        (moment, *_WRITERS),
+    ).fetchone()
+    return int(row[0])
 
 
 def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:

@@ -122,6 +122,18 @@ def windows(connection: sqlite3.Connection) -> list[int]:
     return [start for (start,) in rows]
 
 
+def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
+    """Time, and percent and end of the five-hour and the seven-day window, as status lines told; the newest first.
+
+    Only of windows that are open still.
+    """
+    return connection.execute(
+        """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_said
+           WHERE file IS NULL AND (five_hour_resets > ?1 OR seven_day_resets > ?1) ORDER BY time DESC LIMIT 20""",
+        (now,),
+    ).fetchall()
+
+
 def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Session, source, began, time, first and last total of every count, those of a session and source in order."""
     return connection.execute(

@@ -1,4 +1,4 @@
-"""Charts of bars, stacked where there are several series: one definition, drawn as SVG, PNG or terminal text."""
+"""Charts of bars, areas and days: one definition, drawn as SVG, PNG or terminal text."""
 
 from .chart import Chart, Kind, Number, Series
 from .terminal import chart_lines, sparkline

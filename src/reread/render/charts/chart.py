@@ -13,7 +13,8 @@ from msgspec import Struct
 from .units import Unit
 
 Number = int | float | Decimal
-Kind = Literal["time", "names"]
+Kind = Literal["time", "names", "areas", "days"]
+"""Bars in the order of time; bars beside names; a field for each name, as large as its value; squares of a calendar."""
 
 
 class Series(Struct, frozen=True):
@@ -36,7 +37,8 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     """In the order they are drawn. Days and months written as in ISO 8601 get an axis that reads like a calendar."""
     series: tuple[Series, ...]
     kind: Kind = "time"
-    """Time runs from left to right; names are listed from top to bottom."""
+    """Time runs from left to right; names are listed from top to bottom. The labels of `days` are days of ISO 8601,
+    one after the other. A terminal draws areas as names, and days as time."""
     unit: Unit = "plain"
     adds_up: bool = True
     """Whether the sum of all bars says something; that of rates does not."""

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from importlib.util import find_spec
 
 from reread.errors import BadInput
 
 from .chart import Chart
 from .svg import WIDTH, chart_svg
 
+NEEDED = "PNG needs an extra: pip install 'reread[png]'"
 SCALE = 2
 """Pixels for each unit of the SVG, so that it is sharp on dense screens and in documents."""
 _DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
 """Scripts in our font. Only for others are the system's fonts looked at: that takes time, and differs by machine."""
+
+
+def can_draw_png() -> bool:
+    """Whether the extra is installed."""
+    return find_spec("resvg_py") is not None
 
 
 def chart_png(chart: Chart) -> bytes:
@@ -21,7 +28,7 @@ def chart_png(chart: Chart) -> bytes:
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:
-        raise BadInput("PNG needs an extra: pip install 'reread[png]'; SVG works without it") from error
+        raise BadInput(f"{NEEDED}; SVG works without it") from error
     svg = chart_svg(chart)
     with resources.as_file(resources.files(__package__).joinpath("fonts")) as fonts:
         return svg_to_bytes(

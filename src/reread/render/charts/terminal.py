@@ -79,7 +79,7 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
     yield from _header(chart, width, style)
     if chart.is_empty:
         yield shorten(NOTHING, width)
-    elif chart.kind == "names":
+    elif chart.kind in ("names", "areas"):
         yield from _names(fold_names(chart, MOST_NAMES), width, brush)
     else:
         yield from _time(chart, width, brush)

@@ -20,6 +20,13 @@ def written(value: float | None, unit: Unit) -> str:
     return UNKNOWN if value is None else _VALUES[unit](value)
 
 
+def exact(value: float | None, unit: Unit) -> str:
+    """A value with all its digits, for who asks: `$12.3041`, `3,104,221`."""
+    if value is None:
+        return UNKNOWN
+    return f"${value:,.4f}" if unit == "dollars" else _plain(value)
+
+
 def tick(value: Decimal, step: Decimal, unit: Unit) -> str:
     """A value on an axis whose ticks lie `step` apart: `$10`, `$0.25`, `1.5M`."""
     return _TICKS[unit](value, step)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
 
-from . import doctor, home, marking, pages, retro, search, session, sessions, usage
+from . import doctor, home, marking, pages, retro, search, session, sessions, usage, usage_files
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
@@ -37,6 +37,9 @@ ROUTES = (
     Route("/s/{session}/mark", marking.mark, methods=["POST"]),
     Route("/search", search.search),
     Route("/usage", usage.usage),
+    Route("/usage/beside", usage.beside),
+    Route("/usage/saved", usage.saved),
+    Route("/usage/{name}", usage_files.download),
     Route("/retro", retro.retro),
     Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/doctor", doctor.doctor),

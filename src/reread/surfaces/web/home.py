@@ -2,50 +2,81 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from reread.archive import Archive, Listed
-from reread.pricing.tokens import Tokens
 from reread.queries.filters import Filter
 from reread.queries.periods import Period, beginnings, periods
-from reread.render.charts import Chart
-from reread.render.listing import is_expiring
-from reread.render.usage_chart import usage_chart
+from reread.render.charts import Chart, Series
+from reread.render.charts.shapes import Sheet
+from reread.render.listing import fate, is_expiring
+from reread.render.usage_chart import activity_chart, charted_rows, usage_chart
 
 from . import pages
 from .library import Library
+from .narrowing import day_address
 
-NEWEST = 12
+NEWEST = 9
+MOST_GOING = 3
 RUNNING = timedelta(minutes=2)
 """A session whose file grew within this time runs."""
-_DAYS = 30
+_YEAR = timedelta(days=364)
+_CHART = Sheet(width=660, plot=120, crop=18)
 
 
 class Lately(NamedTuple):
     periods: list[Period]
-    chart: Chart
+    files: int
+    """Changed today."""
+    cost: Chart
+    days: tuple[str, ...]
+    """Of the chart of cost."""
+    activity: Chart
 
 
 def home(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
+    now = site.settings.now
     sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    midnight = beginnings(now, site.settings.timezone)[0]
     lately = _lately(site.library)
+    going = sorted((each for each in sessions if is_expiring(each, now)), key=lambda each: each.expires or now)
+    used = [(total or 0) > 0 for total in lately.activity.totals]
+    days = zip(lately.activity.labels, used, strict=True)
+    links = tuple(day_address(day) if is_used else "" for day, is_used in days)
     return pages.page(
         request,
         "home.html",
         "Home",
+        scripts=["charts.js", "lists.js"],
         sessions=sessions,
+        sessions_today=_since(sessions, midnight),
         newest=sessions[:NEWEST],
         running=running(sessions, site),
-        expiring=[each for each in sessions if is_expiring(each, site.settings.now)],
-        lately=lately.periods,
-        chart=pages.drawn(lately.chart) if any(_is_used(each.tokens) for each in lately.periods) else "",
-        sources=site.settings.sources,
+        going=[(each, fate(each, now)) for each in going],
+        most_going=MOST_GOING,
+        lately=lately,
+        chart=pages.drawn(lately.cost, replace(_CHART, links=tuple(map(day_address, lately.days))))
+        if lately.days
+        else "",
+        activity=pages.drawn(lately.activity, replace(_CHART, links=links)) if any(used) else "",
     )
+
+
+def _plain(chart: Chart) -> Chart:
+    """Without its models, which the page of usage has."""
+    title = "Cost, 30 days" if chart.unit == "dollars" else "Tokens, 30 days"
+    return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
+
+
+def _since(sessions: list[Listed], moment: datetime) -> int:
+    edge = moment.timestamp() * 1000
+    return sum((each.stored.row.ended or 0) >= edge for each in sessions)
 
 
 def now_running(request: Request) -> HTMLResponse:
@@ -59,20 +90,21 @@ def running(sessions: list[Listed], site: pages.Site) -> list[Listed]:
     return [each for each in sessions if each.stored.present and (each.stored.mtime_ns or 0) >= since]
 
 
-def _is_used(used: Tokens) -> bool:
-    return used.requests > 0
-
-
 def _lately(library: Library) -> Lately:
     settings = library.settings
-    now = settings.now
-    starts = beginnings(now, settings.timezone)
+    zone = settings.timezone
+    starts = beginnings(settings.now, zone)
+    today = starts[0]
 
     def ask(archive: Archive) -> Lately:
-        wanted = Filter(since=min(starts))
-        report = archive.usage("day", wanted, settings.timezone)
+        year = archive.usage("day", Filter(since=today - _YEAR), zone)
+        month = archive.usage("day", Filter(since=min(starts)), zone)
         return Lately(
-            periods(report.rows, starts, archive.prompts_since(starts)), usage_chart(report, settings.timezone)
+            periods(month.rows, starts, archive.prompts_since(starts)),
+            archive.files_changed_since(today),
+            _plain(usage_chart(month, zone)),
+            tuple(row.key for row in charted_rows(month) if row.key is not None),
+            replace(activity_chart(year, (today - _YEAR).date(), today.date()), title="Requests, a year"),
         )
 
-    return library.answer(("lately", starts[0].date()), ask)
+    return library.answer(("lately", today), ask)

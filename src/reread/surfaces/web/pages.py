@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, Response
 from reread import __version__
 from reread.errors import BadInput
 from reread.render.charts import Chart
+from reread.render.charts.shapes import Sheet
 from reread.render.charts.svg import chart_style, chart_svg
 from reread.render.html.code import coloured
 from reread.render.html.page import asset
@@ -36,9 +37,9 @@ LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 
 
-STYLES = ("web.css", "retro.css")
+STYLES = ("web.css", "lists.css", "usage.css", "search.css", "retro.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js", "retro.js")
+SCRIPTS = ("web.js", "charts.js", "lists.js", "search.js", "retro.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
@@ -84,7 +85,7 @@ def environment() -> Environment:
     own = PackageLoader("reread.surfaces.web", "templates")
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
-    made.filters |= {"link_name": link_name, "at": moment, "query": _query}
+    made.filters |= {"link_name": link_name, "at": moment, "query": query}
     made.globals = {**base.globals, "places": PLACES, "version": __version__}
     return made
 
@@ -104,10 +105,15 @@ def _money(nanodollars: int | None, unpriced: int = 0) -> str:
     return money(nano(nanodollars), is_partial=unpriced > 0)
 
 
-def _query(values: Mapping[str, object], **changes: object) -> str:
+def query(values: Mapping[str, object], **changes: object) -> str:
     """The part of an address after the path: these values with some changed; empty ones are left out."""
-    merged = {name: value for name, value in {**values, **changes}.items() if value not in (None, "", False)}
-    return f"?{urlencode(merged)}" if merged else "?"
+    merged = {name: value for name, value in {**values, **changes}.items() if value not in (None, "", False, (), [])}
+    return f"?{urlencode(merged, doseq=True)}" if merged else "?"
+
+
+def quoted(name: str) -> str:
+    """A name as one part of a path."""
+    return quote(name, safe="")
 
 
 def render(template: str, **values: Any) -> str:
@@ -147,9 +153,9 @@ def number(request: Request, name: str, default: int = 0, most: int = 10_000_000
     return min(int(found), most) if found.isdecimal() and len(found) < 9 else default
 
 
-def drawn(chart: Chart) -> Markup:
+def drawn(chart: Chart, sheet: Sheet | None = None) -> Markup:
     """A chart in a page, which says itself what the numbers were made from."""
-    return Markup(chart_svg(replace(chart, footnote="")))  # noqa: S704  it escapes every text itself
+    return Markup(chart_svg(replace(chart, footnote=""), sheet))  # noqa: S704  it escapes every text itself
 
 
 class Static(NamedTuple):

@@ -62,7 +62,7 @@ def retro(request: Request) -> HTMLResponse:
         request,
         "retro.html",
         "Retrospective",
-        scripts=("retro.js",),
+        scripts=("charts.js", "retro.js"),
         given=given,
         span=span,
         spans=SPANS,

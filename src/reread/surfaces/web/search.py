@@ -1,27 +1,46 @@
-"""Search: as one types, by field, with the projects the hits are in."""
+"""Search: as one types, by field, with where all the hits lie."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from reread.analyses.texts import Field
-from reread.archive import SearchAnswer
+from reread.archive import Archive, SearchAnswer, StoredSession
 from reread.errors import BadInput
+from reread.queries.facets import Facets, facets
+from reread.queries.filters import Filter
 from reread.queries.language import DEFAULT_FIELDS, fields_of
 from reread.queries.search import Hit
 from reread.render.html.anchors import anchor
+from reread.render.listing import last_part
 from reread.render.snippets import Snippet, snippet
+from reread.render.usage import shown as shown_model
 
 from . import pages
-from .sessions import make_filter, project_of
+from .narrowing import month_span
+from .sessions import make_filter
 
 SHOWN = 60
+MOST = 600
+FILTERS = ("project", "since", "until", "model")
+RECENT = 8
+OPEN_HITS = 3
+"""Hits of one session that are shown at once."""
+MOST_CHOICES = 8
 _WIDTH = 260
 """Characters of a text around its match."""
+EXAMPLES = (
+    ("flaky retry", "both words"),
+    ('"exit code 137"', "these words in this order"),
+    ("oom*", "words that begin like this"),
+    ("docker OR podman", "one or the other"),
+    ("migration -test", "the first without the second"),
+    ("title:release", "in one field only"),
+    ("thinking:maybe", "what was thought and not said"),
+)
 
 
 class Shown(NamedTuple):
@@ -30,42 +49,133 @@ class Shown(NamedTuple):
     anchor: str
 
 
+class Group(NamedTuple):
+    """The hits of one session, the best first."""
+
+    session: StoredSession
+    hits: list[Shown]
+
+
+class Choice(NamedTuple):
+    """One line of a facet: what it narrows to, and whether it does already."""
+
+    name: str
+    full: str
+    hits: int
+    link: str
+    is_on: bool
+
+
+class Wanted(NamedTuple):
+    given: dict[str, str]
+    fields: frozenset[Field]
+    filter: Filter
+    number: int
+
+    @property
+    def address(self) -> dict[str, Any]:
+        """What leads back to this search."""
+        named = () if self.fields == DEFAULT_FIELDS else tuple(field.value for field in Field if field in self.fields)
+        return {**self.given, "in": named}
+
+
 def search(request: Request) -> HTMLResponse:
     """The page; the hits alone where a script asks for them."""
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in ("q", "project", "since", "model")}
-    chosen = request.query_params.getlist("in")[: len(Field)]
-    answer: SearchAnswer | None = None
-    problem = ""
+    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "examples": EXAMPLES}
+    given = {name: pages.value(request, name) for name in ("q", *FILTERS)}
+    wanted = Wanted(given, DEFAULT_FIELDS, Filter(), SHOWN)
     try:
-        fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
-        wanted = make_filter(site, {**given, "hidden": "1"})
+        wanted = _wanted(request, site, given)
         if given["q"]:
-            with site.library.archive() as archive:
-                answer = archive.search(given["q"], fields, wanted, SHOWN)
+            values |= _found(site, wanted)
     except BadInput as error:
-        problem, fields = str(error), DEFAULT_FIELDS
-    hits = _shown(answer) if answer is not None else []
-    values: dict[str, Any] = {
+        values["problem"] = str(error)
+    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    values |= {
         "given": given,
-        "fields": [(field.value, field in fields) for field in Field],
-        "answer": answer,
-        "hits": hits,
-        "projects": _projects(hits),
-        "problem": problem,
-        "is_empty": not site.library.sessions(),
+        "address": wanted.address,
+        "chips": [(name, text) for name in FILTERS if (text := given[name])],
+        "fields": [(field.value, field in wanted.fields) for field in Field],
+        "recent": sessions[:RECENT],
+        "is_empty": not sessions,
+        "open_hits": OPEN_HITS,
     }
     if request.headers.get("x-part"):
         return pages.fragment("hits.html", **values)
-    return pages.page(request, "search.html", f"{given['q']} – search" if given["q"] else "Search", **values)
+    title = f"{given['q']} – search" if given["q"] else "Search"
+    return pages.page(request, "search.html", title, scripts=["lists.js", "search.js"], **values)
 
 
-def _shown(answer: SearchAnswer) -> list[Shown]:
+def _wanted(request: Request, site: pages.Site, given: dict[str, str]) -> Wanted:
+    chosen = request.query_params.getlist("in")[: len(Field)]
+    fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
+    number = max(SHOWN, pages.number(request, "n", SHOWN, MOST))
+    return Wanted(given, fields, make_filter(site, {**given, "hidden": "1"}), number)
+
+
+def _found(site: pages.Site, wanted: Wanted) -> dict[str, Any]:
+    query = wanted.given["q"]
+
+    def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
+        answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
+        cells = archive.count_hits(query, wanted.fields, wanted.filter)
+        stored = {each.stored.id: each.stored for each in site.library.sessions()}
+        return answer, facets(cells, stored, site.settings.timezone)
+
+    answer, counted = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
+    number = len(answer.hits)
+    return {
+        "answer": answer,
+        "number": number,
+        "total": max(counted.total, number),
+        "counted": counted,
+        "groups": _groups(answer),
+        "facets": _facets(wanted, counted),
+        "more": min(number + SHOWN, MOST) if number < min(counted.total, MOST) and number >= wanted.number else 0,
+    }
+
+
+def _groups(answer: SearchAnswer) -> list[Group]:
+    """Sessions in the order of their best hit."""
+    found: dict[int, Group] = {}
+    for hit in answer.hits:
+        shown = Shown(hit, snippet(hit.text, answer.terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "")
+        found.setdefault(hit.session.id, Group(hit.session, [])).hits.append(shown)
+    return list(found.values())
+
+
+def _facets(wanted: Wanted, counted: Facets) -> list[tuple[str, list[Choice], int]]:
+    """Name, choices, and how many more there are."""
+    given = wanted.given
+    fields = [
+        _choice(wanted, field.value, field.value, hits, {"in": (field.value,)}, is_on=wanted.fields == {field})
+        for field, hits in counted.fields
+        if hits
+    ]
+    projects = [
+        _choice(wanted, last_part(name), name, hits, {"project": name}, is_on=given["project"] == name)
+        for name, hits in counted.projects
+        if name
+    ]
+    months = []
+    for name, hits in counted.months:
+        since, until = month_span(name)
+        is_on = (given["since"], given["until"]) == (since, until)
+        months.append(_choice(wanted, name, name, hits, {"since": since, "until": until}, is_on=is_on))
+    models = [
+        _choice(wanted, shown_model(name), name, hits, {"model": name}, is_on=given["model"] == name)
+        for name, hits in counted.models
+    ]
+    named = {"field": fields, "project": projects, "month": months, "model": models}
     return [
-        Shown(hit, snippet(hit.text, answer.terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "") for hit in answer.hits
+        (name, choices[:MOST_CHOICES], max(0, len(choices) - MOST_CHOICES))
+        for name, choices in named.items()
+        if choices
     ]
 
 
-def _projects(hits: list[Shown]) -> list[tuple[str, int]]:
-    """How many of the hits each project has."""
-    return Counter(project_of(each.hit.session.row.project) for each in hits).most_common(12)
+def _choice(wanted: Wanted, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool) -> Choice:
+    """A link that narrows, or, where it does already, one that takes that back."""
+    address = dict.fromkeys(changes, ()) if is_on else changes
+    return Choice(name, full, hits, "/search" + pages.query({**wanted.address, **address}), is_on)

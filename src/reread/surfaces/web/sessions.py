@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,15 +11,15 @@ from starlette.responses import HTMLResponse
 from reread.archive import Listed
 from reread.queries.filters import Filter, check_window, parse_time
 from reread.queries.listing import filtered
-from reread.render.listing import fate
+from reread.queries.projects import project_of
+from reread.render.listing import fate, is_expiring
 
 from . import pages
 
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
 FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "tag")
-SWITCHES = ("starred", "hidden", "group")
-_WORKTREE = re.compile(r"[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+")
+SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "hidden, too"}
 SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "last": lambda each: each.stored.row.ended or 0,
     "started": lambda each: each.stored.row.started or 0,
@@ -31,30 +30,34 @@ SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "failed": lambda each: each.stored.row.tool_errors,
     "size": lambda each: each.stored.row.bytes,
 }
-"""Each with the most first."""
+"""Each with the most first, unless turned around."""
+COLUMNS = ("last", "prompts", "calls", "failed", "output", "cost")
+"""Sorts that head a column of the list."""
+
+
+class Group(NamedTuple):
+    """What a project's heading says."""
+
+    project: str
+    sessions: int
+    nanodollars: int
 
 
 class Row(NamedTuple):
     each: Listed
     fate: str
-    heading: str
-    """The project, where a group of it begins; empty elsewhere."""
-    group: int
-    """How many sessions are in that group."""
+    group: Group | None
+    """Where a group begins."""
 
 
 def sessions(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "sort")}
+    given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "group", "up", "sort")}
     sort = given["sort"] if given["sort"] in SORTS else "last"
-    found = _found(site, given)
-    ordered = sorted(found, key=SORTS[sort], reverse=True)
-    sizes: dict[str, int] = {}
-    for each in ordered:
-        name = project_of(each.stored.row.project)
-        sizes[name] = sizes.get(name, 0) + 1
-    if given["group"]:
-        place = {name: number for number, name in enumerate(sizes)}
+    ordered = sorted(_found(site, given), key=SORTS[sort], reverse=not given["up"])
+    groups = _groups(ordered) if given["group"] else None
+    if groups is not None:
+        place = {name: number for number, name in enumerate(groups)}
         ordered.sort(key=lambda each: place[project_of(each.stored.row.project)])
     last_page = max(0, (len(ordered) - 1) // ON_A_PAGE)
     number = min(pages.number(request, "page"), last_page)
@@ -64,26 +67,40 @@ def sessions(request: Request) -> HTMLResponse:
         request,
         template,
         "Sessions",
-        rows=_rows(shown, site, sizes if given["group"] else None),
+        scripts=["lists.js"],
+        rows=_rows(shown, site, groups),
         given={**given, "sort": "" if sort == "last" else sort},
+        chips=_chips(given),
+        switches=SWITCHES,
         sort=sort,
         sorts=list(SORTS),
+        columns=COLUMNS,
         total=len(ordered),
         everything=len(site.library.sessions()),
         number=number,
         last_page=last_page,
         projects=projects(site),
         cost=sum(each.stored.row.nanodollars or 0 for each in ordered),
+        unpriced=sum(each.stored.row.unpriced_tokens for each in ordered),
         output=sum(each.stored.row.output_tokens for each in ordered),
     )
+
+
+def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """What can be taken away again: its name in the address, what it is, and what it says."""
+    named = [(name, name, given[name]) for name in FILTERS if given[name]]
+    return named + [(name, "", words) for name, words in SWITCHES.items() if given[name]]
 
 
 def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     wanted = make_filter(site, given)
     if wanted.tool is None and wanted.file is None:
-        return filtered(site.library.sessions(), wanted)
-    days = site.settings.cleanup_days
-    return site.library.answer(("listed", wanted), lambda archive: archive.sessions(wanted, days))
+        found = filtered(site.library.sessions(), wanted)
+    else:
+        days = site.settings.cleanup_days
+        found = site.library.answer(("listed", wanted), lambda archive: archive.sessions(wanted, days))
+    now = site.settings.now
+    return [each for each in found if is_expiring(each, now)] if given["going"] else found
 
 
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
@@ -108,9 +125,14 @@ def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
     )
 
 
-def project_of(path: str | None) -> str:
-    """The project's folder; a worktree counts to the one it was made from."""
-    return _WORKTREE.split(path or "")[0]
+def _groups(ordered: list[Listed]) -> dict[str, Group]:
+    """By project, in the order of their first session."""
+    found: dict[str, Group] = {}
+    for each in ordered:
+        name = project_of(each.stored.row.project)
+        before = found.get(name, Group(name, 0, 0))
+        found[name] = Group(name, before.sessions + 1, before.nanodollars + (each.stored.row.nanodollars or 0))
+    return found
 
 
 def projects(site: pages.Site) -> list[str]:
@@ -119,13 +141,12 @@ def projects(site: pages.Site) -> list[str]:
     return [name for name in found if name][:MOST_PROJECTS]
 
 
-def _rows(shown: list[Listed], site: pages.Site, sizes: Mapping[str, int] | None) -> list[Row]:
+def _rows(shown: list[Listed], site: pages.Site, groups: Mapping[str, Group] | None) -> list[Row]:
     rows: list[Row] = []
     now, before = site.settings.now, None
     for each in shown:
         project = project_of(each.stored.row.project)
-        begins = sizes is not None and project != before
-        heading = (project or "no project") if begins else ""
-        rows.append(Row(each, fate(each, now), heading, sizes[project] if sizes is not None and begins else 0))
+        begins = groups is not None and project != before
+        rows.append(Row(each, fate(each, now), groups[project] if groups is not None and begins else None))
         before = project
     return rows

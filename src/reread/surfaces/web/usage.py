@@ -1,57 +1,99 @@
-"""Usage: tokens and money, a chart beside its table, and what the numbers were made from."""
+"""Usage: tokens and money, a chart with its table, and what the numbers were made from.
+
+What takes long on a large archive comes after the page: where the money went, the cache, and the limits.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from reread.archive import UsageReport
+from reread.archive import CacheReport, UsageReport
 from reread.queries.blocks import Block, block
-from reread.queries.usage import GROUPINGS
-from reread.render.numbers import money, percent
-from reread.render.usage import TIMES, accounting_line, row_label
-from reread.render.usage_chart import usage_chart
+from reread.queries.caching import GROUPINGS as CACHE_GROUPINGS
+from reread.queries.projects import with_worktrees
+from reread.render.cache import cause_words, signed_money, told_or_inferred
+from reread.render.charts.folding import fold_names
+from reread.render.charts.png import NEEDED, can_draw_png
+from reread.render.charts.shapes import Sheet
+from reread.render.numbers import money, nano, percent
+from reread.render.usage import TIMES, accounting_line, block_words, row_label, shown
+from reread.render.usage_chart import charted_rows, projects_chart, short_names, usage_chart
+from reread.render.view import when
 
 from . import pages
-from .sessions import make_filter
+from .narrowing import SPANS, Asked, asked, narrowed
 
-SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
 SHOWN = ("day", "week", "month", "model", "project", "session", "tool", "block")
 """The groupings with a tab; the others answer to their address."""
 MOST_ROWS = 400
+MOST_NAMES = 12
+"""Bars of a chart of names: the table has the others."""
+MOST_PROJECTS = 10
+_MAIN = Sheet(width=860, plot=230, crop=16)
+_BESIDE = Sheet(width=520, plot=250, crop=16)
 
 
 def usage(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = {name: pages.value(request, name) for name in ("project", "model", "since")}
-    by = pages.value(request, "by") or "day"
-    by = by if by in GROUPINGS else "day"
-    span = given["since"] or "30d"
-    wanted = make_filter(site, {**given, "since": "" if span == "all" else span, "hidden": "1"})
+    given = asked(request)
+    report = usage_report(site, given)
+    rows = _limited(report)
+    chart = usage_chart(rows, site.settings.timezone)
+    links = [narrowed(given, row.key) for row in charted_rows(rows)]
+    if chart.kind == "names":
+        chart = fold_names(chart, MOST_NAMES)
+        links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links
+    values: dict[str, Any] = {
+        "asked": given,
+        "tabs": SHOWN,
+        "spans": SPANS,
+        "report": rows,
+        "left_out": len(report.rows) - len(rows.rows),
+        "chart": pages.drawn(chart, replace(_MAIN, links=tuple(links))) if rows.rows else "",
+        "rows": _rows(site, given, rows),
+        "accounting": accounting_line(report.accounting),
+        "unpriced": [shown(model) for model in report.accounting.unpriced_models],
+        "png": "" if can_draw_png() else NEEDED,
+        "money": money,
+        "percent": percent,
+        "is_whole": bool(pages.value(request, "whole")),
+    }
+    if values["is_whole"]:
+        values |= _beside(site, given) | _saved(site, given)
+    return pages.page(request, "usage.html", f"Usage by {given.by}", scripts=["charts.js"], **values)
+
+
+def beside(request: Request) -> HTMLResponse:
+    """What stands beside the chart: limits, projects, the cache."""
+    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), asked(request)))
+
+
+def saved(request: Request) -> HTMLResponse:
+    """What the cache saved, in a line of its card."""
+    return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), asked(request)))
+
+
+def usage_report(site: pages.Site, given: Asked) -> UsageReport:
     zone = site.settings.timezone
-    minute = wanted._replace(since=wanted.since.replace(second=0) if wanted.since else None)
-    report = site.library.answer(("usage", by, minute), lambda archive: archive.usage(by, minute, zone))
-    shown = _limited(report)
-    return pages.page(
-        request,
-        "usage.html",
-        f"Usage by {by}",
-        by=by,
-        tabs=SHOWN,
-        spans=SPANS,
-        span=span,
-        given={**given, "by": by},
-        report=shown,
-        left_out=len(report.rows) - len(shown.rows),
-        chart=pages.drawn(usage_chart(shown, zone)) if shown.rows else "",
-        labels=[row_label(by, row, zone) for row in shown.rows],
-        accounting=accounting_line(report.accounting),
-        open_block=_open_block(site, report),
-        money=money,
-        percent=percent,
-        is_time=by in TIMES,
+    found = site.library.answer(
+        ("usage", given.by, given.wanted), lambda archive: archive.usage(given.by, given.wanted, zone)
     )
+    return with_worktrees(found) if given.by == "project" else found
+
+
+def projects_report(site: pages.Site, given: Asked) -> UsageReport:
+    """The same by project."""
+    return usage_report(site, given._replace(by="project"))
+
+
+def _cache_report(site: pages.Site, given: Asked) -> CacheReport:
+    by = given.by if given.by in CACHE_GROUPINGS else "model"
+    zone = site.settings.timezone
+    return site.library.answer(("cache", by, given.wanted), lambda archive: archive.caching(by, given.wanted, zone))
 
 
 def _limited(report: UsageReport) -> UsageReport:
@@ -59,8 +101,70 @@ def _limited(report: UsageReport) -> UsageReport:
     return replace(report, rows=rows)
 
 
-def _open_block(site: pages.Site, report: UsageReport) -> Block | None:
-    if report.by != "block" or not report.rows:
-        return None
-    found = block(report.rows[-1], site.settings.now, report.told_windows)
+def _rows(site: pages.Site, given: Asked, report: UsageReport) -> list[dict[str, Any]]:
+    """The table, the newest first where it is of times."""
+    zone = site.settings.timezone
+    rows = reversed(report.rows) if report.by in TIMES else report.rows
+    return [
+        {
+            "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
+            "link": narrowed(given, row.key),
+            "tokens": row.tokens,
+            "is_partial": row.tokens.unpriced_tokens > 0 or row.suspect > 0,
+        }
+        for row in rows
+    ]
+
+
+def _saved(site: pages.Site, given: Asked) -> dict[str, Any]:
+    found = _cache_report(site, given)
+    is_partial = found.totals.unpriced_tokens > 0
+    return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
+
+
+def _beside(site: pages.Site, given: Asked) -> dict[str, Any]:
+    projects = projects_report(site, given)
+    by_project = given._replace(by="project")
+    links = tuple(narrowed(by_project, row.key) for row in projects.rows)
+    cache = _cache_report(site, given)
+    names = short_names([row.key or "" for row in projects.rows])
+    total = projects.totals.nanodollars or 0
+    return {
+        "asked": given,
+        "projects": [
+            (name or "no project", row, link, (row.tokens.nanodollars or 0) / total if total else None)
+            for name, row, link in zip(names, projects.rows, links, strict=True)
+        ],
+        "most": MOST_PROJECTS,
+        "projects_chart": pages.drawn(projects_chart(projects), replace(_BESIDE, links=links)) if projects.rows else "",
+        "cache": cache,
+        "cache_rows": [
+            (cause_words(each.name), told_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
+        ],
+        "premium": money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0),
+        "money": money,
+        "nano": nano,
+        "percent": percent,
+        "png": "" if can_draw_png() else NEEDED,
+        **_limits(site),
+    }
+
+
+def _limits(site: pages.Site) -> dict[str, Any]:
+    """The open block and the windows that a status line told of, whatever the page is narrowed to."""
+    now, zone = site.settings.now, site.settings.timezone
+    limits = site.library.answer(("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.limits(now))
+    found = site.library.answer("blocks", lambda archive: archive.usage("block", None, zone))
+    open_block = _open_block(found, site)
+    return {
+        "limits": limits,
+        "block_cost": None if open_block is None else found.rows[-1].tokens,
+        "block_words": None if open_block is None else block_words(open_block, zone),
+        "is_told": open_block is not None and not open_block.is_estimate,
+        "when": lambda moment: when(moment, zone),
+    }
+
+
+def _open_block(report: UsageReport, site: pages.Site) -> Block | None:
+    found = block(report.rows[-1], site.settings.now, report.told_windows) if report.rows else None
     return found if found is not None and found.is_open else None

@@ -1,0 +1,60 @@
+(() => {
+  "use strict";
+  const tip = Object.assign(document.createElement("div"), {className: "tip", hidden: true});
+  tip.setAttribute("role", "status");
+  document.body.append(tip);
+  let shown = null;
+
+  const said = part => {
+    const title = part.querySelector(":scope > title");
+    if (title) { part.dataset.tip = title.textContent; title.remove(); }
+    return part.dataset.tip;
+  };
+  const hide = () => { tip.hidden = true; shown = null; };
+  const show = part => {
+    if (part === shown) return;
+    shown = part;
+    tip.textContent = said(part);
+    tip.hidden = false;
+    const box = part.getBoundingClientRect(), room = document.documentElement.clientWidth;
+    const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+    const above = box.top - tip.offsetHeight - 6;
+    tip.style.left = `${scrollX + Math.max(6, Math.min(left, room - tip.offsetWidth - 6))}px`;
+    tip.style.top = `${scrollY + (above > 4 ? above : Math.min(box.top + 24, innerHeight - tip.offsetHeight - 6))}px`;
+  };
+  const partOf = place => {
+    const part = place.closest && place.closest(".reread-chart rect, .reread-chart text");
+    return part && (part.dataset.tip || part.querySelector(":scope > title")) ? part : null;
+  };
+
+  addEventListener("pointerover", event => { const part = partOf(event.target); if (part) show(part); else hide(); });
+  addEventListener("focusin", event => {
+    const link = event.target.closest && event.target.closest(".reread-chart a");
+    const part = link && link.querySelector("rect");
+    if (part) show(part); else hide();
+  });
+  addEventListener("scroll", hide, {passive: true});
+
+  // One bar of a chart takes the tab key, the arrows go on from there.
+  const steps = {ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity};
+  addEventListener("keydown", event => {
+    const link = event.target.closest && event.target.closest(".reread-chart a");
+    if (event.key === "Escape") hide();
+    if (!link || !(event.key in steps)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const links = Array.from(link.closest("svg").querySelectorAll("a"));
+    const next = links[Math.max(0, Math.min(links.length - 1, links.indexOf(link) + steps[event.key]))];
+    link.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }, true);
+
+  for (const place of document.querySelectorAll("[data-fill]")) {
+    fetch(place.dataset.fill, {headers: {"x-part": "1"}, cache: "no-store"}).then(async answer => {
+      const made = document.createElement("template");
+      made.innerHTML = await answer.text();
+      place.replaceChildren(made.content);
+    });
+  }
+})();

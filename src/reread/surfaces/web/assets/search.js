@@ -1,0 +1,38 @@
+(() => {
+  "use strict";
+  const form = document.querySelector("form.search"), words = form.querySelector(".words-wanted");
+  const number = form.querySelector("[name=n]"), hits = document.querySelector("#hits");
+  const rows = () => Array.from(hits.querySelectorAll("a.row"));
+
+  // What one types begins at the top again.
+  form.addEventListener("input", () => { number.value = ""; }, true);
+
+  hits.addEventListener("click", event => {
+    const more = event.target.closest("a[data-more]");
+    if (!more || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const known = new Set(rows().map(row => row.href));
+    number.value = more.dataset.more;
+    more.textContent = "Looking …";
+    const seen = new MutationObserver(() => {
+      seen.disconnect();
+      const next = rows().find(row => !known.has(row.href) && row.offsetParent);
+      if (next) next.focus({preventScroll: true});
+    });
+    seen.observe(hits, {childList: true});
+    form.requestSubmit();
+  });
+
+  addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = document.activeElement, boxes = Array.from(form.querySelectorAll("[name=in]"));
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName) && at.type !== "checkbox";
+    if (event.key === "Escape" && at !== words && !document.querySelector("dialog[open]")) { words.focus(); words.select(); event.preventDefault(); }
+    if (event.key === "f" && !isTyping) { boxes[0].focus(); event.preventDefault(); }
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (step && boxes.includes(at)) {
+      boxes[(boxes.indexOf(at) + step + boxes.length) % boxes.length].focus();
+      event.preventDefault();
+    }
+  });
+})();

@@ -1,0 +1,233 @@
+"""Usage, search, home and the list of sessions: what they count, and where a click on it leads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cli.kept import HARBOUR, LANTERN
+from reread.archive import Archive
+from reread.records.statusline import read_status_line
+from reread.render.charts import png
+from reread.store import said
+from reread.testing import a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
+from web.asking import Asking, asking, read
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def write_project(folder: Path, name: str, replies: int, cwd: str, day: str = "2026-10-05") -> None:
+    entries = []
+    for number in range(replies):
+        entries += [
+            a_prompt(f"question {number} of {name}", timestamp=f"{day}T10:{number % 60:02}:00.000Z"),
+            a_reply(f"pebble {number}", timestamp=f"{day}T10:{number % 60:02}:30.000Z"),
+        ]
+    a_session(*entries, a_title(f"About {name}"), id=name, cwd=cwd).write(folder / "claude" / "projects")
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    write_project(tmp_path, "quarry", 70, "/home/ann/quarry")
+    write_project(tmp_path, "quarry-tree", 3, "/home/ann/quarry/.claude/worktrees/deep", "2026-09-30")
+    write_project(tmp_path, "beach", 2, "/home/ann/beach", "2026-09-01")
+    return tmp_path
+
+
+def test_facets_count_all_hits_and_not_those_that_are_shown(many: Path) -> None:
+    with asking(many / "home", many / "claude") as site:
+        page = site.page("/search?q=pebble")
+        said = plain(page.text)
+        assert "The best 60 of 75 hits in 3 sessions" in said
+        for count in ("text 75", "quarry 73", "beach 2", "2026-10 70", "2026-09 5"):
+            assert count in said
+        more = next(link for link in page.links() if "n=120" in link)
+        assert "75 hits in 3 sessions" in plain(site.page(more).text)
+        assert not [link for link in site.page(more).links() if "&n=" in link]
+
+
+def test_a_facet_narrows_and_lets_go_again(many: Path) -> None:
+    with asking(many / "home", many / "claude") as site:
+        month = next(link for link in site.page("/search?q=pebble").links() if "2026-09-01" in link)
+        narrowed = site.page(month)
+        assert "5 hits in 2 sessions" in plain(narrowed.text)
+        current = next(tag for tag in narrowed.of("a") if tag.get("aria-current") == "true")
+        assert current["href"] == "/search?q=pebble"
+        field = site.page("/search?q=pebble&in=prompt&in=text")
+        assert any(link.endswith("in=text") for link in field.links())
+        assert "The best 60 of 75 hits" in plain(field.text)
+
+
+def test_hits_stand_with_their_session_and_some_are_folded(many: Path) -> None:
+    with asking(many / "home", many / "claude") as site:
+        page = site.part("/search?q=pebble&project=beach")
+        assert plain(page.text).count("About beach") == 1
+        assert len(page.of("mark")) == 2
+        assert not page.of("details")
+        assert "more hits in this session" in site.part("/search?q=pebble").text
+
+
+def test_what_was_not_looked_into_is_counted_too(site: Asking) -> None:
+    assert "result 1" in plain(site.page("/search?q=seventeen OR beacon").text)
+    empty = site.page("/search?q=seventeen")
+    assert any("in=result" in link for link in empty.links()), "it offers to look there"
+
+
+def test_search_teaches_and_shows_the_newest_when_nothing_is_asked(site: Asking) -> None:
+    page = site.page("/search")
+    examples = [link for link in page.links() if link.startswith("/search?q=")]
+    assert len(examples) >= 5
+    for link in examples:
+        assert "problem" not in [tag.get("class") for tag in site.page(link).of("p")]
+    assert f"/s/{HARBOUR}" in page.links()
+    assert len(site.page("/search?q=-nothing").of("main")) == 1
+
+
+def test_usage_narrows_by_a_click(site: Asking) -> None:
+    def narrowed(by: str) -> str:
+        page = site.page(f"/usage?since=all&by={by}")
+        body = [tag["href"] or "" for tag in page.of("a") if tag.get("aria-label") and tag.get("tabindex")]
+        assert body, f"no bar of the chart by {by} leads anywhere"
+        assert [tag["tabindex"] for tag in page.of("a") if tag.get("tabindex")].count("0") == 1
+        return body[-1]
+
+    day = narrowed("day")
+    assert "by=session" in day
+    assert "since=20" in day
+    assert "until=20" in day
+    assert "Usage by session" in site.page(day).titles[0]
+    assert f"/s/{LANTERN}" in site.page("/usage?since=all&by=session").links()
+    for by, filter_ in (("model", "model="), ("project", "project="), ("tool", "tool="), ("week", "until=")):
+        address = narrowed(by)
+        assert filter_ in address
+        page = site.page(address)
+        assert len(page.of("tr")) >= 3, "what a bar stands for is there"
+        assert any(tag.get("title") == "Take this away" for tag in page.of("a"))
+
+
+def test_a_month_and_a_block_are_narrowed_to_their_edges(site: Asking) -> None:
+    month = next(link for link in site.page("/usage?by=month&since=all").links() if "until=" in link)
+    assert "since=2026-01-01" in month
+    assert "until=2026-02-01" in month
+    block = next(link for link in site.page("/usage?by=block&since=all").links() if "until=" in link)
+    assert len(site.page(block).of("tr")) >= 3
+
+
+def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, claude: Path) -> None:
+    page = site.page("/usage?since=all")
+    parts = [tag["data-fill"] or "" for _, tag in page.tags if tag.get("data-fill")]
+    assert len(parts) == 2
+    whole = plain(site.page("/usage?since=all&whole=1").text)
+    for part in parts:
+        assert plain(site.part(part).text) in whole
+    with Archive(site.home, [claude]) as archive:
+        saved = archive.caching("day").caching.saved
+    assert saved == 0
+    assert "$0.0000against no cache" in whole
+    assert "No block is open." in whole
+    assert "Not told." in whole
+
+
+def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) -> None:
+    now = int(time.time())
+    line = {
+        "session_id": LANTERN,
+        "rate_limits": {
+            "five_hour": {"used_percentage": 42, "resets_at": now + 3600},
+            "seven_day": {"used_percentage": 17, "resets_at": now + 86400},
+        },
+    }
+    told = read_status_line(json.dumps(line).encode(), now * 1000)
+    assert told is not None
+    with Archive(site.home, [claude]) as archive:
+        assert said.keep(archive.connection, told, archive.machine, now * 1000)
+    shown = plain(site.part("/usage/beside?since=all").text)
+    assert "42 % used, told" in shown
+    assert "17 % used, told" in shown
+
+
+def test_worktrees_count_to_their_project(many: Path) -> None:
+    with asking(many / "home", many / "claude") as site:
+        rows = site.get("/usage/projects.csv?since=all").text.splitlines()
+        assert [row.split(",")[0] for row in rows] == ["project", "/home/ann/quarry", "/home/ann/beach"]
+        assert "2 areas" in str(read(site.get("/usage/beside?since=all").text).of("svg")[0]["aria-label"])
+        grouped = plain(site.page("/sessions?group=1").text)
+        assert "/home/ann/quarry 2 sessions · $" in grouped
+
+
+def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
+    svg = site.get("/usage/usage.svg?by=model&since=all")
+    assert svg.headers["content-disposition"] == 'attachment; filename="reread-usage-by-model.svg"'
+    assert svg.text.startswith("<svg ")
+    assert "lower bound" in svg.text, "it says itself what it was made from"
+    assert site.get("/usage/projects.png?since=all").content.startswith(b"\x89PNG")
+    table = list(csv.DictReader(io.StringIO(site.get("/usage/usage.csv?by=day&since=all").text)))
+    assert table
+    assert {"day", "requests", "cost_usd"} <= set(table[0])
+    assert site.get("/usage/other.svg").status_code == 404
+    assert site.get("/usage/usage.exe").status_code == 404
+    assert site.get("/usage/usage.csv?since=never").status_code == 400
+
+
+def test_without_the_extra_it_says_in_words_what_a_png_needs(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(png, "find_spec", lambda _: None)
+    page = site.page("/usage?since=all&whole=1")
+    assert "PNG needs an extra: pip install 'reread[png]'" in page.text
+    assert not [link for link in page.links() if ".png" in link]
+    assert [link for link in page.links() if ".svg" in link]
+
+
+def test_models_without_a_price_are_named(tmp_path: Path) -> None:
+    a_session(a_prompt("x"), a_reply("y", model="mystery-9"), id="odd").write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/usage?since=all")
+        assert "without 1 model that has no price" in plain(page.text)
+        assert "No price is known for mystery-9" in page.text
+
+
+def test_chips_take_a_filter_away_and_keep_the_others(site: Asking) -> None:
+    page = site.page("/sessions?project=lantern&model=opus&sort=cost&group=1")
+    chips = {tag["href"] for tag in page.of("a") if tag.get("title") == "Take this away"}
+    assert chips == {"/sessions?model=opus&group=1&sort=cost", "/sessions?project=lantern&group=1&sort=cost"}
+    assert "1 session of 2 · $" in plain(page.text)
+    assert not [tag for tag in site.page("/sessions").of("a") if tag.get("title") == "Take this away"]
+
+
+def test_a_heading_sorts_and_the_second_click_turns_around(site: Asking) -> None:
+    page = site.page("/sessions?sort=prompts")
+    assert "/sessions?up=1&sort=prompts" in page.links()
+    assert "/sessions?sort=cost" in page.links()
+
+    def listed(path: str) -> list[str]:
+        return [link for link in site.page(path).links() if link.startswith("/s/")]
+
+    assert listed("/sessions?sort=prompts&up=1") == listed("/sessions?sort=prompts")[::-1]
+
+
+def test_home_tells_of_today(tmp_path: Path) -> None:
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    written = {"file_path": "/p/a.txt", "content": "a"}
+    a_session(
+        a_prompt("write it", timestamp=moment),
+        a_reply(a_tool_call("Write", written, id="w"), timestamp=moment),
+        a_tool_result("ok", of="w", timestamp=moment),
+        a_reply("done", timestamp=moment),
+        id="new",
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/")
+        shown = plain(page.text)
+        for fact in ("session1", "prompt1", "file changed1", "Requests, a year"):
+            assert fact in shown
+        today = datetime.now().astimezone().date().isoformat()
+        assert any(link.startswith(f"/usage?by=session&since={today}") for link in page.links())
+        assert len([tag for tag in page.of("svg") if "Calendar, 365 days" in (tag.get("aria-label") or "")]) == 1
