@@ -20,8 +20,7 @@ RECENT_NS = 24 * 3600 * 10**9
 
 def changes(seen: Seen, now_ns: int, stop: threading.Event, captures: Path) -> Iterator[None]:
     """Yields once when something changed, or a captured run ended; ends without when `stop` is set."""
-    # What is gone already is of a source that is not looked at now: it would be news for ever.
-    readable = [(path, state) for path, state in seen.items() if state[1] != UNREAD and os.path.lexists(path)]
+    readable = [(path, state) for path, state in seen.items() if state[1] != UNREAD]
     hot = [item for item in readable if _is_hot(*item, now_ns)]
     cold = [item for item in readable if not _is_hot(*item, now_ns)]
     rounds = 0

@@ -24,11 +24,14 @@ JOURNAL = "rewrite.json"
 
 
 def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str, int]) -> None:
-    """Packs what is known of a machine's files, and the folders of the walk with their times, into one row."""
+    """Packs what is known of a machine's files, and the folders of the walk with their times, into one row.
+
+    A file that is not there any more is of a source that this walk was not sent to: it would be news for ever.
+    """
     rows = connection.execute(
         "SELECT path, size, mtime_ns FROM file WHERE machine = ? AND present = 1", (machine,)
     ).fetchall()
-    states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows}
+    states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
     states |= {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
     sizes, times = zip(*states.values(), strict=True) if states else ((), ())
     connection.execute(
