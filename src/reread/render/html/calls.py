@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -72,20 +72,24 @@ def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
         lines = patched(twin_of(call)) or proposed(call.name, given)
         path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
         why = _NOT_APPLIED.get(call.status, "")
-        return [_diff(path, lines, project, why)] if lines else []
+        return [diff_of(path, lines, project, why)] if lines else []
     changed = twin_of(call).get("bashEditDiff")
     files = changed.get("files") if isinstance(changed, dict) else None
     found = []
     for file in files if isinstance(files, list) else ():
         if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
             lines = patched({"structuredPatch": file["hunks"]})
-            found.append(_diff(file["filePath"], lines, project, ""))
+            found.append(diff_of(file["filePath"], lines, project, ""))
     return found
 
 
-def _diff(path: str, lines: list[DiffLine], project: str | None, why: str) -> Diff:
-    colours = coloured_lines([line.text for line in lines[:KEPT_DIFF]], path=path)
-    rows = [DiffRow(line.sign, line.number, html) for line, html in zip(lines, colours, strict=False)]
+def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_DIFF) -> Diff:
+    """Lines of a diff, coloured as what they are a part of; `most` of them."""
+    colours = coloured_lines([line.text for line in lines[:most]], path=path)
+    rows = [
+        DiffRow(line.sign, line.number, html, skips)
+        for line, html, skips in zip(lines, colours, _skips(lines), strict=False)
+    ]
     end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
     return Diff(
         path=one_line(relative(path, project) if project else path),
@@ -93,9 +97,19 @@ def _diff(path: str, lines: list[DiffLine], project: str | None, why: str) -> Di
         removed=sum(line.sign == "-" for line in lines),
         rows=rows[:end],
         folded=rows[end:],
-        left_out=max(0, len(lines) - KEPT_DIFF),
+        left_out=max(0, len(lines) - most),
         not_applied=why,
     )
+
+
+def _skips(lines: list[DiffLine]) -> Iterator[bool]:
+    """For each line whether the one before it is not the one before it in the file."""
+    following: int | None = None
+    for line in lines:
+        is_new = line.sign != "-" and line.number is not None
+        yield is_new and following is not None and line.number != following
+        if is_new and line.number is not None:
+            following = line.number + 1
 
 
 def todos_of(call: ToolCall) -> list[Todo]:

@@ -46,6 +46,8 @@ class DiffRow(NamedTuple):
     sign: str
     number: int | None
     html: Markup
+    skips: bool = False
+    """Whether lines of the file are left out before it."""
 
 
 class Diff(NamedTuple):

@@ -31,6 +31,7 @@ ROUTES = (
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
     Route("/s/{session}/where", session.where_is),
+    Route("/s/{session}/compare", session.compare),
     Route("/s/{session}/changes", session.changes),
     Route("/s/{session}/events", session.events),
     Route("/s/{session}/record/{anchor}", session.record),

@@ -36,7 +36,7 @@ LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 
 
-STYLES = ("web.css",)
+STYLES = ("web.css", "reading.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = ("web.js",)
 """Each sent by its name: `web.js` goes with every page, the others with one."""

@@ -1,4 +1,4 @@
-"""A session: its first screen at once, the rest as one scrolls, and what is added while it runs."""
+"""A session: its first screen at once, the rest as one scrolls, what is added while it runs, its branches compared."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from reread.analyses.edits.net import SessionEdits
+from reread.analyses.forks import Comparison
+from reread.analyses.forks import compare as compare_branches
 from reread.errors import BadInput
 from reread.records import Record
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
 from reread.render.html.calls import raw_of
+from reread.render.html.comparing import compared
 from reread.render.html.session import SessionParts
-from reread.sessions import Conversation, Session
+from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .library import Held, stamp_of
@@ -74,6 +78,27 @@ def where_is(request: Request) -> Response:
     with _reading(request) as (reading, _):
         found = reading.where(pages.value(request, "at"))
         return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
+
+
+def compare(request: Request) -> Response:
+    """Two branches beside each other; where none are named, the one that was left last and the one that went on."""
+    with _reading(request) as (reading, held):
+        branches = reading.branches
+        left = pages.value(request, "left") or list(branches)[:2][-1]
+        right = pages.value(request, "right") or next(iter(branches))
+        one, other = reading.branch(left), reading.branch(right)
+        found = reading.comparison(one.branch, other.branch) if one is not other else None
+        return pages.page(
+            request,
+            "compare.html",
+            f"Compare branches of {reading.session.title or 'a session'}",
+            name=held.name,
+            session_title=reading.session.title or "a session",
+            ways=ways(reading.session, ""),
+            left=one.name,
+            right=other.name,
+            compared=compared(reading.session, found) if found is not None else None,
+        )
 
 
 def changes(request: Request) -> Response:
@@ -142,6 +167,13 @@ class _Reading:
     @cached_property
     def branches(self) -> dict[str, Unfolding]:
         return {made.name: made for made in (Unfolding(self.session, each) for each in self.session.branches)}
+
+    @cached_property
+    def _edits(self) -> SessionEdits:
+        return SessionEdits(self.session)
+
+    def comparison(self, left: Branch, right: Branch) -> Comparison:
+        return compare_branches(self.session, left, right, self._edits)
 
     @cached_property
     def _places(self) -> dict[str, Where]:
