@@ -28,6 +28,7 @@ ROUTES = (
     Route("/", home.home),
     Route("/running", home.now_running),
     Route("/sessions", sessions.sessions),
+    Route("/sessions/mark", marking.mark_many, methods=["POST"]),
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
     Route("/s/{session}/where", session.where_is),

@@ -38,7 +38,7 @@ LONGEST_VALUE = 1_000
 
 STYLES = ("web.css", "reading.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js",)
+SCRIPTS = ("web.js", "marking.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 

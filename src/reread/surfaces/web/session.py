@@ -27,6 +27,7 @@ from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .library import Held, stamp_of
+from .marking import tag_names
 from .unfolding import FIRST_STEPS, NEXT_STEPS, Unfolding, Where, places, ways
 
 KEEP_ALIVE = 15.0
@@ -47,9 +48,12 @@ def show(request: Request) -> HTMLResponse:
             request,
             "reading.html",
             reading.head.title or "A session",
+            scripts=("marking.js",),
             page=reading.head,
             name=held.name,
             mark=held.mark,
+            own_title=reading.head.title,
+            tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),

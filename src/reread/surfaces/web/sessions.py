@@ -15,6 +15,7 @@ from reread.queries.listing import filtered
 from reread.render.listing import fate
 
 from . import pages
+from .marking import tag_names
 
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
@@ -64,6 +65,8 @@ def sessions(request: Request) -> HTMLResponse:
         request,
         template,
         "Sessions",
+        scripts=("marking.js",),
+        tag_names=tag_names(site.library),
         rows=_rows(shown, site, sizes if given["group"] else None),
         given={**given, "sort": "" if sort == "last" else sort},
         sort=sort,
