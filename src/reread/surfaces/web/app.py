@@ -31,6 +31,7 @@ ROUTES = (
     Route("/sessions/mark", marking.mark_many, methods=["POST"]),
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
+    Route("/s/{session}/outline", session.outline),
     Route("/s/{session}/where", session.where_is),
     Route("/s/{session}/compare", session.compare),
     Route("/s/{session}/changes", session.changes),
@@ -80,7 +81,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     app = Starlette(
         routes=ROUTES,
         lifespan=lifespan,
-        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=5)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch)

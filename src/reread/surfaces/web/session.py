@@ -37,15 +37,16 @@ LARGEST_RECORD = 2_000_000
 """Characters of a record that are shown."""
 
 
-def show(request: Request) -> HTMLResponse:
-    """The page, at its beginning, at a piece or at a message."""
+def show(request: Request) -> Response:
+    """The page, at its beginning, at a piece or at a message; outline and map follow when the first screen is sent."""
     with _reading(request) as (reading, held):
         where = reading.where(pages.value(request, "at"))
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
         stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
-        return pages.page(
+        return pages.page_in_parts(
             request,
+            held.lock,
             "reading.html",
             reading.head.title or "A session",
             scripts=("marking.js",),
@@ -58,8 +59,7 @@ def show(request: Request) -> HTMLResponse:
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
-            outline=unfolding.outline,
-            marks=unfolding.marks,
+            unfolding=unfolding,
             stamp=_stamp(held.stamp),
         )
 
@@ -75,6 +75,13 @@ def more(request: Request) -> Response:
             stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
         body = pages.render("pieces.html", stretch=stretch)
         return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+
+
+def outline(request: Request) -> Response:
+    """The prompts that a page did not name at first."""
+    with _reading(request) as (reading, _):
+        rows = reading.branch(pages.value(request, "branch")).outline
+        return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
 
 
 def where_is(request: Request) -> Response:
