@@ -121,8 +121,7 @@ def _agents(session: Session, calls: set[str]) -> list[Subagent]:
         more = [
             agent
             for agent in session.subagents
-            if agent.id not in found
-            and (agent.parent in found or (agent.call is not None and agent.call.id in calls))
+            if agent.id not in found and (agent.parent in found or (agent.call is not None and agent.call.id in calls))
         ]
         if not more:
             break

@@ -102,7 +102,11 @@ def _side(session: Session, made: SessionParts, way: ComparedWay) -> Side:
     prompts = [turn.prompt for turn in way.turns if turn.prompt is not None]
     done = [step for turn in way.turns for step in turn.steps if isinstance(step, ToolCall)]
     bad = sum(step.status.value in ("error", "rejected", "interrupted") for step in done)
-    facts = [count(len(prompts), "prompt"), count(len(done), "tool call"), f"{bad:,} failed or did not run" if bad else ""]
+    facts = [
+        count(len(prompts), "prompt"),
+        count(len(done), "tool call"),
+        f"{bad:,} failed or did not run" if bad else "",
+    ]
     following = next((turn.prompt.uuid for turn in rest if turn.prompt is not None and turn.prompt.uuid), "")
     return Side(
         anchor=branch_anchor(way.branch.id),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from reread.analyses.edits.net import SessionEdits, totals
@@ -99,7 +100,7 @@ class SessionParts:
             ended=session.ended,
             facts=self._facts(),
             tokens=token_facts(session.total_usage),
-            bad=[(name, number) for status, name in _BAD if (number := self._ended(status))],
+            bad=self._bad(),
             problems=[one_line(problem) for problem in session.problems],
             files=self.files() if has_files and self.shown.tools else [],
             outline=[],
@@ -119,9 +120,10 @@ class SessionParts:
         ]
         return [fact for fact in facts if fact]
 
-    def _ended(self, status: Status) -> int:
+    def _bad(self) -> list[tuple[str, int]]:
         talks: list[Conversation] = [self.session, *self.session.subagents]
-        return sum(call.status is status for talk in talks for call in talk.tool_calls)
+        ended = Counter(call.status for talk in talks for call in talk.tool_calls)
+        return [(name, ended[status]) for status, name in _BAD if ended[status]]
 
     def files(self) -> list[parts.ChangedFile]:
         """What the session changed in the end."""

@@ -22,6 +22,7 @@ from . import doctor, home, marking, pages, search, session, sessions, usage
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
+from .warming import warm_up
 from .watching import Hub, Watch
 
 ROUTES = (
@@ -68,7 +69,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         hub.begin()
         if is_watching:
-            threading.Thread(target=pages.warm_up, name="reread-warm-up", daemon=True).start()
+            threading.Thread(target=warm_up, args=(library,), name="reread-warm-up", daemon=True).start()
             watch.start()
         else:
             watch.is_busy = False

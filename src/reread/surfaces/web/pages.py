@@ -23,10 +23,8 @@ from reread import __version__
 from reread.errors import BadInput
 from reread.render.charts import Chart
 from reread.render.charts.svg import chart_style, chart_svg
-from reread.render.html.code import coloured
 from reread.render.html.page import asset
 from reread.render.html.templates import environment as session_environment
-from reread.render.html.words import words
 from reread.render.kept import moment
 from reread.render.listing import last_part
 from reread.render.numbers import money, nano, size, tokens
@@ -94,17 +92,6 @@ def environment() -> Environment:
     return made
 
 
-def warm_up() -> None:
-    """Compiles the templates and loads what colours and parses, so that the first page does not wait for it."""
-    import reread.loading  # noqa: F401  reads sessions
-
-    made = environment()
-    for name in made.list_templates(extensions=["html"]):
-        made.get_template(name)
-    words("`code`\n\n```python\npass\n```")
-    coloured("pass", path="code.py")
-
-
 def _money(nanodollars: int | None, unpriced: int = 0) -> str:
     return money(nano(nanodollars), is_partial=unpriced > 0)
 
@@ -131,7 +118,13 @@ def page(
 
 
 def page_in_parts(
-    request: Request, lock: AbstractContextManager[Any], template: str, title: str, *, scripts: Sequence[str], **values: Any
+    request: Request,
+    lock: AbstractContextManager[Any],
+    template: str,
+    title: str,
+    *,
+    scripts: Sequence[str],
+    **values: Any,
 ) -> StreamingResponse:
     """The same, its first screen before the rest is made. Whoever asks has the lock; the rest takes it again."""
     made = environment().get_template(template).generate(**_framed(request, title, scripts), **values)
