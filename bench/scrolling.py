@@ -51,7 +51,8 @@ class Scrolled(NamedTuple):
         slow = sum(frame > LONG_FRAME for frame in ordered)
         return (
             f"{name:34} {len(ordered):6,} frames, median {ordered[len(ordered) // 2]:5.1f} ms, 99 of 100 within "
-            f"{ordered[len(ordered) * 99 // 100]:6.1f} ms, longest {ordered[-1]:6.1f} ms; {slow} over {LONG_FRAME:.0f} ms, "
+            f"{ordered[len(ordered) * 99 // 100]:6.1f} ms, longest {ordered[-1]:6.1f} ms; "
+            f"{slow} over {LONG_FRAME:.0f} ms, "
             f"{len(self.tasks)} long tasks, {self.pieces:,} pieces in the page"
         )
 
@@ -80,9 +81,8 @@ def main() -> None:
             browser.close()
     print(empty.told("an empty long page"))
     print(long.told("a session of 10,000 messages"))
-    print(
-        f"time in frames: {sum(long.frames) / sum(empty.frames):.2f}x, longest frame {max(long.frames) / max(empty.frames):.1f}x"
-    )
+    slower, longer = sum(long.frames) / sum(empty.frames), max(long.frames) / max(empty.frames)
+    print(f"time in frames: {slower:.2f}x, longest frame: {longer:.1f}x")
 
 
 def scrolled(page: Page, screens: int) -> Scrolled:

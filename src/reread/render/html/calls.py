@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from reread.analyses.edits.changes import twin_of
 from reread.analyses.edits.patches import read_hunks
 from reread.sessions import Session, Status, ToolCall
 from reread.sessions.agents import AGENT_TOOLS
+from reread.sessions.calls import is_rejection
 
 from ..calls import MARKS, ending, relative, summary, tool_label, without_error_tags
 from ..edits import DiffLine, is_edit, patched, proposed
@@ -29,6 +31,7 @@ KEPT_DIFF = 2_000
 LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
+LONGEST_LISTING = 200_000
 _PROSE = frozenset({"prompt", "plan"})
 """Arguments that are Markdown."""
 _NOT_APPLIED = {
@@ -37,8 +40,13 @@ _NOT_APPLIED = {
     Status.INTERRUPTED: "not applied: interrupted",
     Status.MISSING: "no result: perhaps not applied",
 }
+_REASON = "the user said:"
+"""What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
 _PATHS = ("file_path", "notebook_path", "path")
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
+_NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
+"""A line of a file as the client shows it to the model."""
+_DECISIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _SAID_BY_DIFF = frozenset(
     {"file_path", "notebook_path", "old_string", "new_string", "content", "new_source", "edits", "replace_all"}
 )
@@ -52,7 +60,14 @@ def name_of(call: ToolCall) -> str:
     return tool_label(call.name)[:80]
 
 
+def is_decision(call: ToolCall) -> bool:
+    """Whether it asks the person to choose or to agree."""
+    return call.name in _DECISIONS
+
+
 def point_of(call: ToolCall, project: str | None) -> str:
+    if call.name == "ExitPlanMode":  # the plan stands below, open
+        return "plan"
     return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
@@ -102,6 +117,17 @@ def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, 
     )
 
 
+def listing_of(call: ToolCall, project: str | None) -> Diff | None:
+    """A file as it was read, coloured; None where the result is anything else."""
+    if call.name != "Read" or call.status is not Status.OK or call.output is None:
+        return None
+    found = [_NUMBERED.fullmatch(line) for line in call.output.text[:LONGEST_LISTING].split("\n")]
+    lines = [DiffLine(" ", line[2], int(line[1])) for line in found if line is not None]
+    given = call.input if isinstance(call.input, dict) else {}
+    path = given.get("file_path")
+    return diff_of(path if isinstance(path, str) else "", lines, project, "") if lines else None
+
+
 def _skips(lines: list[DiffLine]) -> Iterator[bool]:
     """For each line whether the one before it is not the one before it in the file."""
     following: int | None = None
@@ -146,7 +172,7 @@ def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
     given = call.input
     if not isinstance(given, dict):
         return [] if given in (None, "") else [_part("input", given)]
-    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}}
+    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(call.name) else by_tool.get(call.name, set())
     return [_part(str(key), value) for key, value in given.items() if key not in skipped]
 
@@ -176,6 +202,8 @@ def output_of(session: Session, call: ToolCall) -> str:
     text = session.full_output(call)
     if call.status is Status.OK and _is_shown_otherwise(call):
         return ""
+    if call.status is Status.REJECTED and is_rejection(text):
+        return text.partition(_REASON)[2].strip()
     return without_error_tags(text) if call.status is Status.ERROR else text
 
 
