@@ -72,6 +72,8 @@ def point_of(call: ToolCall, project: str | None) -> str:
 
 
 def ending_of(call: ToolCall) -> str:
+    if call.name == "ExitPlanMode" and call.status is Status.OK:
+        return "approved"
     return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
@@ -211,7 +213,7 @@ def _is_shown_otherwise(call: ToolCall) -> bool:
     """Whether a result says again what a diff, a list or the answers show."""
     if call.name == "AskUserQuestion":
         return bool(twin_of(call).get("answers"))
-    return is_edit(call.name) or call.name == "TodoWrite"
+    return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
 
 
 def report_of(call: ToolCall) -> Markup:

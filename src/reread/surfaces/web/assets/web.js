@@ -292,7 +292,7 @@
   };
   const toggle = what => {
     const found = all(what);
-    const open = !found.some(each => each.open);
+    const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
   };
   const prompts = () => all(".piece > .turn > .prompt");
