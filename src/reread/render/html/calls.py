@@ -176,6 +176,9 @@ def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
         return [] if given in (None, "") else [_part("input", given)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(call.name) else by_tool.get(call.name, set())
+    said = given.get("command") if call.name == "Bash" else None
+    if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
+        skipped = {"command"}  # its line has all of it
     return [_part(str(key), value) for key, value in given.items() if key not in skipped]
 
 
