@@ -58,7 +58,7 @@ class Server(NamedTuple):
         body, screen = b"", 0.0
         while part := answer.read1():
             body += part
-            screen = screen or ((time.perf_counter() - start) * 1000 if b"</main>" in body else 0.0)
+            screen = screen or ((time.perf_counter() - start) * 1000 if b'<p class="end' in body else 0.0)
         took = (time.perf_counter() - start) * 1000
         connection.close()
         return screen, took

@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
 from reread.surfaces.web.pages import PLACES, Place
+from reread.surfaces.web.session import show
 from reread.surfaces.web.sessions import SORTS, project_of
+from reread.surfaces.web.unfolding import Unfolding
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
 
@@ -161,6 +165,44 @@ def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) 
     assert "answer 50\n" in read(before.text).text
     assert "answer 51\n" not in read(before.text).text
     assert int(before.headers["x-first"]) < 50
+
+
+def test_the_first_screen_is_sent_before_outline_and_map_are_made(
+    long: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    marks = Unfolding.marks.func  # type: ignore[attr-defined]
+
+    def slowly(unfolding: Unfolding) -> object:
+        made.append("map")
+        return marks(unfolding)
+
+    monkeypatch.setattr(Unfolding, "marks", property(slowly))
+    headers = {"cookie": f"{COOKIE}={TOKEN}"}
+    scope = {"type": "http", "method": "GET", "headers": [], "query_string": b"", "path": f"/s/{LONG}"}
+    app = long.client.app.app  # type: ignore[attr-defined]
+    request = Request({**scope, "path_params": {"session": LONG}, "app": app, "scheme": "http", "server": ("h", 80)})
+    answer = show(request)
+    assert isinstance(answer, StreamingResponse)
+    assert not made, "the first screen does not wait for them"
+    whole = [long.client.get(f"/s/{LONG}", headers={**headers, "accept-encoding": way}) for way in ("gzip", "identity")]
+    assert [each.headers.get("content-encoding") for each in whole] == ["gzip", None]
+    assert whole[0].text == whole[1].text
+    assert whole[0].text.index("answer 1") < whole[0].text.index('class="outline"') < whole[0].text.index("</html>")
+    assert made == ["map", "map"]
+
+
+def test_an_outline_says_what_it_leaves_out_and_gives_the_rest(long: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.surfaces.web.unfolding.MOST_PROMPTS", 40)
+    page = long.page(f"/s/{LONG}")
+    assert "101 prompts" in page.text
+    assert "61 more prompts" in page.text
+    [rest] = [tag for tag in page.of("a") if "data-outline" in tag]
+    named = [tag["data-to"] for tag in page.of("a") if tag.get("href", "").endswith("#m-prompt-40")]  # type: ignore[union-attr]
+    assert named
+    more = long.part(f"/s/{LONG}/outline?from={rest['data-outline']}")
+    assert [tag["data-to"] for tag in more.of("a")] == [*(f"m-prompt-{n}" for n in range(41, 101)), "m-much"]
+    assert "answer 41" in long.page(f"/s/{LONG}{rest['href']}").text, "without a script the link leads there"
 
 
 def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:

@@ -232,6 +232,15 @@ class ChangedFile(NamedTuple):
     removed: int
 
 
+class Figures(NamedTuple):
+    """What a session amounts to."""
+
+    facts: list[str]
+    tokens: list[tuple[str, str]]
+    bad: list[tuple[str, int]]
+    """`failed 3`, `rejected 1`."""
+
+
 class Page(NamedTuple):
     """A session."""
 

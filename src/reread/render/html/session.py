@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 from reread.analyses.edits.net import SessionEdits, totals
 from reread.pricing import Rated
@@ -95,24 +96,39 @@ class SessionParts:
             lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
         )
 
-    def head(self, *, has_files: bool = True) -> parts.Page:
+    def head(self) -> parts.Page:
         """What stands above the conversation, without the conversation."""
         session = self.session
+        lead = self.lead(session.title, session.started, session.ended)
+        figures = self.figures()
+        return lead._replace(
+            facts=figures.facts,
+            tokens=figures.tokens,
+            bad=figures.bad,
+            files=self.files() if self.shown.tools else [],
+        )
+
+    def lead(self, title: str, started: datetime | None, ended: datetime | None) -> parts.Page:
+        """What the session is called and when it was, for somebody who knows already: nothing is worked out."""
         return parts.Page(
-            id=session.id,
-            title=shorten(session.title, 200),
-            project=one_line(session.project or ""),
-            started=session.started,
-            ended=session.ended,
-            facts=self._facts(),
-            tokens=token_facts(session.total_usage),
-            bad=self._bad(),
-            problems=[one_line(problem) for problem in session.problems],
-            files=self.files() if has_files and self.shown.tools else [],
+            id=self.session.id,
+            title=shorten(title, 200),
+            project=one_line(self.session.project or ""),
+            started=started,
+            ended=ended,
+            facts=[],
+            tokens=[],
+            bad=[],
+            problems=[one_line(problem) for problem in self.session.problems],
+            files=[],
             outline=[],
             branches=[],
             lone_agents=[],
         )
+
+    def figures(self) -> parts.Figures:
+        """All lines of a session are counted for these."""
+        return parts.Figures(self._facts(), token_facts(self.session.total_usage), self._bad())
 
     def _facts(self) -> list[str]:
         session = self.session

@@ -44,6 +44,7 @@ class Held:
         self.name = ""
         """What addresses call it."""
         self.mark = NO_MARK
+        self._stored: StoredSession | None = None
         self.stamp: Hashable = None
         self.bytes = 0
         self.made: Any = None
@@ -55,13 +56,19 @@ class Held:
         assert self._session is not None  # noqa: S101  whoever has the lock has read it
         return self._session
 
+    @property
+    def stored(self) -> StoredSession:
+        """As the archive lists it."""
+        assert self._stored is not None  # noqa: S101  whoever has the lock has read it
+        return self._stored
+
     def read(self, stored: StoredSession) -> None:
         stamp = stamp_of(stored)
         if self._session is None or self.stamp != stamp:
             self.made = None
             self._session = self.archive.session_of(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
-            self.name, self.mark = link_name(stored), stored.mark
+            self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
 
     def close(self) -> None:
         with self.lock:

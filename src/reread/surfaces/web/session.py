@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from reread.analyses.edits.net import SessionEdits
 from reread.analyses.forks import Comparison
 from reread.analyses.forks import compare as compare_branches
+from reread.archive import StoredSession
 from reread.errors import BadInput
 from reread.records import Record
 from reread.render.html import parts
@@ -23,6 +24,7 @@ from reread.render.html.anchors import anchor
 from reread.render.html.calls import raw_of
 from reread.render.html.comparing import compared
 from reread.render.html.session import SessionParts
+from reread.render.kept import moment
 from reread.sessions import Branch, Conversation, Session
 
 from . import pages
@@ -43,17 +45,19 @@ def show(request: Request) -> Response:
         where = reading.where(pages.value(request, "at"))
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
+        lead = reading.lead(held.stored)
         stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
         return pages.page_in_parts(
             request,
             held.lock,
             "reading.html",
-            reading.head.title or "A session",
+            lead.title or "A session",
             scripts=("marking.js",),
-            page=reading.head,
+            page=lead,
+            reading=reading,
             name=held.name,
             mark=held.mark,
-            own_title=reading.head.title,
+            own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,
             is_active=unfolding.branch.active,
@@ -167,9 +171,13 @@ class _Reading:
         self.session = session
         self._parts = SessionParts(session, parts.Sections())
 
+    def lead(self, stored: StoredSession) -> parts.Page:
+        """From what the archive knows, so that nothing is counted before the first screen is sent."""
+        return self._parts.lead(stored.row.title, moment(stored.row.started), moment(stored.row.ended))
+
     @cached_property
-    def head(self) -> parts.Page:
-        return self._parts.head(has_files=False)
+    def figures(self) -> parts.Figures:
+        return self._parts.figures()
 
     @cached_property
     def files(self) -> list[parts.ChangedFile]:
