@@ -31,6 +31,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/wire.py
 	$(BIN)/python bench/latency.py
 	$(BIN)/python bench/pages.py
+	$(BIN)/python bench/scrolling.py
 	$(BIN)/python bench/retro.py
 
 # How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.

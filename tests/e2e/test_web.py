@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from reread.testing import (
+    Entry,
     a_prompt,
     a_reply,
     a_session,
@@ -53,6 +54,7 @@ PLACES = (
     "/retro?since=all",
     "/doctor",
     f"/s/{FORKED}",
+    f"/s/{FORKED}/compare",
     f"/s/{LONG}",
     f"/s/{ONE}",
 )
@@ -72,6 +74,12 @@ class Opened(NamedTuple):
         return self.page
 
 
+def wrote(name: str, path: str, content: str) -> list[Entry]:
+    twin = {"type": "create", "filePath": path, "content": content, "structuredPatch": []}
+    call = a_tool_call("Write", {"file_path": path, "content": content}, id=name)
+    return [a_reply(call), a_tool_result("done", of=name, twin=twin)]
+
+
 def write_sessions(claude: Path) -> None:
     a_session(
         a_title("Mend the lantern"),
@@ -84,8 +92,10 @@ def write_sessions(claude: Path) -> None:
         a_tool_result("it is the wick", of="t2"),
         a_reply("It is the wick.", uuid="wick"),
         a_prompt("cut it", uuid="first"),
+        *wrote("w1", "/home/ann/lantern/wick.py", "length = 1\n"),
         a_reply("The wick is cut short."),
         a_prompt("replace it instead", uuid="second", to="wick"),
+        *wrote("w2", "/home/ann/lantern/wick.py", "length = 9\nis_new = True\n"),
         a_reply("A new wick burns steadily."),
         id=FORKED,
         cwd="/home/ann/lantern",
@@ -252,12 +262,12 @@ def test_a_facet_narrows_and_back_widens_again(opened: Opened) -> None:
 
 def test_more_hits_come_when_asked_for(opened: Opened) -> None:
     page = opened.go("/search?q=answer")
-    expect(page.locator(".sums")).to_contain_text("The best 60 of 300 hits")
+    expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
     page.locator(".more a").click()
-    expect(page.locator(".sums")).to_contain_text("The best 120 of 300 hits")
+    expect(page.locator(".sums")).to_contain_text("The best 120 of 420 hits")
     assert "n=120" in page.url
     page.locator(".words-wanted").fill("question")
-    expect(page.locator(".sums")).to_contain_text("The best 60 of 300 hits")
+    expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
 
 
 def test_search_can_be_used_without_a_mouse(opened: Opened) -> None:
@@ -335,7 +345,7 @@ def test_filters_survive_a_visit_to_a_session(opened: Opened) -> None:
     expect(page.locator(".columns a[aria-current]")).to_contain_text("cost")
     page.wait_for_function("() => document.activeElement.matches('.list a.row')")
     page.locator(".chip").click()
-    expect(page.locator(".list a.row")).to_have_count(2)
+    expect(page.locator(".list a.row")).to_have_count(5)
 
 
 def test_sessions_are_filtered_as_one_types(opened: Opened) -> None:
@@ -373,6 +383,93 @@ def test_another_branch_can_be_chosen(opened: Opened) -> None:
     page.go_back()
     page.locator(".note-rewound a").click()
     expect(page.locator("#content")).to_contain_text("The wick is cut short.")
+
+
+def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
+    page = opened.go(f"/s/{FORKED}")
+    page.locator(".ways summary").click()
+    page.get_by_role("link", name="compare").click()
+    page.wait_for_url("**/compare?**")
+    left, right = page.locator(".side").all()
+    expect(left).to_contain_text("The wick is cut short.")
+    expect(right).to_contain_text("A new wick burns steadily.")
+    boxes = [each.bounding_box() for each in (left, right)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"], "beside each other"
+    expect(page.locator(".outcome.different")).to_contain_text("length = 1")
+    page.locator(".between summary").click()
+    expect(page.locator(".between .added").first).to_contain_text("length = 9")
+    page.set_viewport_size({"width": 390, "height": 844})
+    below = [each.bounding_box() for each in (left, right)]
+    assert below[0] is not None
+    assert below[1] is not None
+    assert below[0]["y"] + below[0]["height"] <= below[1]["y"], "under each other on a phone"
+    page.set_viewport_size({"width": 1300, "height": 900})
+    page.locator("select[name=left]").select_option("b-main")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#content")).to_contain_text("Both sides are the same branch.")
+
+
+def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    page.locator("summary", has_text="Rename").click()
+    page.get_by_label("Title", exact=True).last.fill("A talk <i>by the harbour</i>")
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.locator("h1")).to_have_text("A talk <i>by the harbour</i>")
+    page.locator("summary", has_text="Add a note").click()
+    page.locator("textarea").fill("read it again\nnext week")
+    page.locator(".editing[open]").get_by_role("button", name="Save").click()
+    expect(page.locator(".note-of-mine")).to_have_text("read it again\nnext week")
+    page.get_by_label("Add a tag").fill("harbour")
+    page.get_by_label("Add a tag").press("Enter")
+    expect(page.locator(".marks .tag")).to_have_text("#harbour ×")
+    page.locator("#content").focus()
+    page.keyboard.press("s")
+    expect(page.locator(".marks button[name=starred]")).to_have_text("★ Starred")
+    assert page.url.endswith(f"/s/{LONG}"), "nothing of it leaves the page"
+    page.reload()
+    expect(page.locator("h1")).to_have_text("A talk <i>by the harbour</i>")
+    expect(page.locator(".note-of-mine")).to_have_text("read it again\nnext week")
+    page.locator("summary", has_text="Rename").click()
+    page.get_by_role("button", name="Take my title away").click()
+    expect(page.locator("h1")).to_have_text("A long talk")
+
+
+def test_several_sessions_are_selected_with_keys_and_marked_at_once(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    expect(page.locator(".bulk")).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator(".tick:checked")).to_have_count(2)
+    page.get_by_label("Tag for the selected sessions").fill("both")
+    page.get_by_label("Tag for the selected sessions").press("Enter")
+    expect(page.locator(".row .tag", has_text="#both")).to_have_count(2)
+    for box in page.locator(".tick").all():
+        box.check()
+    page.locator(".bulk").get_by_role("button", name="Star", exact=True).click()
+    rows = page.locator(".row").count()
+    expect(page.locator(".row .star")).to_have_count(rows)
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    expect(page.locator(".row .star")).to_have_count(rows - 1)
+    page.reload()
+    expect(page.locator(".row .star")).to_have_count(rows - 1)
+    page.keyboard.press("g")
+    page.keyboard.press("s")
+    page.wait_for_url("**/sessions")
+
+
+def test_the_outline_follows_the_reader(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    for number in (3, 6):
+        page.locator(f"#m-q-{number}").scroll_into_view_if_needed()
+        page.evaluate("name => document.getElementById(name).scrollIntoView({behavior: 'instant'})", f"m-q-{number}")
+        expect(page.locator(".outline a[aria-current]")).to_have_count(1)
+        expect(page.locator(".outline a[aria-current]")).to_contain_text(f"question {number}")
+        expect(page.locator(".outline a[aria-current]")).to_be_in_viewport()
 
 
 def test_a_long_session_loads_as_one_reads(opened: Opened) -> None:

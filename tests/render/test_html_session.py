@@ -152,7 +152,7 @@ def test_many_calls_are_folded_and_the_failed_ones_stay_in_sight() -> None:
     assert "open" not in folded
     summary = text[text.index('class="calls folded') :].partition("</summary>")[0]
     assert "12 tool calls" in summary
-    assert "error: Bash" in summary
+    assert "failed: Bash" in summary
     assert "step 5" in summary
     assert "step 4" not in summary
 

@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
 from reread.queries.projects import project_of
 from reread.surfaces.web.pages import PLACES, Place
+from reread.surfaces.web.session import show
 from reread.surfaces.web.sessions import SORTS
+from reread.surfaces.web.unfolding import Unfolding
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
-from web.asking import COOKIE, HOST, TOKEN, Asking, asking, read
+from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
 
@@ -164,6 +168,44 @@ def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) 
     assert int(before.headers["x-first"]) < 50
 
 
+def test_the_first_screen_is_sent_before_outline_and_map_are_made(
+    long: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    marks = Unfolding.marks.func  # type: ignore[attr-defined]
+
+    def slowly(unfolding: Unfolding) -> object:
+        made.append("map")
+        return marks(unfolding)
+
+    monkeypatch.setattr(Unfolding, "marks", property(slowly))
+    headers = {"cookie": f"{COOKIE}={TOKEN}"}
+    scope = {"type": "http", "method": "GET", "headers": [], "query_string": b"", "path": f"/s/{LONG}"}
+    app = long.client.app.app  # type: ignore[attr-defined]
+    request = Request({**scope, "path_params": {"session": LONG}, "app": app, "scheme": "http", "server": ("h", 80)})
+    answer = show(request)
+    assert isinstance(answer, StreamingResponse)
+    assert not made, "the first screen does not wait for them"
+    whole = [long.client.get(f"/s/{LONG}", headers={**headers, "accept-encoding": way}) for way in ("gzip", "identity")]
+    assert [each.headers.get("content-encoding") for each in whole] == ["gzip", None]
+    assert whole[0].text == whole[1].text
+    assert whole[0].text.index("answer 1") < whole[0].text.index('class="outline"') < whole[0].text.index("</html>")
+    assert made == ["map", "map"]
+
+
+def test_an_outline_says_what_it_leaves_out_and_gives_the_rest(long: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.surfaces.web.unfolding.MOST_PROMPTS", 40)
+    page = long.page(f"/s/{LONG}")
+    assert "101 prompts" in page.text
+    assert "61 more prompts" in page.text
+    [rest] = [tag for tag in page.of("a") if "data-outline" in tag]
+    named = [tag["data-to"] for tag in page.of("a") if tag.get("href", "").endswith("#m-prompt-40")]  # type: ignore[union-attr]
+    assert named
+    more = long.part(f"/s/{LONG}/outline?from={rest['data-outline']}")
+    assert [tag["data-to"] for tag in more.of("a")] == [*(f"m-prompt-{n}" for n in range(41, 101)), "m-much"]
+    assert "answer 41" in long.page(f"/s/{LONG}{rest['href']}").text, "without a script the link leads there"
+
+
 def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:
     a_session(
         a_prompt("start", uuid="start"),
@@ -216,7 +258,90 @@ def test_a_session_is_starred_tagged_and_hidden_from_its_page(site: Asking) -> N
     assert LANTERN not in str(site.page("/").links())
     assert "2 hits" in site.page("/search?q=capacitor").text, "what is hidden from lists can still be found"
     note("tag=a,b", 400)
-    note("&".join("tag=x" for _ in range(50)))
+    note("&".join("tag=x" for _ in range(50)), 400)
+
+
+def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
+    def note(form: str, status: int = 303, **headers: str) -> str:
+        ours = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}", **headers}
+        done = site.client.post(f"/s/{LANTERN}/mark", headers=ours, content=form, follow_redirects=False)
+        assert done.status_code == status
+        return str(done.text)
+
+    before = site.page(f"/s/{LANTERN}").titles
+    note("title=The+lamp+%3Cb%3E")
+    note("note=ask+Bob%0Aabout+%3C%2Ftextarea%3E%3Cscript%3E")
+    page = site.page(f"/s/{LANTERN}")
+    assert page.titles == ["The lamp <b> · reread"]
+    assert "ask Bob\nabout </textarea><script>" in page.text
+    assert "The lamp <b>" in site.page("/sessions").text
+    assert not dangers(page)
+    note("tag=urgent")
+    assert [tag["value"] for tag in site.page(f"/s/{HARBOUR}").of("option")] == ["urgent"], "tags are suggested"
+    part = read(note("starred=1", 200, **{"x-part": "1"}))
+    assert "★ Starred" in part.text, "a script gets the forms alone"
+    assert not part.of("html")
+    assert "longer than 200" in note(f"title={'x' * 201}", 400, **{"x-part": "1"})
+    note("note=")
+    note("title=")
+    page = site.page(f"/s/{LANTERN}")
+    assert page.titles == before
+    assert "ask Bob" not in page.text
+
+
+def test_several_sessions_are_marked_at_once(site: Asking) -> None:
+    def mark(form: str) -> tuple[int, str]:
+        headers = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+        done = site.client.post("/sessions/mark", headers=headers, content=form, follow_redirects=False)
+        return done.status_code, done.headers.get("location", "")
+
+    def listed(query: str) -> list[str]:
+        return [link for link in site.page(f"/sessions?{query}").links() if link.startswith("/s/")]
+
+    boxes = [tag for tag in site.page("/sessions?sort=cost").of("input") if tag.get("name") in ("session", "back")]
+    assert {box["value"] for box in boxes} == {"?sort=cost", HARBOUR, LANTERN}
+    both = f"session={HARBOUR}&session={LANTERN}"
+    assert mark(f"{both}&tag=&starred=1&back=%3Fsort%3Dcost") == (303, "/sessions?sort=cost")
+    assert mark(f"{both}&tag=old") == (303, "/sessions")
+    assert listed("starred=1") == listed("tag=old") == [f"/s/{HARBOUR}", f"/s/{LANTERN}"]
+    assert mark(f"session={HARBOUR}&hidden=1&back=//evil.example") == (303, "/sessions")
+    assert mark(f"session={HARBOUR}&hidden=1&back=%3Fa%0D%0Ab:c")[1].count("\n") == 0
+    assert listed("") == [f"/s/{LANTERN}"]
+    assert mark("session=nobody&starred=0")[0] == 404
+    assert mark("&".join("session=x" for _ in range(500)))[0] == 400
+    assert mark("starred=0") == (303, "/sessions"), "none is selected: nothing is done"
+    assert len(listed("starred=1&hidden=1")) == 2
+
+
+def test_two_branches_are_compared(tmp_path: Path) -> None:
+    write = {"file_path": "/home/ann/app/a.py", "content": "one = 1\n"}
+    created = {"type": "create", "filePath": "/home/ann/app/a.py", "content": "one = 1\n", "structuredPatch": []}
+    a_session(
+        a_prompt("start", uuid="start"),
+        a_reply("begun", uuid="begun"),
+        a_prompt("the first way", uuid="first"),
+        a_reply(a_tool_call("Write", write, id="w")),
+        a_tool_result("done", of="w", twin=created),
+        a_reply("went first"),
+        a_prompt("the second way", uuid="second", to="begun"),
+        a_reply("went second"),
+        id="forked",
+    ).write(tmp_path / "claude" / "projects")
+    a_session(a_prompt("alone"), a_reply("yes"), id="single").write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        [link] = [link for link in site.page("/s/forked").links() if "/compare" in link]
+        for page in (site.page(link), site.page("/s/forked/compare")):
+            for words in ("The first prompt is the same", "the first way", "went second", "a.py", "one = 1"):
+                assert words in page.text
+            assert "changed on the left only" in page.text
+            assert "not touched on the right" in page.text
+            assert "begun" not in page.text, "what both share is folded"
+        chosen = [tag["value"] for tag in page.of("option") if "selected" in tag]
+        assert chosen == ["b-forked@first", "b-main"]
+        assert "changed on the right only" in site.page("/s/forked/compare?left=b-main&right=b-forked%40first").text
+        assert "the same branch" in site.page("/s/forked/compare?left=b-main&right=b-main").text
+        assert "never rewound" in site.page("/s/single/compare").text
+        assert "no such branch" in site.page("/s/forked/compare?left=b-none", status=400).text
 
 
 def test_the_record_of_a_message_is_its_line(site: Asking) -> None:

@@ -21,6 +21,7 @@ PATHS = (
     "/s/@last",
     "/s/@last/turns",
     "/s/@last/events",
+    "/s/@last/compare",
     "/no",
 )
 OURS = {"cookie": f"{COOKIE}={TOKEN}"}
@@ -82,7 +83,9 @@ def test_a_foreign_origin_is_refused_for_reading_and_for_changing(origin: str, s
 def test_nobody_else_marks_a_session(site: Asking) -> None:
     for headers in ({}, OURS, {"origin": f"http://{HOST}"}, {**OURS, "origin": "http://evil.example"}):
         assert site.client.post("/s/@last/mark", headers=headers, content="starred=1").status_code == 403
+        assert site.client.post("/sessions/mark", headers=headers, content="session=@last&starred=1").status_code == 403
     assert site.get("/s/@last/mark?starred=1").status_code == 405
+    assert site.get("/sessions/mark?session=@last&starred=1").status_code == 405
     assert "★" not in site.get("/sessions").text
 
 

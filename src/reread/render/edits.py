@@ -31,13 +31,14 @@ def patched(result: Any) -> list[DiffLine]:
     """From the structured twin of an edit's result; a new file is all additions."""
     if not isinstance(result, dict):
         return []
-    found = [line for hunk in read_hunks(result.get("structuredPatch")) for line in _numbered(hunk)]
+    found = [line for hunk in read_hunks(result.get("structuredPatch")) for line in numbered(hunk)]
     if not found and result.get("type") == "create" and isinstance(result.get("content"), str):
         return _added(result["content"])
     return found
 
 
-def _numbered(hunk: Hunk) -> Iterator[DiffLine]:
+def numbered(hunk: Hunk) -> Iterator[DiffLine]:
+    """The lines of a hunk, each with its place in the text it stands in."""
     before, after = hunk.old_start, hunk.new_start
     for line in hunk.lines:
         sign = line[:1] if line[:1] in "+-" else " "

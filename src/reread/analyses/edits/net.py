@@ -73,18 +73,22 @@ class SessionEdits:
 
     def on(self, branch: Branch) -> list[FileDiff]:
         """Net changes along one branch: what was done on others does not count."""
-        return [_net(history) for history in self._histories(branch).values() if history.changes]
+        return [_net(history) for history in self.histories(branch).values() if history.changes]
 
     def between(self, one: Branch, other: Branch) -> list[FileDiff]:
         """Files as the two branches left them. A file that only one of them changed had on the other what it had
         where they parted."""
-        first, second = self._histories(one), self._histories(other)
+        first, second = self.histories(one), self.histories(other)
         keys = [key for key in {**first, **second} if _has_changes(first, key) or _has_changes(second, key)]
         return [_across(first.get(key), second.get(key)) for key in keys]
 
-    def _histories(self, branch: Branch) -> dict[str, History]:
-        """Only what the branch itself did and read is a branch's; backups belong to none."""
-        path = self._where.path_of(branch)
+    def path_of(self, branch: Branch) -> frozenset[int]:
+        """The segments a branch goes through."""
+        return self._where.path_of(branch)
+
+    def histories(self, branch: Branch) -> dict[str, History]:
+        """Along one branch: only what it did and read itself is a branch's; backups belong to none."""
+        path = self.path_of(branch)
         events: list[Event] = [change for change in self.changes if change.place.segment in path]
         events += [sighting for sighting in self._sightings if sighting.segment in path]
         return histories_of(events)

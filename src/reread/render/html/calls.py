@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -12,6 +13,7 @@ from reread.analyses.edits.changes import twin_of
 from reread.analyses.edits.patches import read_hunks
 from reread.sessions import Session, Status, ToolCall
 from reread.sessions.agents import AGENT_TOOLS
+from reread.sessions.calls import is_rejection
 
 from ..calls import MARKS, ending, relative, summary, tool_label, without_error_tags
 from ..edits import DiffLine, is_edit, patched, proposed
@@ -29,6 +31,7 @@ KEPT_DIFF = 2_000
 LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
+LONGEST_LISTING = 200_000
 _PROSE = frozenset({"prompt", "plan"})
 """Arguments that are Markdown."""
 _NOT_APPLIED = {
@@ -37,8 +40,13 @@ _NOT_APPLIED = {
     Status.INTERRUPTED: "not applied: interrupted",
     Status.MISSING: "no result: perhaps not applied",
 }
+_REASON = "the user said:"
+"""What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
 _PATHS = ("file_path", "notebook_path", "path")
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
+_NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
+"""A line of a file as the client shows it to the model."""
+_DECISIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _SAID_BY_DIFF = frozenset(
     {"file_path", "notebook_path", "old_string", "new_string", "content", "new_source", "edits", "replace_all"}
 )
@@ -52,11 +60,20 @@ def name_of(call: ToolCall) -> str:
     return tool_label(call.name)[:80]
 
 
+def is_decision(call: ToolCall) -> bool:
+    """Whether it asks the person to choose or to agree."""
+    return call.name in _DECISIONS
+
+
 def point_of(call: ToolCall, project: str | None) -> str:
+    if call.name == "ExitPlanMode":  # the plan stands below, open
+        return "plan"
     return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
 def ending_of(call: ToolCall) -> str:
+    if call.name == "ExitPlanMode" and call.status is Status.OK:
+        return "approved"
     return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
@@ -72,20 +89,24 @@ def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
         lines = patched(twin_of(call)) or proposed(call.name, given)
         path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
         why = _NOT_APPLIED.get(call.status, "")
-        return [_diff(path, lines, project, why)] if lines else []
+        return [diff_of(path, lines, project, why)] if lines else []
     changed = twin_of(call).get("bashEditDiff")
     files = changed.get("files") if isinstance(changed, dict) else None
     found = []
     for file in files if isinstance(files, list) else ():
         if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
             lines = patched({"structuredPatch": file["hunks"]})
-            found.append(_diff(file["filePath"], lines, project, ""))
+            found.append(diff_of(file["filePath"], lines, project, ""))
     return found
 
 
-def _diff(path: str, lines: list[DiffLine], project: str | None, why: str) -> Diff:
-    colours = coloured_lines([line.text for line in lines[:KEPT_DIFF]], path=path)
-    rows = [DiffRow(line.sign, line.number, html) for line, html in zip(lines, colours, strict=False)]
+def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_DIFF) -> Diff:
+    """Lines of a diff, coloured as what they are a part of; `most` of them."""
+    colours = coloured_lines([line.text for line in lines[:most]], path=path)
+    rows = [
+        DiffRow(line.sign, line.number, html, skips)
+        for line, html, skips in zip(lines, colours, _skips(lines), strict=False)
+    ]
     end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
     return Diff(
         path=one_line(relative(path, project) if project else path),
@@ -93,9 +114,30 @@ def _diff(path: str, lines: list[DiffLine], project: str | None, why: str) -> Di
         removed=sum(line.sign == "-" for line in lines),
         rows=rows[:end],
         folded=rows[end:],
-        left_out=max(0, len(lines) - KEPT_DIFF),
+        left_out=max(0, len(lines) - most),
         not_applied=why,
     )
+
+
+def listing_of(call: ToolCall, project: str | None) -> Diff | None:
+    """A file as it was read, coloured; None where the result is anything else."""
+    if call.name != "Read" or call.status is not Status.OK or call.output is None:
+        return None
+    found = [_NUMBERED.fullmatch(line) for line in call.output.text[:LONGEST_LISTING].split("\n")]
+    lines = [DiffLine(" ", line[2], int(line[1])) for line in found if line is not None]
+    given = call.input if isinstance(call.input, dict) else {}
+    path = given.get("file_path")
+    return diff_of(path if isinstance(path, str) else "", lines, project, "") if lines else None
+
+
+def _skips(lines: list[DiffLine]) -> Iterator[bool]:
+    """For each line whether the one before it is not the one before it in the file."""
+    following: int | None = None
+    for line in lines:
+        is_new = line.sign != "-" and line.number is not None
+        yield is_new and following is not None and line.number != following
+        if is_new and line.number is not None:
+            following = line.number + 1
 
 
 def todos_of(call: ToolCall) -> list[Todo]:
@@ -132,8 +174,11 @@ def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
     given = call.input
     if not isinstance(given, dict):
         return [] if given in (None, "") else [_part("input", given)]
-    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}}
+    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(call.name) else by_tool.get(call.name, set())
+    said = given.get("command") if call.name == "Bash" else None
+    if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
+        skipped = {"command"}  # its line has all of it
     return [_part(str(key), value) for key, value in given.items() if key not in skipped]
 
 
@@ -162,6 +207,8 @@ def output_of(session: Session, call: ToolCall) -> str:
     text = session.full_output(call)
     if call.status is Status.OK and _is_shown_otherwise(call):
         return ""
+    if call.status is Status.REJECTED and is_rejection(text):
+        return text.partition(_REASON)[2].strip()
     return without_error_tags(text) if call.status is Status.ERROR else text
 
 
@@ -169,7 +216,7 @@ def _is_shown_otherwise(call: ToolCall) -> bool:
     """Whether a result says again what a diff, a list or the answers show."""
     if call.name == "AskUserQuestion":
         return bool(twin_of(call).get("answers"))
-    return is_edit(call.name) or call.name == "TodoWrite"
+    return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
 
 
 def report_of(call: ToolCall) -> Markup:

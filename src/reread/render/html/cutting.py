@@ -25,6 +25,9 @@ class Cut(NamedTuple):
     """What the page does not hold at all; empty where it holds all."""
 
 
+NOTHING = Cut("", "", "", "")
+
+
 def cut(text: str, lines: int = SHOWN_LINES, characters: int = SHOWN_CHARACTERS, kept: int = KEPT_CHARACTERS) -> Cut:
     clean = tabbed(text).strip("\n")
     whole, beyond = clean[:kept], len(clean) - kept

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from .cutting import Cut
+from .cutting import NOTHING, Cut
 from .pictures import Picture
 
 
@@ -46,6 +46,8 @@ class DiffRow(NamedTuple):
     sign: str
     number: int | None
     html: Markup
+    skips: bool = False
+    """Whether lines of the file are left out before it."""
 
 
 class Diff(NamedTuple):
@@ -103,6 +105,10 @@ class Call(NamedTuple):
     pictures: list[Picture]
     agent: Agent | None
     raw: str
+    listing: Diff | None = None
+    """A file as it was read, in the stead of its plain output."""
+    is_decision: bool = False
+    """Whether it put something before the person: it is shown open, and never in a fold."""
     kind: str = "call"
 
     @property
@@ -166,6 +172,8 @@ class Note(NamedTuple):
     links: list[Link]
     time: datetime | None
     raw: str
+    output: Cut = NOTHING
+    """What a command printed, in the stead of the text."""
     kind: str = "note"
 
 
@@ -222,6 +230,15 @@ class ChangedFile(NamedTuple):
     status: str
     added: int
     removed: int
+
+
+class Figures(NamedTuple):
+    """What a session amounts to."""
+
+    facts: list[str]
+    tokens: list[tuple[str, str]]
+    bad: list[tuple[str, int]]
+    """`failed 3`, `rejected 1`."""
 
 
 class Page(NamedTuple):

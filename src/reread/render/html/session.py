@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 from reread.analyses.edits.net import SessionEdits, totals
+from reread.pricing import Rated
 from reread.records import Record, User
 from reread.sessions import (
     Branch,
@@ -21,6 +24,9 @@ from reread.sessions import (
     Tokens,
     ToolCall,
     Turn,
+    add_up,
+    requests_of,
+    spoken_groups,
 )
 
 from ..numbers import count, duration, money, tokens
@@ -29,7 +35,7 @@ from ..text import one_line, shorten
 from ..travel import shown_path
 from . import calls, parts
 from .anchors import Anchors, anchor
-from .cutting import cut
+from .cutting import NOTHING, cut
 from .pictures import pictures
 from .words import words
 
@@ -52,6 +58,8 @@ NOTE_MARKS = {
     "withdrawn": "✂",
     "unknown": "?",
 }
+_TYPED = ("/", "!")
+"""How a command begins that a person typed; all else of a command is what it printed."""
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 
@@ -88,24 +96,39 @@ class SessionParts:
             lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
         )
 
-    def head(self, *, has_files: bool = True) -> parts.Page:
+    def head(self) -> parts.Page:
         """What stands above the conversation, without the conversation."""
         session = self.session
+        lead = self.lead(session.title, session.started, session.ended)
+        figures = self.figures()
+        return lead._replace(
+            facts=figures.facts,
+            tokens=figures.tokens,
+            bad=figures.bad,
+            files=self.files() if self.shown.tools else [],
+        )
+
+    def lead(self, title: str, started: datetime | None, ended: datetime | None) -> parts.Page:
+        """What the session is called and when it was, for somebody who knows already: nothing is worked out."""
         return parts.Page(
-            id=session.id,
-            title=shorten(session.title, 200),
-            project=one_line(session.project or ""),
-            started=session.started,
-            ended=session.ended,
-            facts=self._facts(),
-            tokens=token_facts(session.total_usage),
-            bad=[(name, number) for status, name in _BAD if (number := self._ended(status))],
-            problems=[one_line(problem) for problem in session.problems],
-            files=self.files() if has_files and self.shown.tools else [],
+            id=self.session.id,
+            title=shorten(title, 200),
+            project=one_line(self.session.project or ""),
+            started=started,
+            ended=ended,
+            facts=[],
+            tokens=[],
+            bad=[],
+            problems=[one_line(problem) for problem in self.session.problems],
+            files=[],
             outline=[],
             branches=[],
             lone_agents=[],
         )
+
+    def figures(self) -> parts.Figures:
+        """All lines of a session are counted for these."""
+        return parts.Figures(self._facts(), token_facts(self.session.total_usage), self._bad())
 
     def _facts(self) -> list[str]:
         session = self.session
@@ -119,9 +142,10 @@ class SessionParts:
         ]
         return [fact for fact in facts if fact]
 
-    def _ended(self, status: Status) -> int:
+    def _bad(self) -> list[tuple[str, int]]:
         talks: list[Conversation] = [self.session, *self.session.subagents]
-        return sum(call.status is status for talk in talks for call in talk.tool_calls)
+        ended = Counter(call.status for talk in talks for call in talk.tool_calls)
+        return [(name, ended[status]) for status, name in _BAD if ended[status]]
 
     def files(self) -> list[parts.ChangedFile]:
         """What the session changed in the end."""
@@ -162,7 +186,7 @@ class SessionParts:
             number=turn.index,
             prompt=self._prompt(prompt) if prompt is not None else None,
             items=items,
-            facts=turn_facts(speaker.usage_of(turn), turn.duration_ms),
+            facts=turn_facts(speaker, turn),
             unstored=sum(isinstance(step, Thought) and not step.text for step in turn.steps),
             bad=sum(row.is_bad for row in rows),
         )
@@ -182,7 +206,11 @@ class SessionParts:
         run: list[parts.Call | parts.Thinking] = []
         for step in steps:
             if isinstance(step, ToolCall):
-                if self.shown.tools:
+                if self.shown.tools and calls.is_decision(step):
+                    yield from _gathered(run)
+                    run = []
+                    yield parts.Calls([self.call(step, depth)], is_folded=False)
+                elif self.shown.tools:
                     run.append(self.call(step, depth))
             elif isinstance(step, Thought):
                 if self.shown.thinking and step.text.strip():
@@ -218,6 +246,7 @@ class SessionParts:
             links=list(self._left(notice)) if notice.what == "rewound" else [],
             time=notice.time,
             raw=self._of(notice),
+            output=cut(notice.text) if notice.what == "command" and not notice.text.startswith(_TYPED) else NOTHING,
         )
 
     def _left(self, notice: Notice) -> Iterator[parts.Link]:
@@ -229,7 +258,7 @@ class SessionParts:
     def call(self, call: ToolCall, depth: int = 0) -> parts.Call:
         project = self.session.project
         place = self._anchors.take(call.uuid) or self._anchors.take(call.id)
-        diffs, report = calls.diffs_of(call, project), calls.report_of(call)
+        diffs, report, listing = calls.diffs_of(call, project), calls.report_of(call), calls.listing_of(call, project)
         agent = self.session.agents_by_call.get(call.id or "")
         is_told = agent is not None and agent.id not in self._told and depth < DEEPEST
         if agent is not None:
@@ -247,11 +276,13 @@ class SessionParts:
             parts=calls.parts_of(call, has_diff=bool(diffs)),
             todos=calls.todos_of(call),
             questions=calls.questions_of(call),
-            output=cut("" if report else calls.output_of(self.session, call)),
+            output=cut("" if report or listing else calls.output_of(self.session, call)),
             report=report,
             pictures=calls.pictures_of(call),
             agent=self.agent(agent, depth + 1) if agent is not None and is_told and self.shown.subagents else None,
             raw=self._of(call),
+            listing=listing,
+            is_decision=calls.is_decision(call),
         )
 
     def agent(self, agent: Subagent, depth: int) -> parts.Agent:
@@ -304,19 +335,23 @@ def branch_anchor(name: str) -> str:
 
 
 def _models(session: Session) -> list[str]:
-    told = [message.model for message in session.assistant_messages if message.model]
-    return [model for model in dict.fromkeys(told) if not model.startswith("<")]
+    """Of the lines themselves: to gather them into messages first would take several times as long."""
+    told = (record.message.model for record in session.spoken if record.message is not None)
+    return [model for model in dict.fromkeys(told) if model and not model.startswith("<")]
 
 
-def turn_facts(used: Tokens, milliseconds: float | None) -> list[str]:
-    """`1.2k out`, `41.0k in`, `$0.12`, `34s`."""
-    if not used.requests:
+def turn_facts(speaker: Conversation, turn: Turn) -> list[str]:
+    """`$0.12`, `1.2k out`, `91.0k in`, `context 41.0k`, `34s`."""
+    requests = requests_of(spoken_groups(turn.records))
+    if not requests:
         return []
+    used, last = add_up(requests, speaker.prices), Rated.of(requests[-1].usage, 0)
     facts = [
         money(used.cost, is_partial=used.unpriced_tokens > 0),
         f"{tokens(used.output_tokens)} out",
         f"{tokens(used.prompt_tokens)} in",
-        duration(milliseconds / 1000) if milliseconds else "",
+        f"context {tokens(last.prompt)}" if last.prompt else "",
+        duration(turn.duration_ms / 1000) if turn.duration_ms else "",
     ]
     return [fact for fact in facts if fact]
 

@@ -22,15 +22,19 @@ from . import doctor, home, marking, pages, retro, search, session, sessions, us
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
+from .warming import warm_up
 from .watching import Hub, Watch
 
 ROUTES = (
     Route("/", home.home),
     Route("/running", home.now_running),
     Route("/sessions", sessions.sessions),
+    Route("/sessions/mark", marking.mark_many, methods=["POST"]),
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
+    Route("/s/{session}/outline", session.outline),
     Route("/s/{session}/where", session.where_is),
+    Route("/s/{session}/compare", session.compare),
     Route("/s/{session}/changes", session.changes),
     Route("/s/{session}/events", session.events),
     Route("/s/{session}/record/{anchor}", session.record),
@@ -70,7 +74,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         hub.begin()
         if is_watching:
-            threading.Thread(target=pages.warm_up, name="reread-warm-up", daemon=True).start()
+            threading.Thread(target=warm_up, args=(library,), name="reread-warm-up", daemon=True).start()
             watch.start()
         else:
             watch.is_busy = False
@@ -83,7 +87,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     app = Starlette(
         routes=ROUTES,
         lifespan=lifespan,
-        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=5)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch)

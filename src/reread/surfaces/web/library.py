@@ -45,22 +45,27 @@ class Held:
         self.name = ""
         """What addresses call it."""
         self.mark = NO_MARK
+        self._stored: StoredSession | None = None
         self.stamp: Hashable = None
         self.bytes = 0
         self.made: Any = None
         """What a page worked out from this state of it."""
         self._session: Session | None = None
-        self._stored: StoredSession | None = None
 
     @property
     def session(self) -> Session:
         assert self._session is not None  # noqa: S101  whoever has the lock has read it
         return self._session
 
+    @property
+    def stored(self) -> StoredSession:
+        """As the archive lists it."""
+        assert self._stored is not None  # noqa: S101  whoever has the lock has read it
+        return self._stored
+
     def moments(self) -> list[Event]:
         """What went wrong in it, but for what was said to be none meanwhile."""
-        assert self._stored is not None  # noqa: S101  as above
-        return self.archive.moments_of(self._stored)
+        return self.archive.moments_of(self.stored)
 
     def read(self, stored: StoredSession) -> None:
         stamp = stamp_of(stored)
@@ -68,7 +73,7 @@ class Held:
             self.made = None
             self._session = self.archive.session_of(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
-            self._stored, self.name, self.mark = stored, link_name(stored), stored.mark
+            self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
 
     def close(self) -> None:
         with self.lock:

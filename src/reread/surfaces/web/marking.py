@@ -1,37 +1,89 @@
-"""What a person notes on a session from its page: a star, tags, whether lists show it."""
+"""What a person notes on sessions from a page: a star, tags, a note, a title of their own, whether lists show it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from reread.archive import StoredSession
+from reread.errors import BadInput
+
 from . import pages
 from .library import Library, link_name
 
 MOST_FIELDS = 20
+MOST_AT_ONCE = 200
+"""Sessions that one form marks."""
+MOST_TAGS = 300
+"""That are suggested, the most used first."""
 _SWITCHES = {"1": True, "0": False}
+
+Given = dict[str, list[str]]
+
+
+class Marked(NamedTuple):
+    """What the forms of one session show."""
+
+    name: str
+    stored: StoredSession
+    tags: list[str]
 
 
 async def mark(request: Request) -> Response:
     """Notes what the form says; the guard has made sure that it is a form of ours."""
-    body = (await request.body()).decode("utf-8", "replace")
-    given = parse_qs(body, max_num_fields=MOST_FIELDS) if body.count("&") < MOST_FIELDS else {}
+    given = await _given(request, MOST_FIELDS)
     library = pages.site_of(request).library
-    name = await run_in_threadpool(_mark, library, request.path_params["session"], given)
-    return RedirectResponse(f"/s/{name}", status_code=303)
+    marked = await run_in_threadpool(_mark_one, library, request.path_params["session"], given)
+    if not request.headers.get("x-part"):
+        return RedirectResponse(f"/s/{marked.name}", status_code=303)
+    stored = marked.stored
+    return pages.fragment(
+        "mark.html", name=marked.name, mark=stored.mark, own_title=stored.row.title, tag_names=marked.tags
+    )
 
 
-def _mark(library: Library, wanted: str, given: dict[str, list[str]]) -> str:
+async def mark_many(request: Request) -> Response:
+    """The same on all sessions that were ticked in a list; back to the list as it was filtered."""
+    given = await _given(request, MOST_FIELDS + MOST_AT_ONCE)
+    await run_in_threadpool(_mark, pages.site_of(request).library, given.get("session", []), given)
+    back = given.get("back", [""])[0]
+    return RedirectResponse(f"/sessions{back if back.startswith('?') else ''}", status_code=303)
+
+
+def tag_names(library: Library) -> list[str]:
+    """Tags to suggest."""
+    return library.answer("tags", lambda archive: [tag for tag, _ in archive.tags()[:MOST_TAGS]])
+
+
+async def _given(request: Request, most: int) -> Given:
+    """The fields of a form; empty ones count, for an empty note takes the note away."""
+    body = (await request.body()).decode("utf-8", "replace")
+    if body.count("&") >= most:
+        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
+    return parse_qs(body, keep_blank_values=True)
+
+
+def _mark_one(library: Library, wanted: str, given: Given) -> Marked:
+    _mark(library, [wanted], given)
     stored = library.find(wanted)
+    return Marked(link_name(stored), stored, tag_names(library))
+
+
+def _mark(library: Library, wanted: Sequence[str], given: Given) -> None:
+    known = {link_name(each.stored): each.stored for each in library.sessions()}
+    found = [known.get(name) or library.find(name) for name in wanted]
     with library.archive() as archive:
         archive.mark(
-            stored,
+            *found,
             starred=_SWITCHES.get(given.get("starred", [""])[0]),
             hidden=_SWITCHES.get(given.get("hidden", [""])[0]),
-            tags=given.get("tag", []),
+            tags=[tag for tag in given.get("tag", []) if tag.strip()],
             untags=given.get("untag", []),
+            note=given.get("note", [None])[0],
+            title=given.get("title", [None])[0],
         )
-    return link_name(stored)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import zlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -14,17 +17,15 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from msgspec.structs import replace
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from reread import __version__
 from reread.errors import BadInput
 from reread.render.charts import Chart
 from reread.render.charts.shapes import Sheet
 from reread.render.charts.svg import chart_style, chart_svg
-from reread.render.html.code import coloured
 from reread.render.html.page import asset
 from reread.render.html.templates import environment as session_environment
-from reread.render.html.words import words
 from reread.render.kept import moment
 from reread.render.listing import last_part
 from reread.render.numbers import money, nano, size, tokens
@@ -36,10 +37,13 @@ from .watching import Hub, Watch
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 
+COMPRESSION = 5
+_GZIP = 16
+"""What zlib wants added for a stream with gzip's own beginning and end."""
 
-STYLES = ("web.css", "lists.css", "usage.css", "search.css", "retro.css")
+STYLES = ("web.css", "reading.css", "lists.css", "usage.css", "search.css", "retro.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js", "charts.js", "lists.js", "search.js", "retro.js")
+SCRIPTS = ("web.js", "marking.js", "charts.js", "lists.js", "search.js", "retro.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
@@ -86,19 +90,8 @@ def environment() -> Environment:
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
     made.filters |= {"link_name": link_name, "at": moment, "query": query}
-    made.globals = {**base.globals, "places": PLACES, "version": __version__}
+    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE}
     return made
-
-
-def warm_up() -> None:
-    """Compiles the templates and loads what colours and parses, so that the first page does not wait for it."""
-    import reread.loading  # noqa: F401  reads sessions
-
-    made = environment()
-    for name in made.list_templates(extensions=["html"]):
-        made.get_template(name)
-    words("`code`\n\n```python\npass\n```")
-    coloured("pass", path="code.py")
 
 
 def _money(nanodollars: int | None, unpriced: int = 0) -> str:
@@ -120,19 +113,64 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
+PAUSE = Markup("<!-- the first screen ends here -->")
+"""Where a template says so, what is made up to there is sent at once."""
+
+
 def page(
     request: Request, template: str, title: str, *, status: int = 200, scripts: Sequence[str] = (), **values: Any
 ) -> HTMLResponse:
     """A whole page in the frame."""
+    return HTMLResponse(render(template, **_framed(request, title, scripts), **values), status_code=status)
+
+
+def page_in_parts(
+    request: Request,
+    lock: AbstractContextManager[Any],
+    template: str,
+    title: str,
+    *,
+    scripts: Sequence[str],
+    **values: Any,
+) -> StreamingResponse:
+    """The same, its first screen before the rest is made. Whoever asks has the lock; the rest takes it again."""
+    made = environment().get_template(template).generate(**_framed(request, title, scripts), **values)
+    first = "".join(itertools.takewhile(lambda piece: piece != PAUSE, made))
+
+    def parts() -> Iterator[str]:
+        yield first
+        with lock:
+            rest = "".join(made)
+        yield rest
+
+    return streamed(request, parts())
+
+
+def streamed(request: Request, parts: Iterator[str]) -> StreamingResponse:
+    """Each part on its way as soon as it is there, compressed or not: what compresses for all would keep it back."""
+    headers = {"vary": "accept-encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return StreamingResponse((part.encode() for part in parts), media_type="text/html", headers=headers)
+    return StreamingResponse(_gzipped(parts), media_type="text/html", headers={**headers, "content-encoding": "gzip"})
+
+
+def _gzipped(parts: Iterator[str]) -> Iterator[bytes]:
+    packing = zlib.compressobj(COMPRESSION, wbits=zlib.MAX_WBITS | _GZIP)
+    for part in parts:
+        yield packing.compress(part.encode()) + packing.flush(zlib.Z_SYNC_FLUSH)
+    yield packing.flush()
+
+
+def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, Any]:
+    """What the frame around every page needs."""
     watch = site_of(request).watch
-    values |= {
+    return {
         "scripts": scripts,
         "title": title,
         "here": request.url.path,
         "busy": watch.is_busy,
         "sync_problem": watch.problem,
     }
-    return HTMLResponse(render(template, **values), status_code=status)
 
 
 def fragment(template: str, **values: Any) -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""A session: its first screen at once, the rest as one scrolls, and what is added while it runs."""
+"""A session: its first screen at once, the rest as one scrolls, what is added while it runs, its branches compared."""
 
 from __future__ import annotations
 
@@ -13,18 +13,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from reread.analyses.edits.net import SessionEdits
+from reread.analyses.forks import Comparison
+from reread.analyses.forks import compare as compare_branches
+from reread.archive import StoredSession
 from reread.errors import BadInput
 from reread.records import Record
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
 from reread.render.html.calls import raw_of
+from reread.render.html.comparing import compared
 from reread.render.html.session import SessionParts
+from reread.render.kept import moment
 from reread.render.retro import kinds_line
-from reread.sessions import Conversation, Session
+from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .friction_map import friction_marks
 from .library import Held, stamp_of
+from .marking import tag_names
 from .unfolding import FIRST_STEPS, NEXT_STEPS, Unfolding, Where, places, ways
 
 KEEP_ALIVE = 15.0
@@ -34,28 +41,34 @@ LARGEST_RECORD = 2_000_000
 """Characters of a record that are shown."""
 
 
-def show(request: Request) -> HTMLResponse:
-    """The page, at its beginning, at a piece or at a message."""
+def show(request: Request) -> Response:
+    """The page, at its beginning, at a piece or at a message; outline and map follow when the first screen is sent."""
     with _reading(request) as (reading, held):
         where = reading.where(pages.value(request, "at"))
         moments = held.moments()
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
+        lead = reading.lead(held.stored)
         stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
-        return pages.page(
+        return pages.page_in_parts(
             request,
+            held.lock,
             "reading.html",
-            reading.head.title or "A session",
-            page=reading.head,
+            lead.title or "A session",
+            scripts=("marking.js",),
+            page=lead,
+            reading=reading,
             name=held.name,
             mark=held.mark,
+            own_title=lead.title,
+            tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
-            outline=unfolding.outline,
-            marks=[*unfolding.marks, *friction_marks(unfolding, moments)],
             friction=kinds_line(moments),
+            marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
+            unfolding=unfolding,
             stamp=_stamp(held.stamp),
         )
 
@@ -73,11 +86,39 @@ def more(request: Request) -> Response:
         return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
 
 
+def outline(request: Request) -> Response:
+    """The prompts that a page did not name at first."""
+    with _reading(request) as (reading, _):
+        rows = reading.branch(pages.value(request, "branch")).outline
+        return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
+
+
 def where_is(request: Request) -> Response:
     """Where in a session a message stands, for a link to one that is not in the page."""
     with _reading(request) as (reading, _):
         found = reading.where(pages.value(request, "at"))
         return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
+
+
+def compare(request: Request) -> Response:
+    """Two branches beside each other; where none are named, the one that was left last and the one that went on."""
+    with _reading(request) as (reading, held):
+        branches = reading.branches
+        left = pages.value(request, "left") or list(branches)[:2][-1]
+        right = pages.value(request, "right") or next(iter(branches))
+        one, other = reading.branch(left), reading.branch(right)
+        found = reading.comparison(one.branch, other.branch) if one is not other else None
+        return pages.page(
+            request,
+            "compare.html",
+            f"Compare branches of {reading.session.title or 'a session'}",
+            name=held.name,
+            session_title=reading.session.title or "a session",
+            ways=ways(reading.session, ""),
+            left=one.name,
+            right=other.name,
+            compared=compared(reading.session, found) if found is not None else None,
+        )
 
 
 def changes(request: Request) -> Response:
@@ -135,9 +176,13 @@ class _Reading:
         self.session = session
         self._parts = SessionParts(session, parts.Sections())
 
+    def lead(self, stored: StoredSession) -> parts.Page:
+        """From what the archive knows, so that nothing is counted before the first screen is sent."""
+        return self._parts.lead(stored.row.title, moment(stored.row.started), moment(stored.row.ended))
+
     @cached_property
-    def head(self) -> parts.Page:
-        return self._parts.head(has_files=False)
+    def figures(self) -> parts.Figures:
+        return self._parts.figures()
 
     @cached_property
     def files(self) -> list[parts.ChangedFile]:
@@ -146,6 +191,13 @@ class _Reading:
     @cached_property
     def branches(self) -> dict[str, Unfolding]:
         return {made.name: made for made in (Unfolding(self.session, each) for each in self.session.branches)}
+
+    @cached_property
+    def _edits(self) -> SessionEdits:
+        return SessionEdits(self.session)
+
+    def comparison(self, left: Branch, right: Branch) -> Comparison:
+        return compare_branches(self.session, left, right, self._edits)
 
     @cached_property
     def _places(self) -> dict[str, Where]:

@@ -15,6 +15,7 @@ from reread.queries.projects import project_of
 from reread.render.listing import fate, is_expiring
 
 from . import pages
+from .marking import tag_names
 
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
@@ -67,7 +68,8 @@ def sessions(request: Request) -> HTMLResponse:
         request,
         template,
         "Sessions",
-        scripts=["lists.js"],
+        scripts=["lists.js", "marking.js"],
+        tag_names=tag_names(site.library),
         rows=_rows(shown, site, groups),
         given={**given, "sort": "" if sort == "last" else sort},
         chips=_chips(given),

@@ -20,6 +20,7 @@ FIRST_STEPS, NEXT_STEPS = 30, 120
 """Steps that are sent at first, and whenever more are wanted."""
 MOST_MARKS = 700
 MOST_PROMPTS = 3_000
+"""That an outline names at first; the others when they are asked for."""
 HEIGHT = 1_000
 """Of the map, in units of its own."""
 _BAD = {Status.ERROR: "failed", Status.REJECTED: "rejected", Status.INTERRUPTED: "interrupted"}
@@ -119,13 +120,19 @@ class Unfolding:
 
     @cached_property
     def outline(self) -> list[parts.OutlineRow]:
+        """Every prompt that can be linked to."""
         rows: list[parts.OutlineRow] = []
         for turn in self.branch.turns:
-            if turn.prompt is not None and turn.prompt.uuid and len(rows) < MOST_PROMPTS:
+            if turn.prompt is not None and turn.prompt.uuid:
                 bad = sum(isinstance(step, ToolCall) and step.status in _BAD for step in turn.steps)
                 text = shorten(turn.prompt.text[:400], 90) or "(no text)"
                 rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
         return rows
+
+    @property
+    def named(self) -> list[parts.OutlineRow]:
+        """The rows of the outline that come with the page."""
+        return self.outline[:MOST_PROMPTS]
 
     @cached_property
     def marks(self) -> list[Mark]:

@@ -26,7 +26,7 @@
   };
   const toggle = what => {
     const found = all(what);
-    const open = !found.some(each => each.open);
+    const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
   };
   const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure").filter(each => each.offsetParent);

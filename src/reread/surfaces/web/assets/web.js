@@ -17,11 +17,23 @@
     return answer;
   };
 
+  // One for all: to make one takes longer than to write a hundred times with it.
+  const clock = new Intl.DateTimeFormat([], {dateStyle: "medium", timeStyle: "short"});
   const localTimes = root => {
     for (const time of all("time", root)) {
       const date = new Date(time.dateTime);
-      if (!isNaN(date)) time.textContent = date.toLocaleString([], {dateStyle: "medium", timeStyle: "short"});
+      if (!isNaN(date)) time.textContent = clock.format(date);
     }
+  };
+
+  // At most once before the next picture, however often it is asked for.
+  const beforeNextFrame = act => {
+    let isWaiting = false;
+    return () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      requestAnimationFrame(() => { isWaiting = false; act(); });
+    };
   };
 
   // Our own markup, made by the server, which escapes all that is not.
@@ -178,22 +190,46 @@
       if (!reveal(corrected)) location.href = next.getAttribute("href");
     };
 
-    // The prompt one reads is marked in the outline.
-    const rows = new Map(all(".outline a[data-to]").map(link => [link.dataset.to, link]));
+    // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
+    // has no place until somebody asks for it, and then all of it must be laid out.
+    const pieces = content.getElementsByClassName("piece"), outline = one("details.outline");
     let here = null;
+    const lastAbove = line => {
+      let low = 0, high = pieces.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (pieces[middle].getBoundingClientRect().top < line) low = middle + 1; else high = middle;
+      }
+      return low - 1;
+    };
+    const rowAt = number => {
+      for (let at = number; at >= 0; at--) {
+        const turn = pieces[at].firstElementChild;
+        if (turn && turn.id) return one(`a[data-to="${CSS.escape(turn.id)}"]`, outline);
+      }
+      return null;
+    };
     const follow = () => {
-      const past = all(".piece > .turn[id]").filter(turn => turn.getBoundingClientRect().top < 140);
-      const now = past.length ? rows.get(past[past.length - 1].id) : null;
+      const now = rowAt(lastAbove(140));
       if (now === here) return;
-      if (here) here.classList.remove("here");
+      if (here) { here.classList.remove("here"); here.removeAttribute("aria-current"); }
       here = now;
       if (!here) return;
       here.classList.add("here");
-      const box = one(".outline"), top = here.offsetTop - box.offsetTop;
-      if (box.scrollHeight > box.clientHeight && (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 60)) box.scrollTop = top - 80;
+      here.setAttribute("aria-current", "true");
+      const top = here.parentElement.offsetTop - outline.offsetTop;
+      if (outline.scrollHeight > outline.clientHeight && (top < outline.scrollTop || top > outline.scrollTop + outline.clientHeight - 60)) outline.scrollTop = top - 80;
     };
-    addEventListener("scroll", later(follow, 60), {passive: true});
+    addEventListener("scroll", beforeNextFrame(follow), {passive: true});
     follow();
+    outline.addEventListener("click", async event => {
+      const link = event.target.closest("a[data-outline]");
+      if (!link) return;
+      event.preventDefault();
+      const answer = await ask(`${base}/outline?branch=${branch}&from=${link.dataset.outline}`);
+      one("ol", outline).append(parsed(await answer.text()));
+      link.parentElement.remove();
+    });
 
     // What a session gains while it runs.
     const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
@@ -212,7 +248,7 @@
       else fresh.hidden = false;
     };
     fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
-    addEventListener("scroll", () => { if (isAtEnd()) fresh.hidden = true; }, {passive: true});
+    addEventListener("scroll", () => { if (!fresh.hidden && isAtEnd()) fresh.hidden = true; }, {passive: true});
     if ("live" in layout.dataset) {
       const source = new EventSource(`${base}/events?stamp=${layout.dataset.stamp}`);
       let queue = Promise.resolve();
@@ -228,8 +264,8 @@
     tools.append(Object.assign(document.createElement("button"), {type: "button", textContent: "Copy"}));
     document.body.append(tools);
     let target = null;
-    const point = item => {
-      target = item;
+    const place = beforeNextFrame(() => {
+      const item = target;
       tools.hidden = !item;
       if (!item) return;
       one(".link", tools).href = `${base}?at=${item.id}#${item.id}`;
@@ -237,7 +273,8 @@
       const box = item.getBoundingClientRect();
       tools.style.top = `${scrollY + box.top - 10}px`;
       tools.style.left = `${Math.max(8, box.right - tools.offsetWidth - 8)}px`;
-    };
+    });
+    const point = item => { if (item !== target) { target = item; place(); } };
     const itemOf = place => place.closest && place.closest("[id^='m-']");
     content.addEventListener("pointerover", event => { const item = itemOf(event.target); if (item) point(item); });
     content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
@@ -245,8 +282,7 @@
       const text = one(".asked, .thinking", target) || target;
       copy(text.innerText.trim(), event.target);
     });
-    const outline = one("details.outline");
-    if (outline && matchMedia("(max-width: 70rem)").matches) outline.open = false;
+    if (matchMedia("(max-width: 70rem)").matches) outline.open = false;
     return {more, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
   })();
 
@@ -272,7 +308,7 @@
   };
   const toggle = what => {
     const found = all(what);
-    const open = !found.some(each => each.open);
+    const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
   };
   const prompts = () => all(".piece > .turn > .prompt");
