@@ -447,10 +447,10 @@ def test_several_sessions_are_selected_with_keys_and_marked_at_once(opened: Open
     page.get_by_label("Tag for the selected sessions").fill("both")
     page.get_by_label("Tag for the selected sessions").press("Enter")
     expect(page.locator(".row .tag", has_text="#both")).to_have_count(2)
+    rows = page.locator(".row").count()
     for box in page.locator(".tick").all():
         box.check()
     page.locator(".bulk").get_by_role("button", name="Star", exact=True).click()
-    rows = page.locator(".row").count()
     expect(page.locator(".row .star")).to_have_count(rows)
     page.keyboard.press("j")
     page.keyboard.press("s")
