@@ -160,7 +160,7 @@ def test_worktrees_count_to_their_project(many: Path) -> None:
         assert [row.split(",")[0] for row in rows] == ["project", "/home/ann/quarry", "/home/ann/beach"]
         assert "2 areas" in str(read(site.get("/usage/beside?since=all").text).of("svg")[0]["aria-label"])
         grouped = plain(site.page("/sessions?group=1").text)
-        assert "/home/ann/quarry 2 sessions · $" in grouped
+        assert "/home/ann/quarry 2 sessions · what they cost" in grouped
 
 
 def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
@@ -197,7 +197,9 @@ def test_chips_take_a_filter_away_and_keep_the_others(site: Asking) -> None:
     page = site.page("/sessions?project=lantern&model=opus&sort=cost&group=1")
     chips = {tag["href"] for tag in page.of("a") if tag.get("title") == "Take this away"}
     assert chips == {"/sessions?model=opus&group=1&sort=cost", "/sessions?project=lantern&group=1&sort=cost"}
-    assert "1 session of 2 · $" in plain(page.text)
+    assert "1 session of 2 · what they cost" in plain(page.text)
+    assert "/usage?project=lantern&model=opus&since=all" in page.links()
+    assert "what they cost" not in plain(site.page("/sessions?starred=1").text), "usage has no such filter"
     assert not [tag for tag in site.page("/sessions").of("a") if tag.get("title") == "Take this away"]
 
 

@@ -358,8 +358,9 @@ def turn_facts(speaker: Conversation, turn: Turn) -> list[str]:
 
 def token_facts(used: Tokens) -> list[tuple[str, str]]:
     """The totals by name."""
+    unknown = "no price" if used.requests else "$0"
     return [
-        ("cost", money(used.cost, is_partial=used.unpriced_tokens > 0) or "no price"),
+        ("cost", money(used.cost, is_partial=used.unpriced_tokens > 0) or unknown),
         ("output", tokens(used.output_tokens)),
         ("input", tokens(used.input_tokens)),
         ("cache read", tokens(used.cache_read_tokens)),

@@ -41,7 +41,6 @@ class Group(NamedTuple):
 
     project: str
     sessions: int
-    nanodollars: int
 
 
 class Row(NamedTuple):
@@ -82,10 +81,17 @@ def sessions(request: Request) -> HTMLResponse:
         number=number,
         last_page=last_page,
         projects=projects(site),
-        cost=sum(each.stored.row.nanodollars or 0 for each in ordered),
-        unpriced=sum(each.stored.row.unpriced_tokens for each in ordered),
-        output=sum(each.stored.row.output_tokens for each in ordered),
+        usage=_usage_of(given),
     )
+
+
+def _usage_of(given: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Where the same sessions' usage stands, if filters that usage has chose them. The costs of sessions do not add up:
+    a response that a fork repeats is in both."""
+    shared = ("project", "model", "since")
+    if any(given[name] for name in (*FILTERS, *SWITCHES) if name not in shared):
+        return None
+    return {**{name: given[name] for name in shared}, "since": given["since"] or "all"}
 
 
 def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -132,8 +138,7 @@ def _groups(ordered: list[Listed]) -> dict[str, Group]:
     found: dict[str, Group] = {}
     for each in ordered:
         name = project_of(each.stored.row.project)
-        before = found.get(name, Group(name, 0, 0))
-        found[name] = Group(name, before.sessions + 1, before.nanodollars + (each.stored.row.nanodollars or 0))
+        found[name] = Group(name, found[name].sessions + 1 if name in found else 1)
     return found
 
 
