@@ -290,3 +290,60 @@ def test_a_line_that_a_resume_copied_is_found_in_the_session_it_was_written_in(t
         for is_regex in (False, True):
             answer = archive.search("okapi", now=NOW, is_regex=is_regex)
             assert [hit.session.row.uuid for hit in answer.hits] == [ANN]
+
+
+# -- a person's own words
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> Archive:
+    anns().write(tmp_path / "projects")
+    bobs().write(tmp_path / "projects")
+    made = Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk")
+    made.sync()
+    made.mark(BOB, title="Why the heron stopped", note="ask about parseQuery again", tags=["fox-hunt"])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("heron", True),
+        ("HERON stopped", True),
+        ('"the heron"', True),
+        ("her*", True),
+        ("parse", True),
+        ("fox-hunt", True),
+        ("title:heron", True),
+        ("heron capybara", False),
+        ("heron -again", False),
+        ("thinking:heron", False),
+    ],
+)
+def test_titles_notes_and_tags_of_ones_own_are_found_as_titles_are(noted: Archive, query: str, found: bool) -> None:
+    answer = noted.search(query, now=NOW)
+    own = [hit for hit in answer.hits if hit.session.row.uuid == BOB]
+    assert [(hit.field, hit.uuid) for hit in own] == ([(Field.TITLE, None)] if found else [])
+    assert answer.total == len(answer.hits)
+    cells = noted.count_hits(query).cells
+    assert sum(cell.hits for cell in cells if cell.session == noted.find(BOB).id) == len(own)
+
+
+def test_own_words_keep_to_filters_and_fields(noted: Archive) -> None:
+    assert not noted.search("heron", frozenset({Field.PROMPT}), now=NOW).hits
+    assert not noted.search("heron", wanted=Filter(project="app"), now=NOW).hits
+    assert not noted.search("heron", wanted=Filter(since=datetime(2026, 2, 1, tzinfo=UTC)), now=NOW).hits
+    assert noted.search("heron", wanted=Filter(project="shop"), now=NOW).hits[0].text.startswith("Why the heron")
+    both = noted.search("brown OR heron", limit=1, now=NOW)
+    assert (len(both.hits), both.total) == (1, 4)
+
+
+def test_a_pattern_finds_own_words_too(noted: Archive) -> None:
+    assert [hit.session.row.uuid for hit in noted.search("her.n st", is_regex=True, now=NOW).hits] == [BOB]
+    assert not noted.search("her.n st", frozenset({Field.TEXT}), is_regex=True, now=NOW).hits
+
+
+def test_a_new_title_is_found_and_the_old_one_is_not(noted: Archive) -> None:
+    noted.mark(BOB, title="Otters", note="", untags=["fox-hunt"])
+    assert noted.search("otters", now=NOW).hits
+    assert not noted.search("heron", now=NOW).hits

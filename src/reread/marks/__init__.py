@@ -24,6 +24,12 @@ class Mark(NamedTuple):
         own = {tag_key(tag) for tag in self.tags}
         return all(tag_key(tag) in own for tag in wanted)
 
+    @property
+    def words(self) -> str:
+        """What can be searched for: title, note and tags; empty where there are none."""
+        tags = " ".join(f"#{tag}" for tag in self.tags)
+        return "\n".join(part for part in (self.title, self.note, tags) if part)
+
 
 NO_MARK = Mark()
 

@@ -18,6 +18,7 @@ from reread.analyses.texts import Field
 from reread.store import reading
 from reread.store.block_texts import text_at
 from reread.store.bytes_kept import KeptBytes
+from reread.store.noted import Noted, matching, noted_words
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
 
@@ -77,12 +78,14 @@ class Searcher:
         else:
             total = len(found)
         found.sort(key=lambda pair: -pair[0])
+        own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, wanted, chosen))
+        hits = sorted([*own, *self._hits(found[:limit], seen)], key=lambda hit: -hit.score)
         return SearchAnswer(
             query=text,
             terms=query.terms,
-            total=max(total, len(found)),
-            hits=self._hits(found[:limit], seen),
-            suggestions=[] if found else self._suggestions(query),
+            total=max(total, len(found)) + len(own),
+            hits=hits[:limit],
+            suggestions=[] if hits else self._suggestions(query),
         )
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
@@ -91,21 +94,19 @@ class Searcher:
         found: list[_Read] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
-        for match in reading.blocks(self._connection, numbers, self._chosen(wanted)):
+        chosen = self._chosen(wanted)
+        noted = noted_words(self._connection) if Field.TITLE in fields else []
+        own = list(self._own([each for each in noted if compiled.search(each.text)], (), wanted, chosen))[:limit]
+        for match in reading.blocks(self._connection, numbers, chosen):
             read = self._read(match)
             if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
                 continue
             if seen.is_first(read):
                 found.append(read)
-                if len(found) >= limit:
+                if len(found) + len(own) >= limit:
                     break
-        return SearchAnswer(
-            query=pattern,
-            terms=(),
-            total=len(found),
-            hits=self._hits([(1.0, read) for read in found], seen),
-            suggestions=[],
-        )
+        hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
+        return SearchAnswer(query=pattern, terms=(), total=len(hits), hits=hits[:limit], suggestions=[])
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
@@ -114,8 +115,25 @@ class Searcher:
         everywhere = parse(text, ALL_FIELDS)
         chosen = self._chosen(wanted)
         rows = reading.match_cells(self._connection, everywhere.match, chosen, (times[0], times[1]), MOST + 1)
-        cells = tuple(Cell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows)
-        return Cells(cells, query.fields, sum(cell.hits for cell in cells) > MOST)
+        cells = [Cell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows]
+        own = self._own(matching(noted_words(self._connection), everywhere.match), query.terms, wanted, chosen)
+        cells += [Cell(hit.session.id, hit.field, _hour(hit.time), 1) for hit in own]
+        return Cells(tuple(cells), query.fields, sum(cell.hits for cell in cells) > MOST)
+
+    def _own(
+        self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
+    ) -> Iterator[Hit]:
+        """A person's own words about sessions, as hits in titles; their time is that of the session."""
+        for each in noted:
+            ids = [number for number in each.sessions if chosen is None or number in chosen]
+            if not ids:
+                continue
+            session = _original(sessions(self._connection, ids=ids))
+            time = _moment(session.row.ended)
+            if wanted.keeps_time(time):
+                found = Candidate(0, time, Field.TITLE, hits(terms, each.text), len(each.text))
+                score = round(found.score(self._now), 3)
+                yield Hit(session=session, uuid=None, field=Field.TITLE, time=time, text=each.text, score=score)
 
     def _chosen(self, wanted: Filter) -> list[int] | None:
         """The sessions a filter leaves; None for all of them."""
@@ -199,4 +217,12 @@ def _original(copies: Iterable[StoredSession]) -> StoredSession:
 
 
 def _time(match: Match) -> datetime | None:
-    return None if match.time is None else datetime.fromtimestamp(match.time / 1000, UTC)
+    return _moment(match.time)
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _hour(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp()) // 3600

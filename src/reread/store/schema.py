@@ -262,6 +262,10 @@ CREATE TABLE label (
 ) WITHOUT ROWID;
 """
 
+WORDS = """CREATE VIRTUAL TABLE search USING fts5(
+    result, tool, text, thinking, prompt, title, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
+)"""
+
 _SEARCH = f"""
 -- A piece of text that can be found: where its line lies, never the text itself.
 CREATE TABLE block (
@@ -273,9 +277,7 @@ CREATE TABLE block (
     time INTEGER
 );
 -- The first column is free, each of the others costs two bytes for every word of a text: results are most of it.
-CREATE VIRTUAL TABLE search USING fts5(
-    result, tool, text, thinking, prompt, title, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
-);
+{WORDS};
 -- A segment per 8 MB of words instead of one per MB, merged when there are many: a cold sync merges half as much.
 INSERT INTO search(search, rank) VALUES ('hashsize', 8000000);
 INSERT INTO search(search, rank) VALUES ('automerge', 16);
