@@ -37,7 +37,9 @@ from .events import (
     Trouble,
     TurnResult,
     UnknownFrame,
+    Withdrawn,
 )
+from .folding import withdrawn_block
 from .hooks import Hook, Hooks
 from .mailbox import Mailbox
 from .outgoing import Allow, Decision, Deny
@@ -321,6 +323,8 @@ class Client:
                 self._send_out(self._call_hook(event))
             elif unknown := _unanswerable(event):
                 self._send_out(self._say(unknown))
+            elif isinstance(event, Withdrawn):
+                self._builder.add(withdrawn_block(event))
             elif isinstance(event, TurnResult):
                 self._is_answering = self._is_answering and event.origin is not None
                 self._has_failed_turn = event.is_error
