@@ -19,6 +19,8 @@ SETTLES_WITHIN = 10.0
 """Seconds after which words that nothing follows were the last of a turn."""
 GONE_AFTER = 600.0
 """Seconds of silence in the middle of a turn after which nobody can say whether the client still runs."""
+CLOSED_AFTER = 120.0
+"""Seconds after the end of a turn from which on the person may well have left."""
 QUESTION, PLAN = "AskUserQuestion", "ExitPlanMode"
 _ENDINGS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 
@@ -50,7 +52,7 @@ def activity_of(session: Session, quiet: float) -> Activity:
     """Of a session that nothing was written to for so many seconds. The last lines of it are enough."""
     turn = session.turns[-1] if session.turns else None
     if turn is None or _has_ended(turn, quiet):
-        return Activity(Doing.WAITING)
+        return Activity(Doing.WAITING, is_guess=quiet > CLOSED_AFTER)
     pending = [step for step in turn.steps if isinstance(step, ToolCall) and step.status is Status.MISSING]
     asked = next((call.name for call in pending if call.name in (QUESTION, PLAN)), None)
     if asked is not None:

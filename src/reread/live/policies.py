@@ -11,6 +11,8 @@ Policy = Literal["ask", "allow", "deny"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "deny")
 REFUSED = "Permission was denied: this run was started to deny every permission."
 
+NO_PLAN = "The user wants another plan."
+
 
 def by_policy(policy: Policy, asked: Permission) -> Decision | None:
     """The decision that needs nobody; a question for the person's opinion is never one."""

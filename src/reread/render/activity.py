@@ -21,6 +21,8 @@ def activity_words(activity: Activity) -> str:
     tool = tool_label(activity.tool)[:60]
     if activity.doing is Doing.WORKING:
         return f"working: {tool}" if tool else "working in the background"
+    if activity.doing is Doing.WAITING and activity.is_guess:
+        return "waiting for your next prompt, or closed"
     if activity.doing is not Doing.ASKING:
         return _WORDS[activity.doing]
     what = _ASKED.get(activity.tool, f"permission for {tool}")

@@ -16,9 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
+from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
 
-from . import doctor, home, marking, pages, search, session, sessions, usage
+from . import doctor, home, live, marking, pages, search, session, sessions, talking, usage
+from .driving import Driver
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
@@ -26,7 +27,20 @@ from .watching import Hub, Watch
 
 ROUTES = (
     Route("/", home.home),
-    Route("/running", home.now_running),
+    Route("/live", live.live),
+    Route("/live", live.start, methods=["POST"]),
+    Route("/live/list", live.listed),
+    Route("/live/events", live.events),
+    Route("/live/{run}", talking.show),
+    Route("/live/{run}/turns", talking.more),
+    Route("/live/{run}/where", talking.where_is),
+    Route("/live/{run}/record/{anchor}", talking.record),
+    Route("/live/{run}/now", talking.now),
+    Route("/live/{run}/events", talking.events),
+    Route("/live/{run}/say", talking.say, methods=["POST"]),
+    Route("/live/{run}/answer", talking.answer, methods=["POST"]),
+    Route("/live/{run}/interrupt", talking.interrupt, methods=["POST"]),
+    Route("/live/{run}/end", talking.end, methods=["POST"]),
     Route("/sessions", sessions.sessions),
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
@@ -35,16 +49,18 @@ ROUTES = (
     Route("/s/{session}/events", session.events),
     Route("/s/{session}/record/{anchor}", session.record),
     Route("/s/{session}/mark", marking.mark, methods=["POST"]),
+    Route("/s/{session}/go-on", live.go_on, methods=["POST"]),
     Route("/search", search.search),
     Route("/usage", usage.usage),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
     Route("/static/{name}", pages.static),
 )
-_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400}
+_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
 _HINTS = {
     404: "It may have been forgotten, or the link is from another archive. The list of sessions has all there are.",
     400: "Go back and change what you asked for.",
+    409: "The sessions that run here are listed under Live.",
     405: "This address cannot be asked for that.",
     500: "This is a fault of reread. The archive is not harmed; other pages still work.",
 }
@@ -59,7 +75,7 @@ class Application(NamedTuple):
 
 def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_watching: bool = True) -> Application:
     library, hub = Library(settings), Hub()
-    watch = Watch(library, hub)
+    watch, driver = Watch(library, hub), Driver(settings, hub)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -72,6 +88,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         try:
             yield
         finally:
+            await driver.close()
             watch.stop()
             library.close()
 
@@ -81,7 +98,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=5)],
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
-    app.state.site = pages.Site(settings, library, hub, watch)
+    app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
     # Around everything, the answer to a fault included.
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), hub)

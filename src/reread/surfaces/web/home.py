@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from reread.archive import Archive, Listed
+from reread.archive import Archive
 from reread.pricing.tokens import Tokens
 from reread.queries.filters import Filter
 from reread.queries.periods import Period, beginnings, periods
@@ -18,10 +17,9 @@ from reread.render.usage_chart import usage_chart
 
 from . import pages
 from .library import Library
+from .running import running, runs_of
 
 NEWEST = 12
-RUNNING = timedelta(minutes=2)
-"""A session whose file grew within this time runs."""
 _DAYS = 30
 
 
@@ -40,23 +38,12 @@ def home(request: Request) -> HTMLResponse:
         "Home",
         sessions=sessions,
         newest=sessions[:NEWEST],
-        running=running(sessions, site),
+        **running(site, runs_of(site)),
         expiring=[each for each in sessions if is_expiring(each, site.settings.now)],
         lately=lately.periods,
         chart=pages.drawn(lately.chart) if any(_is_used(each.tokens) for each in lately.periods) else "",
         sources=site.settings.sources,
     )
-
-
-def now_running(request: Request) -> HTMLResponse:
-    """The list of what runs alone, for the page to look again."""
-    site = pages.site_of(request)
-    return pages.fragment("running.html", running=running(site.library.sessions(), site))
-
-
-def running(sessions: list[Listed], site: pages.Site) -> list[Listed]:
-    since = (site.settings.now - RUNNING).timestamp() * 1e9
-    return [each for each in sessions if each.stored.present and (each.stored.mtime_ns or 0) >= since]
 
 
 def _is_used(used: Tokens) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
-
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -11,14 +9,12 @@ from starlette.responses import RedirectResponse, Response
 from . import pages
 from .library import Library, link_name
 
-MOST_FIELDS = 20
 _SWITCHES = {"1": True, "0": False}
 
 
 async def mark(request: Request) -> Response:
     """Notes what the form says; the guard has made sure that it is a form of ours."""
-    body = (await request.body()).decode("utf-8", "replace")
-    given = parse_qs(body, max_num_fields=MOST_FIELDS) if body.count("&") < MOST_FIELDS else {}
+    given = await pages.form(request)
     library = pages.site_of(request).library
     name = await run_in_threadpool(_mark, library, request.path_params["session"], given)
     return RedirectResponse(f"/s/{name}", status_code=303)

@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -32,13 +32,18 @@ from .library import Library, link_name
 from .settings import Settings
 from .watching import Hub, Watch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .driving import Driver  # which shows sessions, and so needs this
+
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
+MOST_FIELDS = 400
+"""Of a form: a question may have many answers."""
 
-
-STYLES = ("web.css",)
+STYLES = ("web.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js",)
+SCRIPTS = ("web.js", "live.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
@@ -53,12 +58,13 @@ class Place(NamedTuple):
 
 PLACES = (
     Place("/", "Home", "h"),
+    Place("/live", "Live", "l"),
     Place("/sessions", "Sessions", "s"),
     Place("/search", "Search", "f"),
     Place("/usage", "Usage", "u"),
     Place("/doctor", "Doctor", "d"),
 )
-"""The menu. A page of its own for friction, or for running a client, belongs here and into the routes of `app`."""
+"""The menu. A page of its own for friction belongs here and into the routes of `app`."""
 
 
 class Site(NamedTuple):
@@ -68,6 +74,7 @@ class Site(NamedTuple):
     library: Library
     hub: Hub
     watch: Watch
+    driver: Driver
 
 
 def site_of(request: Request) -> Site:
@@ -139,6 +146,12 @@ def value(request: Request, name: str) -> str:
     if len(found) > LONGEST_VALUE:
         raise BadInput(f"{name} is longer than {LONGEST_VALUE:,} characters")
     return found
+
+
+async def form(request: Request) -> dict[str, list[str]]:
+    """What a form of ours says; nothing where it has more fields than any of them."""
+    body = (await request.body()).decode("utf-8", "replace")
+    return parse_qs(body, max_num_fields=MOST_FIELDS) if body.count("&") < MOST_FIELDS else {}
 
 
 def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:

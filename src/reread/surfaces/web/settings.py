@@ -16,6 +16,16 @@ class Settings(NamedTuple):
     """Whose days are meant; None is the machine's own."""
     cleanup_days: float = 30.0
     """When Claude Code deletes a session."""
+    claude: Path | str | None = None
+    """The client to run; None is `claude` on PATH."""
+    may_run: bool = True
+    """Whether clients may be run from pages."""
+    captures: Path | None = None
+    """Where runs are captured; None is below the archive's folder."""
+
+    @property
+    def wire(self) -> Path:
+        return self.captures or self.home / "wire"
 
     @property
     def now(self) -> datetime:

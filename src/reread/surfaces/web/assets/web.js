@@ -197,10 +197,13 @@
     };
     fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
     addEventListener("scroll", () => { if (isAtEnd()) fresh.hidden = true; }, {passive: true});
+    let queue = Promise.resolve();
+    layout.addEventListener("grown", () => {
+      queue = queue.then(grow, grow).finally(() => layout.dispatchEvent(new Event("grew")));
+    });
     if ("live" in layout.dataset) {
       const source = new EventSource(`${base}/events?stamp=${layout.dataset.stamp}`);
-      let queue = Promise.resolve();
-      source.addEventListener("grown", () => { queue = queue.then(grow); });
+      source.addEventListener("grown", () => layout.dispatchEvent(new Event("grown")));
       addEventListener("pagehide", () => source.close());
     }
 
@@ -275,6 +278,10 @@
   let isGoing = false;
   addEventListener("keydown", event => {
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.tagName === "TEXTAREA" && event.target.form) {
+      event.preventDefault();
+      event.target.form.requestSubmit(one("button", event.target.closest("details") || event.target.form));
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping) {
       if (event.key === "Escape") event.target.blur();
@@ -292,4 +299,6 @@
     if (act && (act() !== false)) event.preventDefault();
   });
   localTimes(document);
+  // For the script of one page.
+  window.reread = {all, ask, one, parsed};
 })();
