@@ -57,7 +57,7 @@ class Asking(NamedTuple):
 def asking_of(asked: Permission, project: str | None) -> Asking:
     queries = [_query(each) for each in questions_of(asked)[:MOST_QUESTIONS]] if asked.is_question else []
     plan = _plan(asked) if asked.is_plan else Markup("")
-    kind = "question" if queries else "plan" if plan else "permission"
+    kind = "question" if queries else "plan" if asked.is_plan else "permission"
     diffs = proposed_diffs(asked.tool, asked.input, project)
     edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
     return Asking(
@@ -66,7 +66,7 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
         tool=tool_label(asked.tool)[:80],
         point=one_line(point_of(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
         is_agent=asked.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(asked, project)],
+        reasons=[one_line(why)[:500] for why in reasons(asked, project) if why != asked.tool],
         diffs=diffs,
         parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
         always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],

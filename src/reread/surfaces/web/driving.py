@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from reread.analyses.activity import Activity, Doing
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
 from reread.live import events
@@ -88,7 +90,7 @@ class Run:
         self.has_ended = False
         self._on_news = on_news
         self._is_busy = True
-        self._calls: dict[str, str] = {}
+        self._calls: dict[str, events.ToolCall] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
@@ -116,7 +118,13 @@ class Run:
     @property
     def asked(self) -> list[Permission]:
         """The questions that wait for a person, the first one first."""
-        return [each for each in self.client.stream.open_permissions.values() if self._is_for_person(each)]
+        asked = self.client.stream.open_permissions.values()
+        return [self._with_plan(each) for each in asked if self._is_for_person(each)]
+
+    def _with_plan(self, asked: Permission) -> Permission:
+        """Some clients (2.1.325) ask about a plan without it; the call has it."""
+        call = self._calls.get(asked.id or "") if asked.is_plan and not asked.input else None
+        return replace(asked, input=call.input) if call is not None else asked
 
     def _is_for_person(self, asked: Permission) -> bool:
         return by_policy(self.wanted.policy, asked) is None
@@ -186,7 +194,7 @@ class Run:
         if isinstance(event, events.Whole | events.Withdrawn):
             self.forming.pop(_key(event), None)
         if isinstance(event, events.ToolCall) and event.agent is None and not event.is_server:
-            self._calls[event.id or ""] = event.name
+            self._calls[event.id or ""] = event
         elif isinstance(event, events.ToolResult):
             self._calls.pop(event.id or "", None)
         elif isinstance(event, events.SessionStarted):
@@ -238,7 +246,7 @@ class Run:
         if asked:
             return Activity(Doing.ASKING, asked[0].tool)
         if self._calls:
-            return Activity(Doing.WORKING, list(self._calls.values())[-1])
+            return Activity(Doing.WORKING, list(self._calls.values())[-1].name)
         if self._is_busy:
             return Activity(otherwise)
         return Activity(Doing.WORKING if self.client.stream.open_tasks else Doing.WAITING)

@@ -36,11 +36,12 @@ MODES = {
     "bypassPermissions": "ask for nothing, allow everything",
 }
 """The client's own, by what they mean."""
+_EMPTY = {"prompt": "", "permission": "ask", "model": "", "thinking": ""}
 _POLICIES = {"ask": "ask me", "allow": "allow whatever asks", "deny": "deny whatever asks"}
 
 
 async def live(request: Request) -> HTMLResponse:
-    return await _page(request, {"permission": "ask"})
+    return await _page(request, {})
 
 
 async def _page(request: Request, given: dict[str, str], problem: str = "", status: int = 200) -> HTMLResponse:
@@ -56,7 +57,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
             f"{shown['waiting']}Live",
             status=status,
             scripts=["live.js"],
-            given={"folder": known[0] if known else "", **given},
+            given={**_EMPTY, "folder": known[0] if known else "", **given},
             known=known,
             problem=problem,
             policies=_POLICIES,
