@@ -71,7 +71,7 @@ def live(browser: Browser, scratch: Scratch, request: pytest.FixtureRequest) -> 
 
 def test_thinking_appears_before_its_block_is_complete_and_can_be_interrupted(live: Live) -> None:
     page = live.start("mock:slow")
-    forming = page.locator(".forming.thinking .text")
+    forming = page.locator(".forming-thinking .text")
     expect(forming).to_contain_text("Thinking slowly.", timeout=SOON)
     live.wait_for("thinking")
     early = len(forming.inner_text())
@@ -190,7 +190,7 @@ def test_the_list_says_who_waits_and_the_session_is_kept_with_links_both_ways(li
     expect(page.locator(".ask")).to_have_count(1, timeout=SOON)
     run = page.url
     page.locator(".places").get_by_role("link", name="Live").click()
-    expect(page.locator(".running .asking")).to_contain_text("waiting for you: permission for Bash")
+    expect(page.locator(".running .is-asking")).to_contain_text("waiting for you: permission for Bash")
     expect(page).to_have_title("(1) Live · reread")
     assert not findings(page)
     live.opened.go("/")
@@ -210,7 +210,7 @@ def test_the_list_says_who_waits_and_the_session_is_kept_with_links_both_ways(li
     expect(page.get_by_label("The next prompt")).to_have_count(0)
     live.opened.go("/live")
     expect(page).to_have_title("Live · reread")
-    expect(page.locator(".running .ended")).to_have_count(1)
+    expect(page.locator(".running .is-ended")).to_have_count(1)
     _wait_until(lambda: any(name.endswith(".wire") for name in asked(live.scratch, "list")["sessions"][0]["files"]))
     assert len(asked(live.scratch, "list")["sessions"]) == 1, "the run and its transcript are one session"
 

@@ -59,14 +59,15 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
     plan = _plan(asked) if asked.is_plan else Markup("")
     kind = "question" if queries else "plan" if asked.is_plan else "permission"
     diffs = proposed_diffs(asked.tool, asked.input, project)
+    point = point_of(asked.tool, asked.input, project)
     edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
     return Asking(
         request=asked.request_id,
         kind=kind,
         tool=tool_label(asked.tool)[:80],
-        point=one_line(point_of(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        point=one_line(point[: LONGEST_POINT * 4])[:LONGEST_POINT],
         is_agent=asked.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(asked, project) if why != asked.tool],
+        reasons=[one_line(why)[:500] for why in reasons(asked, project) if why not in (asked.tool, point)],
         diffs=diffs,
         parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
         always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],

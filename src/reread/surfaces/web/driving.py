@@ -10,6 +10,7 @@ import asyncio
 import secrets
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,8 @@ MOST_AT_ONCE = 5
 """Clients: each is a process of some hundred megabytes."""
 MOST_ENDED = 10
 """Runs that are over and still shown here; the archive has them all."""
+STOPS_WITHIN = 2.0
+"""Seconds for the turn to be broken off before the client ends."""
 LONGEST_PROMPT = 50_000
 """Characters."""
 _KINDS: dict[type[events.Delta], tuple[str, Doing]] = {
@@ -88,6 +91,8 @@ class Run:
         self.problem = ""
         """Why it ended, where that was not well."""
         self.has_ended = False
+        self.has_told_failure = False
+        """Whether the talk itself says what went wrong."""
         self._on_news = on_news
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
@@ -165,7 +170,11 @@ class Run:
             self._send_out(self.client.interrupt())
 
     async def end(self) -> None:
-        """Returns when the client is gone."""
+        """Returns when the client is gone. In the middle of a turn it would else go on as if a tool had failed."""
+        if self.activity.doing not in (Doing.WAITING, Doing.ENDED):
+            with suppress(ClientError, ClientRefused, TimeoutError):  # then it ends as it is
+                async with asyncio.timeout(STOPS_WITHIN):
+                    await self.client.interrupt()
         await self.client.close()
         if self._task is not None:
             await self._task
@@ -197,6 +206,8 @@ class Run:
             self._calls[event.id or ""] = event
         elif isinstance(event, events.ToolResult):
             self._calls.pop(event.id or "", None)
+        elif isinstance(event, events.Text | events.Prompt) and event.agent is None:
+            self.has_told_failure = isinstance(event, events.Text) and event.is_synthetic
         elif isinstance(event, events.SessionStarted):
             self.model = event.model or self.model
         elif isinstance(event, events.Permission):

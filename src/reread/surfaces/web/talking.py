@@ -80,16 +80,18 @@ class _Now(NamedTuple):
     asked: list[Permission]
     result: TurnResult | None
     problem: str
+    has_told_failure: bool
     note: str
 
     @classmethod
     def of(cls, run: Run) -> Self:
-        return cls(run, run.version, run.activity, run.asked, run.result, run.problem, run.note)
+        told = run.has_told_failure
+        return cls(run, run.version, run.activity, run.asked, run.result, run.problem, told, run.note)
 
     def shown(self, site: pages.Site) -> dict[str, Any]:
         project = str(self.run.wanted.folder)
         outcome = outcome_of(self.result) if self.result is not None else None
-        failure = self.problem or (outcome.failure if outcome is not None else "")
+        failure = self.problem or (outcome.failure if outcome is not None and not self.has_told_failure else "")
         return {
             "run": self.run,
             "version": self.version,

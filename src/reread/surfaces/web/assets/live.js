@@ -37,7 +37,7 @@
   const labels = {thinking: () => "thinking", text: () => "", tool: name => name};
   const begun = news => {
     const block = document.createElement("div");
-    block.className = `forming ${news.kind}`;
+    block.className = `forming forming-${news.kind}`;
     const label = document.createElement("span");
     label.className = "label";
     label.textContent = [news.agent ? "agent" : "", labels[news.kind](news.name)].filter(Boolean).join(" · ");
