@@ -124,7 +124,7 @@ def test_a_permission_with_another_input(live: Live) -> None:
 
 def test_a_permission_is_remembered(live: Live) -> None:
     page = live.start("mock:bash(touch a.txt)")
-    always = page.locator(".ask button", has_text="Always:").first
+    always = page.locator(".ask .always button").first
     always.click(timeout=SOON)
     live.is_done()
     assert (live.work / "a.txt").exists()

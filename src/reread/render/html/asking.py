@@ -59,15 +59,14 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
     plan = _plan(asked) if asked.is_plan else Markup("")
     kind = "question" if queries else "plan" if asked.is_plan else "permission"
     diffs = proposed_diffs(asked.tool, asked.input, project)
-    point = point_of(asked.tool, asked.input, project)
     edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
     return Asking(
         request=asked.request_id,
         kind=kind,
         tool=tool_label(asked.tool)[:80],
-        point=one_line(point[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        point=one_line(point_of(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
         is_agent=asked.agent is not None,
-        reasons=[one_line(why)[:500] for why in reasons(asked, project) if why not in (asked.tool, point)],
+        reasons=[one_line(why)[:500] for why in reasons(asked, project) if not _is_said(why, asked)],
         diffs=diffs,
         parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
         always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],
@@ -75,6 +74,11 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
         plan=plan,
         input=edited if len(edited) <= LONGEST_INPUT and isinstance(asked.input, dict) else "",
     )
+
+
+def _is_said(why: str, asked: Permission) -> bool:
+    """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
+    return why == asked.tool or (isinstance(asked.input, dict) and why in asked.input.values())
 
 
 def _plan(asked: Permission) -> Markup:

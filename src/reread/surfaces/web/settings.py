@@ -6,6 +6,8 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.live.starting import Program
+
 
 class Settings(NamedTuple):
     home: Path
@@ -16,7 +18,7 @@ class Settings(NamedTuple):
     """Whose days are meant; None is the machine's own."""
     cleanup_days: float = 30.0
     """When Claude Code deletes a session."""
-    claude: Path | str | None = None
+    claude: Program | None = None
     """The client to run; None is `claude` on PATH."""
     may_run: bool = True
     """Whether clients may be run from pages."""
