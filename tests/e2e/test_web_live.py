@@ -273,10 +273,13 @@ def test_the_clients_end_with_the_server(live: Live) -> None:
     live.wait_for("working: Bash")
     written = live.work / "pid.txt"
     _wait_until(lambda: written.exists() and written.read_text().strip() != "")
-    live.opened.page.goto("about:blank")
     server = live.opened.server.process
+    began = time.monotonic()
     server.send_signal(signal.SIGINT)
     server.wait(timeout=30)
+    assert time.monotonic() - began < 10, "a page that waits does not keep it"
+    expect(live.page.locator(".composer .told")).to_contain_text("The server does not answer")
+    live.opened.complaints.clear()
     with pytest.raises(ProcessLookupError):
         os.kill(int(written.read_text()), 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import NamedTuple
@@ -67,10 +67,11 @@ _HINTS = {
 
 
 class Application(NamedTuple):
-    """What is served, and who is told when it ends."""
+    """What is served, and what to do when it ends."""
 
     asgi: Guard
-    hub: Hub
+    dismiss: Callable[[], None]
+    """Inside the loop that serves: lets the pages go that wait for news."""
 
 
 def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_watching: bool = True) -> Application:
@@ -100,8 +101,13 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     )
     app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
+
+    def dismiss() -> None:
+        hub.close()
+        driver.dismiss()
+
     # Around everything, the answer to a fault included.
-    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), hub)
+    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
 def _refused(refused: Refused) -> Response:

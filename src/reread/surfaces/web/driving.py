@@ -153,9 +153,9 @@ class Run:
     # What a person does
 
     async def say(self, prompt: str) -> None:
+        checked = checked_prompt(prompt)
         self._is_busy = True
-        await self.client.send(checked_prompt(prompt))
-        self._changed()
+        await self.client.send(checked)
 
     async def answer(self, request: str, decide: Callable[[Permission], Decision]) -> bool:
         """Whether it was still open: of two windows the first one counts."""
@@ -226,7 +226,7 @@ class Run:
             self._calls.clear()
             self.forming.clear()
         elif isinstance(event, events.Notice) and event.what == "retry":
-            self.note = event.text
+            self.note = f"trying again: {event.text}"
         elif isinstance(event, events.Notice) and event.what == "status" and event.text == "requesting":
             self._is_busy = True
         elif isinstance(event, events.Whole) and event.agent is None:
@@ -335,18 +335,21 @@ class Driver:
         for name in ended[: max(0, len(ended) - MOST_ENDED)]:
             del self._runs[name]
 
+    def dismiss(self) -> None:
+        """Inside the loop: no page waits any longer."""
+        for run in self._runs.values():
+            run.hub.close()
+
     async def close(self) -> None:
         """The server ends, and so do they."""
         await asyncio.gather(*(run.end() for run in self._runs.values()))
-        for run in self._runs.values():
-            run.hub.close()
 
 
 NOT_HERE = "This server listens for others, too, so it runs no client; start it with --allow-run to let it."
 
 
 def checked_prompt(text: str) -> str:
-    prompt = text.strip()
+    prompt = text.replace("\r\n", "\n").strip()  # as forms send it
     if not prompt:
         raise BadInput("Write a prompt first.")
     if len(prompt) > LONGEST_PROMPT:

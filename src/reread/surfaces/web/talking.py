@@ -161,7 +161,7 @@ async def events(request: Request) -> Response:
     async def heard() -> AsyncIterator[str]:
         nonlocal seen
         sent: dict[str, int] = {}
-        while not run.hub.is_closed and not pages.site_of(request).hub.is_closed:
+        while not run.hub.is_closed:
             news = list(_grown(run, sent))
             if seen != str(run.version):
                 seen = str(run.version)

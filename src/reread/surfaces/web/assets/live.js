@@ -153,9 +153,9 @@
     before = event.key;
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
-    const open = all(".ask");
+    const open = all(".ask:not(.question)");
     const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
-      : open.length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
+      : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
     if (button) { event.preventDefault(); button.click(); }
   });
   scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
