@@ -236,12 +236,14 @@ def test_a_kept_session_is_gone_on_with_from_its_page(live: Live) -> None:
 def test_what_went_wrong_is_said(live: Live) -> None:
     page = live.start("mock:error-400")
     live.is_done()
-    expect(page.locator("#content, .outcome").first).to_contain_text("the request was invalid")
+    expect(page.locator("#content")).to_contain_text("the request was invalid")
     expect(page.locator(".outcome")).to_contain_text("failed")
     page.get_by_label("The next prompt").fill("mock:error-529")
     page.get_by_role("button", name="Send").click()
+    expect(page.locator("#content")).to_contain_text("Recovered after HTTP 529", timeout=SOON)
     live.is_done()
-    expect(page.locator("#content")).to_contain_text("Recovered after HTTP 529")
+    expect(page.locator(".outcome")).to_contain_text("✓ done")
+    expect(page.locator(".outcome .problem")).to_have_count(0)
 
 
 def test_the_browser_goes_and_the_client_goes_on(live: Live) -> None:

@@ -206,8 +206,8 @@ class Run:
             self._calls[event.id or ""] = event
         elif isinstance(event, events.ToolResult):
             self._calls.pop(event.id or "", None)
-        elif isinstance(event, events.Text | events.Prompt) and event.agent is None:
-            self.has_told_failure = isinstance(event, events.Text) and event.is_synthetic
+        elif isinstance(event, events.Text) and event.agent is None:
+            self.has_told_failure = event.is_synthetic
         elif isinstance(event, events.SessionStarted):
             self.model = event.model or self.model
         elif isinstance(event, events.Permission):
@@ -225,6 +225,8 @@ class Run:
             self.result, self.note, self._is_busy = event, "", False
             self._calls.clear()
             self.forming.clear()
+        elif isinstance(event, events.Prompt) and event.agent is None and not event.is_synthetic:
+            self.result, self.has_told_failure = None, False
         elif isinstance(event, events.Notice) and event.what == "retry":
             self.note = f"trying again: {event.text}"
         elif isinstance(event, events.Notice) and event.what == "status" and event.text == "requesting":
