@@ -351,6 +351,20 @@ def test_nobody_else_starts_or_answers_anything(path: str, serve: Callable[[str]
     assert len(list((site.home / "wire").rglob("*.part"))) == 1, "nothing else was started"
 
 
+@pytest.mark.parametrize(("options", "may_run"), [((), False), (("--allow-run",), True)])
+def test_a_server_that_others_reach_runs_clients_only_when_told_to(
+    options: tuple[str, ...], may_run: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    with served(tmp_path / "home", source, "--host", "0.0.0.0", *options) as server:  # noqa: S104  that is the question
+        asked = server.connect()
+        asked.request("GET", "/live", headers=server.cookie)
+        shown = read(asked.getresponse().read().decode())
+        assert any(form.get("action") == "/live" for form in shown.of("form")) is may_run
+        assert ("start it with --allow-run" in shown.text) is not may_run
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is started by its first line")
 def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, work: Path) -> None:
     program = tmp_path / "claude"

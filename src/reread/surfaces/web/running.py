@@ -66,7 +66,7 @@ def runs_of(site: pages.Site) -> list[Snapshot]:
 def running(site: pages.Site, runs: Sequence[Snapshot]) -> dict[str, Any]:
     """What the list shows, and what it says in the title of a tab."""
     rows = [*map(_of_run, runs), *_others(site, {run.session for run in runs})]
-    rows.sort(key=lambda row: _ORDER.get(row.activity.doing, _RUNS))
+    rows.sort(key=lambda row: (_ORDER.get(row.activity.doing, _RUNS), row.activity.is_guess))
     return {"running": rows, "waiting": _waiting([row.activity for row in rows])}
 
 
