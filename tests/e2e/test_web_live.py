@@ -85,6 +85,14 @@ def test_thinking_appears_before_its_block_is_complete_and_can_be_interrupted(li
     expect(page.locator(".forming")).to_have_count(0)
 
 
+def test_what_it_does_is_said_while_it_does_it(live: Live) -> None:
+    page = live.start("mock:slow-text")
+    live.wait_for("writing")
+    expect(page.locator(".forming-text .text")).to_contain_text("Talking slowly.")
+    page.get_by_role("button", name="Interrupt").click()
+    live.is_done()
+
+
 def test_a_permission_is_allowed_with_a_key_and_denied_with_a_reason(live: Live) -> None:
     page = live.start("mock:write(poem.txt)")
     ask = page.locator(".ask")

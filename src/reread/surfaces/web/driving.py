@@ -25,7 +25,6 @@ from reread.live.events import Event, Permission
 from reread.live.outgoing import Decision
 from reread.live.policies import Policy, by_policy
 from reread.render.text import shorten
-from reread.sessions import Session
 
 from .reading import Reading
 from .settings import Settings
@@ -114,7 +113,7 @@ class Run:
 
     @property
     def session_id(self) -> str:
-        return self.client.stream.session or self.wanted.resume or ""
+        return self.client.stream.session or ("" if self.wanted.fork else self.wanted.resume or "")
 
     @property
     def title(self) -> str:
@@ -145,10 +144,6 @@ class Run:
                 return self._read[1]
 
         return read
-
-    @property
-    def session(self) -> Session:
-        return self.client.session
 
     # What a person does
 
@@ -185,8 +180,8 @@ class Run:
         try:
             async for event in self.client:
                 self._saw(event)
-        except RereadError as problem:
-            self.problem = str(problem)
+        except Exception as problem:  # noqa: BLE001  a mistake of ours must reach whoever looks at the page, too
+            self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
         finally:
             self.has_ended, self._is_busy = True, False
             self.forming.clear()
@@ -267,6 +262,7 @@ class Run:
     def _set_activity(self, activity: Activity) -> None:
         if activity != self.activity:
             self.activity = activity
+            self.version += 1
             self._on_news()
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
@@ -327,6 +323,7 @@ class Driver:
             await run.start()
         except BaseException:
             del self._runs[run.id]
+            await client.close()
             raise
         self._forget()
         self._hub.wake()
