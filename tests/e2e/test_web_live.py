@@ -54,7 +54,8 @@ def live(browser: Browser, scratch: Scratch, request: pytest.FixtureRequest) -> 
     wanted = getattr(request, "param", {})
     source = scratch.home / ".claude"
     source.mkdir(exist_ok=True)
-    environment = {**scratch.environment, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # A crash tells where it was, on standard error.
+    environment = {**scratch.environment, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     with served(scratch.home / "archive", source, "--claude", str(scratch.client), env=environment) as server:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **wanted})
         opened = open_page(context, server, source)
