@@ -22,6 +22,8 @@ _PEEK = 20
 """How many records are read to learn whose a file is: the first may belong to nobody."""
 _TAIL = 64 * 1024
 """How much of a file's end is read to learn when it ended."""
+_END = 256 * 1024
+"""The same to learn what it does: a line with a result may be long."""
 
 
 def read(path: str | Path) -> Iterator[Record]:
@@ -37,6 +39,17 @@ def records_of(line: Line) -> list[Record]:
     if not line.ended and isinstance(last, Unknown) and last.malformed:
         records[-1] = replace(last, reason=f"unfinished last line, {last.reason}")
     return records
+
+
+def last_of(path: Path, size: int = _END) -> Session:
+    """What the last lines of a transcript tell, however long it is; what came before is not in it."""
+    start = max(0, path.stat().st_size - size)
+    lines = sources.read_lines(path, start=start)
+    builder = SessionBuilder(path.stem)
+    for line in islice(lines, 1 if start else 0, None):  # the first one is cut
+        for record in records_of(line):
+            builder.add(record)
+    return builder.session()
 
 
 def load(path: str | Path) -> Session:

@@ -40,10 +40,11 @@ def reread(*arguments: str | Path, **changes: str) -> Ran:
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """A process that goes on; the caller ends it."""
+    seen = environment() if env is None else env
     return subprocess.Popen(
-        [*PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), bufsize=0
+        [*PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=seen, bufsize=0
     )
 
 

@@ -1,4 +1,4 @@
-"""Real clients, each in a scratch home of its own."""
+"""Real clients, each in a scratch home of its own, and a real browser."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from client.install import VERSIONS, claude_binary
 from client.run import Scratch
+from e2e.browsing import CHROMIUM, FLAGS
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
@@ -20,3 +22,12 @@ def client(request: pytest.FixtureRequest) -> Path:
 def scratch(client: Path, tmp_path: Path) -> Iterator[Scratch]:
     with Scratch(client, tmp_path) as scratch:
         yield scratch
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Not for longer: while it is open, no other test of the process could run a loop of its own."""
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield made
+        made.close()

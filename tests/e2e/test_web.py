@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.testing import (
     Entry,
     a_prompt,
@@ -26,25 +24,12 @@ from reread.testing import (
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 from web.serving import Served, served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; install the package chromium"),
-]
+pytestmark = [pytest.mark.e2e, needs_chromium]
 
-# The first for machines where tests run as root; the others keep the browser from calling home.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 FORKED, LONG = "forked-session", "long-session"
 PLACES = (
     "/",
+    "/live",
     "/sessions",
     "/sessions?group=1&sort=cost&project=harbour",
     "/search",
@@ -58,20 +43,6 @@ PLACES = (
     f"/s/{LONG}",
     f"/s/{ONE}",
 )
-
-
-class Opened(NamedTuple):
-    page: Page
-    server: Served
-    claude: Path
-    complaints: list[str]
-    """What the browser had to complain about."""
-    foreign: list[str]
-    """Requests to anywhere else."""
-
-    def go(self, path: str) -> Page:
-        self.page.goto(f"{self.server.base}{path}")
-        return self.page
 
 
 def wrote(name: str, path: str, content: str) -> list[Entry]:
@@ -111,14 +82,6 @@ def write_sessions(claude: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield made
-        made.close()
-
-
-@pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
     folder = tmp_path_factory.mktemp("web")
     claude = folder / "claude"
@@ -131,7 +94,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Pa
 def opened(browser: Browser, place: tuple[Served, Path], request: pytest.FixtureRequest) -> Iterator[Opened]:
     wanted = getattr(request, "param", {})
     context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
-    found = _opened(context, *place)
+    found = open_page(context, *place)
     found.page.goto(found.server.address)
     _wait_for_the_first_sync(found.page)
     yield found
@@ -147,19 +110,6 @@ def _wait_for_the_first_sync(page: Page) -> None:
         page.wait_for_timeout(200)
         page.reload()
     pytest.fail("no session was taken in")
-
-
-def _opened(context: BrowserContext, server: Served, claude: Path) -> Opened:
-    page = context.new_page()
-    found = Opened(page, server, claude, [], [])
-    page.on("console", lambda said: found.complaints.append(said.text) if said.type in ("error", "warning") else None)
-    page.on("response", lambda got: found.complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
-    page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: None if asked.url.startswith((server.base, "data:")) else found.foreign.append(asked.url),
-    )
-    return found
 
 
 def test_the_token_leaves_the_address_bar_and_the_cookie_stays_out_of_reach(opened: Opened) -> None:
@@ -196,8 +146,7 @@ def test_everybody_can_use_every_page(opened: Opened) -> None:
             page.keyboard.press("t")
             page.keyboard.press("o")
         page.evaluate("for (const each of document.querySelectorAll('main.retro details')) each.open = true")
-        found = Axe().run(page).response["violations"]
-        assert not [(each["impact"], each["id"], each["nodes"][0]["html"]) for each in found], path
+        assert not findings(page), path
 
 
 @pytest.mark.parametrize("opened", [{"color_scheme": "dark"}], indirect=True)

@@ -190,6 +190,68 @@ def asks_permission() -> None:
     list(frames)
 
 
+HOSTILE = "</textarea><script>alert(1)</script>\x1b[2J\u202e"
+
+
+def asks_several() -> None:
+    """An edit, a question and a command at once; the command is not asked about any more when the edit is answered."""
+    init()
+    frames = heard()
+    next(frames)
+    for number, tool in enumerate(("Write", "AskUserQuestion", "Bash"), 1):
+        used = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {}}
+        message = {"id": "msg_0", "role": "assistant", "content": [used]}
+        say({"type": "assistant", "session_id": SESSION, "uuid": f"call-{number}", "message": message})
+    remember: list[Json] = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
+    remember += [{"type": "addRules", "behavior": "allow", "rules": [{"toolName": "Write"}], "destination": "session"}]
+    written = {"file_path": str(Path.cwd() / "poem.txt"), "content": f"a rose\n{HOSTILE}\n"}
+    ask("p1", "can_use_tool", tool_name="Write", tool_use_id="toolu_1", input=written, permission_suggestions=remember)
+    options = [{"label": "Red", "description": HOSTILE}, {"label": "Blue"}, {"label": HOSTILE}]
+    both = [{"question": "Which colours?", "header": HOSTILE, "multiSelect": True, "options": options}]
+    both += [{"question": "How large?", "multiSelect": False, "options": [{"label": "Large"}, {"label": "Small"}]}]
+    ask("p2", "can_use_tool", tool_name="AskUserQuestion", tool_use_id="toolu_2", input={"questions": both})
+    ask("p3", "can_use_tool", tool_name="Bash", tool_use_id="toolu_3", input={"command": HOSTILE})
+    left = {"p1", "p2"}
+    for frame in frames:
+        given = frame.get("response") or {}
+        name = str(given.get("request_id"))
+        if frame["type"] == "control_response" and name in left:
+            left.discard(name)
+            assistant(f"{name} {json.dumps(given['response'])}", int(name[1]))
+            if name == "p1":
+                say({"type": "control_cancel_request", "request_id": "p3"})
+            if not left:
+                result()
+
+
+def thinks_aloud() -> None:
+    """In pieces: two at the first prompt, the rest at the second."""
+    init()
+    frames = heard()
+    next(frames)
+    for event in (
+        {"type": "message_start", "message": {"id": "msg_9", "role": "assistant", "model": "claude-opus-4-8"}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+        *_thoughts("a wick, ", f"perhaps{HOSTILE}"),
+    ):
+        say({"type": "stream_event", "session_id": SESSION, "event": event})
+    next(frames)
+    for event in _thoughts(" or wind"):
+        say({"type": "stream_event", "session_id": SESSION, "event": event})
+    whole = {"type": "thinking", "thinking": f"a wick, perhaps{HOSTILE} or wind", "signature": "s"}
+    message = {"id": "msg_9", "role": "assistant", "content": [whole]}
+    say({"type": "assistant", "session_id": SESSION, "uuid": "uuid-9", "message": message})
+    result()
+    list(frames)
+
+
+def _thoughts(*texts: str) -> list[Json]:
+    return [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": text}}
+        for text in texts
+    ]
+
+
 def calls_hooks() -> None:
     frames = heard()
     initialize = next(frames)
@@ -226,6 +288,7 @@ WAYS: dict[str, Callable[[], None]] = {
     for way in (
         answers_out_of_order,
         asks_permission,
+        asks_several,
         asks_what_nobody_knows,
         calls_hooks,
         dies,
@@ -238,6 +301,7 @@ WAYS: dict[str, Callable[[], None]] = {
         never_reads,
         prints_garbage,
         tells_how_it_was_started,
+        thinks_aloud,
         works_in_the_background,
         writes_a_long_line,
     )

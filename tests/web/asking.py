@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from starlette.testclient import TestClient
 
 from reread.archive import Archive
+from reread.live.starting import Program
 from reread.surfaces.web.app import make_app
 from reread.surfaces.web.guard import Names
 from reread.surfaces.web.pages import SCRIPTS
@@ -100,6 +101,11 @@ class Asking(NamedTuple):
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
         return self.client.get(path, headers={"cookie": f"{COOKIE}={TOKEN}", **(headers or {})})
 
+    def post(self, path: str, fields: Mapping[str, str | Sequence[str]], *, is_part: bool = False) -> Any:
+        """A form of ours, sent from a page of ours; where it leads is not followed."""
+        ours = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}", **({"x-part": "1"} if is_part else {})}
+        return self.client.post(path, data=dict(fields), headers=ours, follow_redirects=False)
+
     def page(self, path: str, status: int = 200) -> Reading:
         answer = self.get(path)
         assert answer.status_code == status, answer.text[:2000]
@@ -112,11 +118,11 @@ class Asking(NamedTuple):
 
 
 @contextmanager
-def asking(home: Path, *sources: Path) -> Iterator[Asking]:
+def asking(home: Path, *sources: Path, claude: Program | None = None, may_run: bool = True) -> Iterator[Asking]:
     """An archive that is up to date, and the application over it."""
     with Archive(home, sources) as archive:
         archive.sync()
-    settings = Settings(home, sources, cleanup_days=40)
+    settings = Settings(home, sources, cleanup_days=40, claude=claude, may_run=may_run)
     app = make_app(settings, Names("127.0.0.1", 8000), TOKEN, COOKIE, is_watching=False)
     with TestClient(app.asgi, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:
         yield Asking(client, home)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -42,8 +42,8 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(home: Path, source: Path, *options: str) -> Iterator[Served]:
-    process = start("serve", "--no-browser", "--home", home, "--source", source, *options)
+def served(home: Path, source: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[Served]:
+    process = start("serve", "--no-browser", "--home", home, "--source", source, *options, env=env)
     try:
         assert process.stdout is not None
         first = process.stdout.readline().decode()

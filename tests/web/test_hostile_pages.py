@@ -31,6 +31,7 @@ MARKUP = (
 OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 PAGES = (
     "/",
+    "/live",
     "/sessions",
     "/sessions?group=1&sort=cost",
     "/search?q=granite&in=prompt&in=text&in=thinking&in=tool&in=result&in=title",

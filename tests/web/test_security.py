@@ -9,6 +9,12 @@ from web.asking import COOKIE, HOST, TOKEN, Asking
 
 PATHS = (
     "/",
+    "/live",
+    "/live/list",
+    "/live/events",
+    "/live/nobody",
+    "/live/nobody/now",
+    "/live/nobody/events",
     "/sessions",
     "/search?q=beacon",
     "/usage",

@@ -17,14 +17,17 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
 from reread.records import ControlRequest
-from reread.sessions import Session, SessionBuilder
+from reread.sessions import Session, SessionBuilder, ToolPermission
 
 from . import outgoing
 from .capture import Capture, interpreted
@@ -34,10 +37,14 @@ from .events import (
     Event,
     HookCallback,
     Permission,
+    PermissionAnswered,
+    PermissionVoid,
     Trouble,
     TurnResult,
     UnknownFrame,
+    Withdrawn,
 )
+from .folding import withdrawn_block
 from .hooks import Hook, Hooks
 from .mailbox import Mailbox
 from .outgoing import Allow, Decision, Deny
@@ -101,6 +108,7 @@ class Client:
         self._builder = SessionBuilder()
         self._stream = Stream(self._builder)
         self._mailbox = Mailbox()
+        self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._transport: Transport | None = None
@@ -321,10 +329,28 @@ class Client:
                 self._send_out(self._call_hook(event))
             elif unknown := _unanswerable(event):
                 self._send_out(self._say(unknown))
+            elif isinstance(event, Withdrawn):
+                self._builder.add(withdrawn_block(event))
+            elif isinstance(event, Permission | PermissionAnswered | PermissionVoid):
+                self._note_permission(event)
             elif isinstance(event, TurnResult):
                 self._is_answering = self._is_answering and event.origin is not None
                 self._has_failed_turn = event.is_error
         self._mailbox.add(events, bool(self._stream.open_tasks), weight)
+
+    def _note_permission(self, event: Permission | PermissionAnswered | PermissionVoid) -> None:
+        """For the session: a transcript tells only what came of it."""
+        now = datetime.now(UTC)
+        if isinstance(event, Permission):
+            if event.id is not None:
+                self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
+        elif (known := self._permissions.pop(event.request_id, None)) is not None:
+            call, asked = known
+            answered = replace(asked, answered=now, decision="void")
+            if isinstance(event, PermissionAnswered):
+                said = {"decision": event.decision, "message": event.message, "remembered": event.remembered}
+                answered = replace(answered, **said)
+            self._builder.add_permission(call, answered)
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
         """In a task of its own: the reader must not wait for room in the client's input."""

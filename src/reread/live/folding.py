@@ -239,15 +239,11 @@ class _Fold:
         blocks = message.blocks if message is not None else {}
         shown = blocks.get(event.index or 0, _Shown(time, None, self._newest))
         start = message.offset if message is not None and shown.end is not None else 0
-        record = WithdrawnBlock(
-            uuid=_name(event),
+        record = replace(
+            withdrawn_block(event),
             timestamp=_stamp(shown.began),
-            session_id=event.session,
             raw=self._content[start : shown.end].rstrip(b"\n") if shown.end is not None else b"",
             offset=start,
-            message_id=event.message_id,
-            block=_block(event),
-            reason=event.reason,
         )
         place = len(self._records)
         while place and self._records[place - 1] is not shown.before and not self._is_withdrawn(place - 1, event):
@@ -278,6 +274,17 @@ class _Fold:
 def _stamp(time: datetime | None) -> str | None:
     """As transcripts write it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if time is not None else None
+
+
+def withdrawn_block(event: events.Withdrawn) -> WithdrawnBlock:
+    """The record of a block that was taken back."""
+    return WithdrawnBlock(
+        uuid=_name(event),
+        session_id=event.session,
+        message_id=event.message_id,
+        block=_block(event),
+        reason=event.reason,
+    )
 
 
 def _block(event: events.Withdrawn) -> Block:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -72,6 +74,22 @@ def program(claude: Program | None, environment: Mapping[str, str]) -> list[str]
     if claude is None:
         raise ClientError(NOT_FOUND)
     raise ClientError(f"{wanted!r} is no program that can be run; {NOT_FOUND[0].lower()}{NOT_FOUND[1:]}")
+
+
+class Resumed(NamedTuple):
+    """A session to go on with, and the folder it was held in: the client knows it only there."""
+
+    session: str
+    folder: str | None
+    """None where it is not there any more."""
+
+
+def resumed(session: str, project: str | None, *, is_there: bool) -> Resumed:
+    """`is_there` says whether the client still has the transcript; raises BadInput where it has not."""
+    if not is_there:
+        how = f"`reread archive restore {session} --to DIR` gives its files back"
+        raise BadInput(f"Claude Code does not have the session {session} any more; {how}")
+    return Resumed(session, project if project and Path(project).is_dir() else None)
 
 
 def child_environment(given: Mapping[str, str]) -> dict[str, str]:

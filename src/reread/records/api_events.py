@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct, json
+from msgspec import Raw, Struct
 
 from .base import Number
 from .blocks import Block, UnknownBlock
 from .conversation import Message
+from .making import json_decoder
 from .salvage import unknown_value
 from .tolerant import ABSENT, FAILURES, parse_or_none
 from .usage import Usage
@@ -69,8 +70,8 @@ class MessageStop(_ApiEvent, tag="message_stop", frozen=True):
 
 ApiEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop
 
-_event = json.Decoder(ApiEvent).decode
-_block = json.Decoder(Block).decode
+_event = json_decoder(ApiEvent).decode
+_block = json_decoder(Block).decode
 
 
 def decode_api_event(raw: Raw) -> ApiEvent | None:

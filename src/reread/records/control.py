@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, Struct, field, json
+from msgspec import Raw, Struct, field
 
 from .base import Number
 from .frames import ControlRequest, ControlResponse
+from .making import json_decoder
 from .tolerant import ABSENT, FAILURES, parse_or_none
 
 CAN_USE_TOOL = "can_use_tool"
@@ -62,8 +63,8 @@ class Answer(Struct, frozen=True, kw_only=True, gc=False):
         return parse_or_none(self.raw_response)
 
 
-_asks = json.Decoder(ClientAsks).decode
-_answer = json.Decoder(Answer).decode
+_asks = json_decoder(ClientAsks).decode
+_answer = json_decoder(Answer).decode
 
 
 def question_of(frame: ControlRequest) -> ClientAsks | None:

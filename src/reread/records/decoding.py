@@ -31,6 +31,7 @@ from .frames import (
     Result,
     StreamEvent,
 )
+from .making import json_decoder
 from .progress import Progress
 from .salvage import salvage
 from .state import (
@@ -96,14 +97,14 @@ RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind f
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     """Made when first needed: the decoders of all types together cost 40 ms, more than most commands take."""
-    return msgspec.json.Decoder(kind)
+    return json_decoder(kind)
 
 
 class _Tag(msgspec.Struct):
     type: str
 
 
-_tag_of = msgspec.json.Decoder(_Tag).decode
+_tag_of = json_decoder(_Tag).decode
 _EARLY = 200
 """Lines that are read before the decoder of all types is worth its making: a search may read a single one."""
 _early_lines = 0

@@ -6,10 +6,10 @@ gives the whole of it as plain values.
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct, field
 
 from .conversation import User
+from .making import json_decoder
 from .tolerant import FAILURES, OURS, parse_or_none
 
 
@@ -21,7 +21,7 @@ class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
     """The whole text, where the twin is a string and not an object: `Error: ...`, `User rejected tool use`."""
 
 
-_decoder = msgspec.json.Decoder(ResultTwin)
+_decoder = json_decoder(ResultTwin)
 _NOTHING = ResultTwin()
 
 

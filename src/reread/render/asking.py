@@ -39,7 +39,7 @@ def permission_lines(asked: Permission, project: str | None, view: View) -> Iter
     head = paint("? ", "yellow", "bold") + paint(f"{label}{by}", "bold")
     yield head + (f"  {shorten(point, view.width - len(label) - len(by) - 4)}" if _is_short(asked) and point else "")
     yield from (f"    {line}" for line in _would_do(asked, view._replace(width=view.width - 4)))
-    for why in _reasons(asked, project):
+    for why in reasons(asked, project):
         yield from (paint(f"  {line}", "dim") for line in wrap(why, view.width - 2))
 
 
@@ -63,7 +63,8 @@ def _capped(text: str, view: View) -> Iterator[str]:
         yield view.style.paint(f"… {len(found) - _MOST_INPUT_LINES:,} more lines", "dim")
 
 
-def _reasons(asked: Permission, project: str | None) -> Iterator[str]:
+def reasons(asked: Permission, project: str | None) -> Iterator[str]:
+    """Why it is asked, as the client says."""
     if asked.description and not is_edit(asked.tool):
         yield asked.description
     if asked.reason:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from reread.live import events
-from reread.pricing.cost import Rated
 from reread.sessions.calls import is_rejection
 
 from .calls import point_of, tool_label, without_error_tags
 from .edits import changed, diff_lines, is_edit, patched
-from .numbers import count, duration, money, tokens
+from .numbers import count
+from .outcome import outcome_of
 from .text import cells, clip, harmless, shorten, wrap
 from .view import View
 
@@ -214,26 +214,11 @@ OTHERS: dict[type[events.Event], Callable[[Any, View], Iterable[str]]] = {
 
 def ending(event: events.TurnResult, view: View, *, has_told: bool = False) -> Iterator[str]:
     """How a turn ended: tokens, the client's own cost, time. `has_told` says that the failure stands above."""
-    used = Rated.of(event.usage, 0) if event.usage is not None else Rated()
-    facts = [
-        duration(event.duration_ms / 1000) if event.duration_ms is not None else None,
-        count(event.turns, "turn") if event.turns else None,
-        f"{tokens(used.prompt)} in" if used.prompt else None,
-        f"{tokens(used.output)} out" if used.output else None,
-        f"{money(event.cost_usd, is_partial=False)} by the client's count" if event.cost_usd else None,
-        count(len(event.denials), "refusal") if event.denials else None,
-    ]
-    told = " · ".join(fact for fact in facts if fact)
-    is_stop = event.is_error and event.terminal_reason in ("aborted_streaming", "aborted_tools") and not event.text
-    if is_stop or (event.is_error and has_told):
-        told = " · ".join(part for part in ("stopped" if is_stop else "failed", told) if part)
+    outcome = outcome_of(event)
+    told = " · ".join(outcome.facts)
+    if outcome.is_stopped or (event.is_error and has_told):
+        told = " · ".join(part for part in ("stopped" if outcome.is_stopped else "failed", told) if part)
     elif event.is_error:
-        reasons = [text for text in (event.text, *map(_error_text, event.errors)) if text]
-        why = "; ".join(reasons) or event.terminal_reason or event.subtype or "failed"
-        yield from failed(f"failed: {why}", view, "✗ ")
-    mark = "■" if is_stop else "✗" if event.is_error else "✓"
+        yield from failed(f"failed: {outcome.failure}", view, "✗ ")
+    mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
     yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))
-
-
-def _error_text(error: object) -> str:
-    return error if isinstance(error, str) else str(error)

@@ -9,7 +9,7 @@ from reread.records import AgentMeta, Record, StreamEvent, Usage
 from .agents import Subagent
 from .joining import Joined
 from .session import FindOutput, Session, SourceFile
-from .wire import Captured, Final, FinalCounts, completed
+from .wire import Captured, Final, FinalCounts, ToolPermission, completed
 
 
 class SessionBuilder:
@@ -39,6 +39,7 @@ class SessionBuilder:
         self._problems: list[str] = []
         self._counts = FinalCounts()
         self._captures: list[Captured] = []
+        self._permissions: dict[str, ToolPermission] = {}
 
     def add(self, record: Record, agent: str | None = None) -> None:
         """The next line of the trunk, or of the file of the agent named."""
@@ -77,6 +78,10 @@ class SessionBuilder:
         """The final counts of a message whose lines carry those of its beginning: a stream tells them apart."""
         self._counts.finals[message] = Final(usage, stop_reason)
 
+    def add_permission(self, call: str, asked: ToolPermission) -> None:
+        """What was asked and answered about a call, where a running client tells it."""
+        self._permissions[call] = asked
+
     def add_capture(self, capture: Captured) -> None:
         """What crossed the wire in one run; the runs of a session come in order."""
         self._captures.append(capture)
@@ -87,6 +92,7 @@ class SessionBuilder:
         joined = Joined(trunk, self._agents, self._captures, id) if self._captures else None
         finals = {name: final for capture in self._captures for name, final in capture.finals.items()}
         permissions = {call: asked for capture in self._captures for call, asked in capture.permissions.items()}
+        permissions |= self._permissions
         agents = [
             Subagent(
                 records,

@@ -87,9 +87,7 @@ def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
     given = call.input if isinstance(call.input, dict) else {}
     if is_edit(call.name):
         lines = patched(twin_of(call)) or proposed(call.name, given)
-        path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-        why = _NOT_APPLIED.get(call.status, "")
-        return [diff_of(path, lines, project, why)] if lines else []
+        return [diff_of(_path(given), lines, project, _NOT_APPLIED.get(call.status, ""))] if lines else []
     changed = twin_of(call).get("bashEditDiff")
     files = changed.get("files") if isinstance(changed, dict) else None
     found = []
@@ -98,6 +96,16 @@ def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
             lines = patched({"structuredPatch": file["hunks"]})
             found.append(diff_of(file["filePath"], lines, project, ""))
     return found
+
+
+def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
+    """What a call would change, by its input alone."""
+    lines = proposed(tool, given) if is_edit(tool) else []
+    return [diff_of(_path(given), lines, project, "")] if lines else []
+
+
+def _path(given: Mapping[str, Any]) -> str:
+    return next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
 
 
 def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_DIFF) -> Diff:
@@ -170,13 +178,16 @@ def _question(asked: Mapping[str, Any], answer: str) -> Question:
 
 
 def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
-    """Its arguments, but for those that a diff or a list shows better."""
-    given = call.input
+    return arguments_of(call.name, call.input, has_diff=has_diff)
+
+
+def arguments_of(tool: str, given: Any, *, has_diff: bool) -> list[Part]:
+    """The arguments of a call, but for those that a diff or a list shows better."""
     if not isinstance(given, dict):
         return [] if given in (None, "") else [_part("input", given)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
-    skipped = _SAID_BY_DIFF if has_diff and is_edit(call.name) else by_tool.get(call.name, set())
-    said = given.get("command") if call.name == "Bash" else None
+    skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
+    said = given.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
         skipped = {"command"}  # its line has all of it
     return [_part(str(key), value) for key, value in given.items() if key not in skipped]

@@ -10,7 +10,7 @@ import contextlib
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from reread.errors import ClientError, ClientRefused
 from reread.live.client import Client
@@ -22,14 +22,13 @@ from reread.live.events import (
     Prompt,
     TurnResult,
 )
-from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.outgoing import Decision, Deny
+from reread.live.policies import Policy, by_policy
 from reread.render.edits import is_edit
 
 from .showing import Showing
 from .telling import tell
 
-Policy = Literal["ask", "allow", "deny"]
-REFUSED = "Permission was denied: the run was started with --permission deny."
 UNASKED = "Permission was denied: there is no terminal to ask at."
 
 
@@ -111,7 +110,7 @@ class Conversation:
     def _asked(self, asked: Permission) -> None:
         if self._showing.is_json:
             self._showing.show([asked])
-        decision = self._by_policy(asked)
+        decision = self._unasked(asked)
         if decision is not None:
             self._run(self._client.decide(asked, decision))
             return
@@ -119,14 +118,11 @@ class Conversation:
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_each())
 
-    def _by_policy(self, asked: Permission) -> Decision | None:
-        """The decision that needs nobody; a question for the person's opinion is never one."""
-        if self._policy == "deny" and not asked.is_question:
-            return Deny(reason=REFUSED)
-        if self._policy == "allow" and not asked.is_question:
-            return Allow()
-        if self._answerer is not None:
-            return None
+    def _unasked(self, asked: Permission) -> Decision | None:
+        """The decision that needs nobody, or that there is nobody to make."""
+        decision = by_policy(self._policy, asked)
+        if decision is not None or self._answerer is not None:
+            return decision
         if not self._has_told:
             self._has_told = True
             what = "a question" if asked.is_question else asked.tool

@@ -16,6 +16,7 @@ from typing import Any
 from reread.live import outgoing
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.policies import NO_PLAN
 from reread.render import asking
 from reread.render.text import harmless
 from reread.render.view import View
@@ -25,7 +26,6 @@ from .keyboard import Keyboard, typed_line
 from .showing import Showing
 
 STOPPED = "The user stopped here."
-NO_PLAN = "The user wants another plan."
 
 
 class Person:

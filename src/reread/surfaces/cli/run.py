@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from reread.errors import BadInput, RereadError
 
@@ -92,18 +91,17 @@ def _read_prompt() -> str:
 
 def _find_session(given: argparse.Namespace, config: Config) -> None:
     """The whole id of the session to resume; the client knows it only in the folder it was held in."""
+    from reread.live.starting import resumed
+
     from .opening import bare_archive, freshen
 
     with bare_archive(config) as archive:
         freshen(archive)
         stored = archive.find(given.resume)
-    found = stored.row
-    if not stored.present:
-        how = f"`reread archive restore {found.uuid} --to DIR` gives its files back"
-        raise BadInput(f"Claude Code does not have the session {found.uuid} any more; {how}")
-    given.resume = found.uuid
-    if given.cwd is None and found.project and Path(found.project).is_dir():
-        given.cwd = found.project
+    found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
+    given.resume = found.session
+    if given.cwd is None:
+        given.cwd = found.folder
 
 
 def take_in(config: Config) -> None:

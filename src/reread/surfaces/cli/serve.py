@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   reread serve                        opens your browser
   reread serve --no-browser --port 8765
-  reread serve --source ~/backup      another folder, read and not kept"""
+  reread serve --source ~/backup      another folder, read and not kept
+  reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
-Your sessions in the browser: read, search, follow, count. Only this machine can reach it, and only
-with the token in the address it prints. Ctrl-C ends it."""
+Your sessions in the browser: read, search, follow, count; start Claude Code and answer what it asks.
+Only this machine can reach it, and only with the token in the address it prints. Ctrl-C ends it, and
+with it the sessions that were started from its pages."""
 _HIGHEST_PORT = 65_535
 
 
@@ -34,6 +36,8 @@ def parser() -> options.Parser:
     made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
     made.add_argument("--port", type=_port, default=0, metavar="N", help="default 0: any free one")
     made.add_argument("--no-browser", action="store_true", help="only print the address")
+    made.add_argument("--claude", metavar="PATH", help="the client to run; the default is `claude` on PATH")
+    made.add_argument("--allow-run", action="store_true", help="run clients even where others can reach the server")
     options.add_prices(made)
     return made
 
@@ -43,10 +47,13 @@ def run(arguments: list[str]) -> int:
     config = options.make_config(given)
     if not given.host.isprintable() or not given.host:
         raise BadInput(f"--host {given.host!r} is no address")
+    from reread.surfaces.web.guard import is_loopback
     from reread.surfaces.web.serving import Terminal, serve
 
     terminal = Terminal(announce=_announce, complain=tell_lines)
-    with _settings(config) as settings:
+    may_run = given.allow_run or is_loopback(given.host)
+    with _settings(config) as found:
+        settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
         serve(settings, given.host, given.port, terminal, opens_browser=not given.no_browser)
     return 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import NamedTuple
@@ -16,9 +16,23 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from reread.errors import AmbiguousSession, BadInput, RereadError, UnknownSession
+from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
 
-from . import doctor, home, marking, pages, retro, search, session, sessions, usage, usage_files
+from . import (
+    doctor,
+    home,
+    live,
+    marking,
+    pages,
+    retro,
+    search,
+    session,
+    sessions,
+    talking,
+    usage,
+    usage_files,
+)
+from .driving import Driver
 from .guard import Guard, Names, Refused
 from .library import Library
 from .settings import Settings
@@ -27,7 +41,20 @@ from .watching import Hub, Watch
 
 ROUTES = (
     Route("/", home.home),
-    Route("/running", home.now_running),
+    Route("/live", live.live),
+    Route("/live", live.start, methods=["POST"]),
+    Route("/live/list", live.listed),
+    Route("/live/events", live.events),
+    Route("/live/{run}", talking.show),
+    Route("/live/{run}/turns", talking.more),
+    Route("/live/{run}/where", talking.where_is),
+    Route("/live/{run}/record/{anchor}", talking.record),
+    Route("/live/{run}/now", talking.now),
+    Route("/live/{run}/events", talking.events),
+    Route("/live/{run}/say", talking.say, methods=["POST"]),
+    Route("/live/{run}/answer", talking.answer, methods=["POST"]),
+    Route("/live/{run}/interrupt", talking.interrupt, methods=["POST"]),
+    Route("/live/{run}/end", talking.end, methods=["POST"]),
     Route("/sessions", sessions.sessions),
     Route("/sessions/mark", marking.mark_many, methods=["POST"]),
     Route("/s/{session}", session.show),
@@ -39,6 +66,7 @@ ROUTES = (
     Route("/s/{session}/events", session.events),
     Route("/s/{session}/record/{anchor}", session.record),
     Route("/s/{session}/mark", marking.mark, methods=["POST"]),
+    Route("/s/{session}/go-on", live.go_on, methods=["POST"]),
     Route("/search", search.search),
     Route("/usage", usage.usage),
     Route("/usage/beside", usage.beside),
@@ -50,25 +78,27 @@ ROUTES = (
     Route("/doctor", doctor.again, methods=["POST"]),
     Route("/static/{name}", pages.static),
 )
-_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400}
+_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
 _HINTS = {
     404: "It may have been forgotten, or the link is from another archive. The list of sessions has all there are.",
     400: "Go back and change what you asked for.",
+    409: "The sessions that run here are listed under Live.",
     405: "This address cannot be asked for that.",
     500: "This is a fault of reread. The archive is not harmed; other pages still work.",
 }
 
 
 class Application(NamedTuple):
-    """What is served, and who is told when it ends."""
+    """What is served, and what to do when it ends."""
 
     asgi: Guard
-    hub: Hub
+    dismiss: Callable[[], None]
+    """Inside the loop that serves: lets the pages go that wait for news."""
 
 
 def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_watching: bool = True) -> Application:
     library, hub = Library(settings), Hub()
-    watch = Watch(library, hub)
+    watch, driver = Watch(library, hub), Driver(settings, hub)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -81,6 +111,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         try:
             yield
         finally:
+            await driver.close()
             watch.stop()
             library.close()
 
@@ -90,10 +121,15 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
-    app.state.site = pages.Site(settings, library, hub, watch)
+    app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
+
+    def dismiss() -> None:
+        hub.close()
+        driver.dismiss()
+
     # Around everything, the answer to a fault included.
-    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), hub)
+    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
 def _refused(refused: Refused) -> Response:

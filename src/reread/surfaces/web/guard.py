@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LONGEST_ADDRESS = 8_000
 """Characters of path and query."""
-LARGEST_BODY = 64_000
+LARGEST_BODY = 256_000
 """Bytes of what is sent to us."""
 _READING = frozenset({"GET", "HEAD"})
 _FREE = "/static/"

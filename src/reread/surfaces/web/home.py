@@ -20,11 +20,10 @@ from reread.render.usage_chart import activity_chart, charted_rows, usage_chart
 from . import pages
 from .library import Library
 from .narrowing import day_address
+from .running import running, runs_of
 
 NEWEST = 9
 MOST_GOING = 3
-RUNNING = timedelta(minutes=2)
-"""A session whose file grew within this time runs."""
 _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
 
@@ -57,7 +56,7 @@ def home(request: Request) -> HTMLResponse:
         sessions=sessions,
         sessions_today=_since(sessions, midnight),
         newest=sessions[:NEWEST],
-        running=running(sessions, site),
+        **running(site, runs_of(site)),
         going=[(each, fate(each, now)) for each in going],
         most_going=MOST_GOING,
         lately=lately,
@@ -77,17 +76,6 @@ def _plain(chart: Chart) -> Chart:
 def _since(sessions: list[Listed], moment: datetime) -> int:
     edge = moment.timestamp() * 1000
     return sum((each.stored.row.ended or 0) >= edge for each in sessions)
-
-
-def now_running(request: Request) -> HTMLResponse:
-    """The list of what runs alone, for the page to look again."""
-    site = pages.site_of(request)
-    return pages.fragment("running.html", running=running(site.library.sessions(), site))
-
-
-def running(sessions: list[Listed], site: pages.Site) -> list[Listed]:
-    since = (site.settings.now - RUNNING).timestamp() * 1e9
-    return [each for each in sessions if each.stored.present and (each.stored.mtime_ns or 0) >= since]
 
 
 def _lately(library: Library) -> Lately:

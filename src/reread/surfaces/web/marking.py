@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reread.archive import StoredSession
-from reread.errors import BadInput
 
 from . import pages
 from .library import Library, link_name
 
-MOST_FIELDS = 20
-MOST_AT_ONCE = 200
-"""Sessions that one form marks."""
 MOST_TAGS = 300
 """That are suggested, the most used first."""
 _SWITCHES = {"1": True, "0": False}
-
-Given = dict[str, list[str]]
 
 
 class Marked(NamedTuple):
@@ -36,7 +29,7 @@ class Marked(NamedTuple):
 
 async def mark(request: Request) -> Response:
     """Notes what the form says; the guard has made sure that it is a form of ours."""
-    given = await _given(request, MOST_FIELDS)
+    given = await pages.form(request)
     library = pages.site_of(request).library
     marked = await run_in_threadpool(_mark_one, library, request.path_params["session"], given)
     if not request.headers.get("x-part"):
@@ -49,7 +42,7 @@ async def mark(request: Request) -> Response:
 
 async def mark_many(request: Request) -> Response:
     """The same on all sessions that were ticked in a list; back to the list as it was filtered."""
-    given = await _given(request, MOST_FIELDS + MOST_AT_ONCE)
+    given = await pages.form(request)
     await run_in_threadpool(_mark, pages.site_of(request).library, given.get("session", []), given)
     back = given.get("back", [""])[0]
     return RedirectResponse(f"/sessions{back if back.startswith('?') else ''}", status_code=303)
@@ -60,21 +53,13 @@ def tag_names(library: Library) -> list[str]:
     return library.answer("tags", lambda archive: [tag for tag, _ in archive.tags()[:MOST_TAGS]])
 
 
-async def _given(request: Request, most: int) -> Given:
-    """The fields of a form; empty ones count, for an empty note takes the note away."""
-    body = (await request.body()).decode("utf-8", "replace")
-    if body.count("&") >= most:
-        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
-    return parse_qs(body, keep_blank_values=True)
-
-
-def _mark_one(library: Library, wanted: str, given: Given) -> Marked:
+def _mark_one(library: Library, wanted: str, given: pages.Form) -> Marked:
     _mark(library, [wanted], given)
     stored = library.find(wanted)
     return Marked(link_name(stored), stored, tag_names(library))
 
 
-def _mark(library: Library, wanted: Sequence[str], given: Given) -> None:
+def _mark(library: Library, wanted: Sequence[str], given: pages.Form) -> None:
     known = {link_name(each.stored): each.stored for each in library.sessions()}
     found = [known.get(name) or library.find(name) for name in wanted]
     with library.archive() as archive:

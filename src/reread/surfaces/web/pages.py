@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
@@ -34,16 +34,24 @@ from .library import Library, link_name
 from .settings import Settings
 from .watching import Hub, Watch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .driving import Driver  # which shows sessions, and so needs this
+
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
+MOST_FIELDS = 400
+"""Of a form: a question may have many answers, a list many sessions that are ticked."""
 
 COMPRESSION = 5
 _GZIP = 16
 """What zlib wants added for a stream with gzip's own beginning and end."""
 
-STYLES = ("web.css", "reading.css", "lists.css", "usage.css", "search.css", "retro.css")
+Form = Mapping[str, Sequence[str]]
+
+STYLES = ("web.css", "reading.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js", "marking.js", "charts.js", "lists.js", "search.js", "retro.js")
+SCRIPTS = ("web.js", "reading.js", "marking.js", "charts.js", "lists.js", "search.js", "retro.js", "live.js")
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 
@@ -58,13 +66,14 @@ class Place(NamedTuple):
 
 PLACES = (
     Place("/", "Home", "h"),
+    Place("/live", "Live", "l"),
     Place("/sessions", "Sessions", "s"),
     Place("/search", "Search", "f"),
     Place("/usage", "Usage", "u"),
     Place("/retro", "Retrospective", "r"),
     Place("/doctor", "Doctor", "d"),
 )
-"""The menu. A page of its own for running a client belongs here and into the routes of `app`."""
+"""The menu."""
 
 
 class Site(NamedTuple):
@@ -74,6 +83,7 @@ class Site(NamedTuple):
     library: Library
     hub: Hub
     watch: Watch
+    driver: Driver
 
 
 def site_of(request: Request) -> Site:
@@ -184,6 +194,14 @@ def value(request: Request, name: str) -> str:
     if len(found) > LONGEST_VALUE:
         raise BadInput(f"{name} is longer than {LONGEST_VALUE:,} characters")
     return found
+
+
+async def form(request: Request) -> Form:
+    """What a form of ours says; empty fields count, for an empty note takes the note away."""
+    body = (await request.body()).decode("utf-8", "replace")
+    if body.count("&") >= MOST_FIELDS:
+        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
+    return parse_qs(body, keep_blank_values=True)
 
 
 def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qs, parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -32,7 +32,6 @@ from reread.render.view import View
 
 from . import pages
 from .library import link_name
-from .marking import MOST_FIELDS
 from .retro_parts import MOST_FIRST, ONE_KIND, OVERVIEW, Hurt, Shelf, advice, hurts, moment_id, repeated
 from .sessions import make_filter, projects
 
@@ -153,13 +152,12 @@ def _said(request: Request, shown: Sequence[Hurt]) -> Said | None:
 
 async def judge(request: Request) -> Response:
     """Keeps that a moment is none, or takes that back; the guard has made sure that it is a form of ours."""
-    body = (await request.body()).decode("utf-8", "replace")
-    given = parse_qs(body, max_num_fields=MOST_FIELDS) if body.count("&") < MOST_FIELDS else {}
+    given = await pages.form(request)
     uuid, kind, to, back = (given.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
     await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")
     if request.headers.get("x-part"):
         return Response(status_code=204)
-    known = {name: value for name, value in parse_qsl(back, max_num_fields=MOST_FIELDS) if name in FIELDS}
+    known = {name: value for name, value in parse_qsl(back) if name in FIELDS}
     place = urlencode({**known, "said": uuid, "of": kind, "to": to})
     return RedirectResponse(f"/retro?{place}#{moment_id(uuid, kind)}", status_code=303)
 

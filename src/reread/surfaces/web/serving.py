@@ -22,7 +22,6 @@ from reread.errors import BadInput
 from .app import make_app
 from .guard import Names, is_loopback
 from .settings import Settings
-from .watching import Hub
 
 MOST_AT_ONCE = 100
 """Connections; every open session page holds one."""
@@ -70,18 +69,18 @@ def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens
             ws="none",
             lifespan="on",
         )
-        asyncio.run(_Server(config, app.hub).serve([listener]))
+        asyncio.run(_Server(config, app.dismiss).serve([listener]))
 
 
 class _Server(uvicorn.Server):
     """Ends when it is asked to, without passing the signal on: to be stopped is no failure."""
 
-    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+    def __init__(self, config: uvicorn.Config, dismiss: Callable[[], None]) -> None:
         super().__init__(config)
-        self._hub = hub
+        self._dismiss = dismiss
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._hub.close()
+        self._dismiss()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

@@ -4,41 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from hashlib import sha256
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
-from reread.analyses.edits.net import SessionEdits
-from reread.analyses.forks import Comparison
-from reread.analyses.forks import compare as compare_branches
-from reread.archive import StoredSession
-from reread.errors import BadInput
-from reread.records import Record
-from reread.render.html import parts
-from reread.render.html.anchors import anchor
-from reread.render.html.calls import raw_of
 from reread.render.html.comparing import compared
-from reread.render.html.session import SessionParts
-from reread.render.kept import moment
 from reread.render.retro import kinds_line
-from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .friction_map import friction_marks
 from .library import Held, stamp_of
+from .live import going_of
 from .marking import tag_names
-from .unfolding import FIRST_STEPS, NEXT_STEPS, Unfolding, Where, places, ways
+from .reading import Reading, more_of, told, where_in
+from .unfolding import FIRST_STEPS, ways
 
 KEEP_ALIVE = 15.0
 """Seconds after which a page that waits hears that we are still there."""
-MOST_RECORDS = 5
-LARGEST_RECORD = 2_000_000
-"""Characters of a record that are shown."""
 
 
 def show(request: Request) -> Response:
@@ -55,7 +40,7 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("marking.js",),
+            scripts=("reading.js", "marking.js"),
             page=lead,
             reading=reading,
             name=held.name,
@@ -70,20 +55,14 @@ def show(request: Request) -> Response:
             marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
             unfolding=unfolding,
             stamp=_stamp(held.stamp),
+            going=going_of(pages.site_of(request), held.name),
         )
 
 
 def more(request: Request) -> Response:
     """Pieces of a branch from one on, or before one."""
     with _reading(request) as (reading, _):
-        unfolding = reading.branch(pages.value(request, "branch"))
-        before = pages.number(request, "before", -1)
-        if before >= 0:
-            stretch = unfolding.before(before, NEXT_STEPS)
-        else:
-            stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
-        body = pages.render("pieces.html", stretch=stretch)
-        return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+        return more_of(reading, request)
 
 
 def outline(request: Request) -> Response:
@@ -96,8 +75,7 @@ def outline(request: Request) -> Response:
 def where_is(request: Request) -> Response:
     """Where in a session a message stands, for a link to one that is not in the page."""
     with _reading(request) as (reading, _):
-        found = reading.where(pages.value(request, "at"))
-        return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
+        return where_in(reading, request)
 
 
 def compare(request: Request) -> Response:
@@ -131,7 +109,7 @@ def record(request: Request) -> Response:
     """The lines of the transcript that a message came from."""
     wanted = request.path_params["anchor"]
     with _reading(request) as (reading, held):
-        found = [_told(each) for each in reading.records(wanted)]
+        found = [told(each) for each in reading.records(wanted)]
         if not found:
             raise HTTPException(404)
         title = reading.session.title or "a session"
@@ -141,7 +119,7 @@ def record(request: Request) -> Response:
             f"Record of {title}",
             records=found,
             anchor=wanted,
-            name=held.name,
+            back=f"/s/{held.name}",
             session_title=title,
         )
 
@@ -152,7 +130,7 @@ async def events(request: Request) -> Response:
     name, known = request.path_params["session"], pages.value(request, "stamp")
     await run_in_threadpool(site.library.find, name)
 
-    async def told() -> AsyncIterator[str]:
+    async def heard() -> AsyncIterator[str]:
         seen = known
         while not site.hub.is_closed:
             stamp = _stamp(stamp_of(await run_in_threadpool(site.library.find, name)))
@@ -162,80 +140,18 @@ async def events(request: Request) -> Response:
             elif not await site.hub.wait(KEEP_ALIVE):
                 yield ": still here\n\n"
 
-    return StreamingResponse(told(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
 
 
 def _stamp(stamp: object) -> str:
     return sha256(repr(stamp).encode()).hexdigest()[:16]
 
 
-class _Reading:
-    """What is worth keeping of one state of a session."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self._parts = SessionParts(session, parts.Sections())
-
-    def lead(self, stored: StoredSession) -> parts.Page:
-        """From what the archive knows, so that nothing is counted before the first screen is sent."""
-        return self._parts.lead(stored.row.title, moment(stored.row.started), moment(stored.row.ended))
-
-    @cached_property
-    def figures(self) -> parts.Figures:
-        return self._parts.figures()
-
-    @cached_property
-    def files(self) -> list[parts.ChangedFile]:
-        return self._parts.files()
-
-    @cached_property
-    def branches(self) -> dict[str, Unfolding]:
-        return {made.name: made for made in (Unfolding(self.session, each) for each in self.session.branches)}
-
-    @cached_property
-    def _edits(self) -> SessionEdits:
-        return SessionEdits(self.session)
-
-    def comparison(self, left: Branch, right: Branch) -> Comparison:
-        return compare_branches(self.session, left, right, self._edits)
-
-    @cached_property
-    def _places(self) -> dict[str, Where]:
-        return places(self.branches.values())
-
-    def where(self, wanted: str) -> Where | None:
-        """A message by its anchor or its uuid."""
-        return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
-
-    def records(self, place: str) -> list[Record]:
-        """The lines that something in the page came from: a message, a call by its own id, the first of an agent."""
-        talks: list[Conversation] = [self.session, *self.session.subagents]
-        found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
-        calls = (call for talk in talks for call in talk.tool_calls)
-        found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
-        begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
-        return (found or [each for first in begun for each in first])[:MOST_RECORDS]
-
-    def branch(self, name: str) -> Unfolding:
-        """A branch by its anchor; without one the branch that the conversation ended on."""
-        if not name:
-            return next(each for each in self.branches.values() if each.branch.active)
-        if name not in self.branches:
-            raise BadInput("this session has no such branch; it may have grown since")
-        return self.branches[name]
-
-
 @contextmanager
-def _reading(request: Request) -> Iterator[tuple[_Reading, Held]]:
+def _reading(request: Request) -> Iterator[tuple[Reading, Held]]:
     """The session that the address names."""
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         if held.made is None:
-            held.made = _Reading(held.session)
-        made: _Reading = held.made
+            held.made = Reading(held.session)
+        made: Reading = held.made
         yield made, held
-
-
-def _told(record: Record) -> dict[str, object]:
-    text = raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
-    cut = len(text) - LARGEST_RECORD
-    return {"line": record.line, "text": text[:LARGEST_RECORD], "left_out": max(0, cut), "type": record.type or ""}

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.live.starting import Program
+
 
 class Settings(NamedTuple):
     home: Path
@@ -16,6 +18,16 @@ class Settings(NamedTuple):
     """Whose days are meant; None is the machine's own."""
     cleanup_days: float = 30.0
     """When Claude Code deletes a session."""
+    claude: Program | None = None
+    """The client to run; None is `claude` on PATH."""
+    may_run: bool = True
+    """Whether clients may be run from pages."""
+    captures: Path | None = None
+    """Where runs are captured; None is below the archive's folder."""
+
+    @property
+    def wire(self) -> Path:
+        return self.captures or self.home / "wire"
 
     @property
     def now(self) -> datetime:

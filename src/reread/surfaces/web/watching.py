@@ -29,14 +29,15 @@ class Hub:
         """From any thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._wake)
+            loop.call_soon_threadsafe(self.wake)
 
     def close(self) -> None:
         """Inside the loop: nobody waits any longer."""
         self.is_closed = True
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Inside the loop."""
         if self._changed is not None:
             self._changed.set()
             self._changed = asyncio.Event()

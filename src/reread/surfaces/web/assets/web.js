@@ -107,184 +107,8 @@
     });
   }
 
-  // A session.
-  const layout = one(".layout[data-session]");
-  const session = layout && (() => {
-    const base = layout.dataset.session, branch = layout.dataset.branch;
-    const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
-    let loading = null;
-
-    const turns = async which => {
-      const answer = await ask(`${base}/turns?branch=${branch}&${which}`);
-      return {html: parsed(await answer.text()), next: +answer.headers.get("x-next"), first: +answer.headers.get("x-first")};
-    };
-    const setNext = number => {
-      next.dataset.from = number;
-      next.href = `?branch=${branch}&from=${number}`;
-      next.parentElement.hidden = number < 0;
-      end.hidden = number >= 0;
-    };
-    const more = () => {
-      if (loading || +next.dataset.from < 0) return loading;
-      loading = turns(`from=${next.dataset.from}`).then(got => {
-        content.append(got.html);
-        setNext(got.next);
-      }).finally(() => { loading = null; });
-      return loading;
-    };
-    const earlier = async () => {
-      const link = one("a[data-before]");
-      if (!link || link.dataset.busy) return;
-      link.dataset.busy = "1";
-      const got = await turns(`before=${link.dataset.before}`);
-      const place = link.parentElement, tall = document.documentElement.scrollHeight, was = scrollY;
-      place.after(got.html);
-      if (got.first > 0) { link.dataset.before = got.first; delete link.dataset.busy; } else place.remove();
-      scrollTo({top: was + document.documentElement.scrollHeight - tall, behavior: "instant"});
-    };
-    next.addEventListener("click", event => { event.preventDefault(); more(); });
-    new IntersectionObserver(seen => { if (seen.some(each => each.isIntersecting)) more(); }, {rootMargin: "1500px"}).observe(next.parentElement);
-    const before = one("a[data-before]");
-    if (before) before.addEventListener("click", event => { event.preventDefault(); earlier(); });
-
-    const reveal = (name, focus = true) => {
-      const place = document.getElementById(name);
-      if (!place) return false;
-      for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS" && at !== place) at.open = true;
-      place.scrollIntoView({behavior: "instant"});
-      if (focus) (one("a.number, summary", place) || place).focus({preventScroll: true});
-      return true;
-    };
-    const toHash = async () => {
-      const name = decodeURIComponent(location.hash.slice(1));
-      if (!name || reveal(name, false) || !name.startsWith("m-")) return;
-      const where = await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
-      if (where && new URLSearchParams(location.search).has("at")) reveal(where.anchor, false);
-      else if (where) location.replace(`${base}?at=${name}#${where.anchor || name}`);
-    };
-    addEventListener("hashchange", toHash);
-    toHash();
-    layout.addEventListener("click", event => {
-      const other = event.target.closest("a[href^='#b-']");
-      if (other) { event.preventDefault(); location.href = `${base}?branch=${other.getAttribute("href").slice(1)}`; return; }
-      const link = event.target.closest("a[data-to], a[href^='#m-']");
-      const name = link && (link.dataset.to || decodeURIComponent(link.getAttribute("href").slice(1)));
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.getElementById(name)) return;
-      event.preventDefault();
-      history.pushState(null, "", `#${name}`);
-      reveal(name);
-    });
-
-    // Where the person corrected the model; the map knows all such places, loaded or not.
-    let corrected = null;
-    const correction = () => {
-      const links = all(".map a[data-piece]"), line = 130;
-      const topOf = link => { const place = document.getElementById(link.dataset.to); return place ? place.getBoundingClientRect().top : null; };
-      const here = all(".piece", content).filter(piece => piece.getBoundingClientRect().top < line).pop();
-      const isBelow = link => { const top = topOf(link); return top === null ? here && +link.dataset.piece > +here.dataset.piece : top > line; };
-      const last = links.findIndex(link => link.dataset.to === corrected), top = last < 0 ? null : topOf(links[last]);
-      const isLooking = top !== null && top > 0 && top < innerHeight;
-      const next = isLooking ? links[last + 1] : links.find(isBelow);
-      if (!next) return;
-      corrected = next.dataset.to;
-      if (!reveal(corrected)) location.href = next.getAttribute("href");
-    };
-
-    // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
-    // has no place until somebody asks for it, and then all of it must be laid out.
-    const pieces = content.getElementsByClassName("piece"), outline = one("details.outline");
-    let here = null;
-    const lastAbove = line => {
-      let low = 0, high = pieces.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (pieces[middle].getBoundingClientRect().top < line) low = middle + 1; else high = middle;
-      }
-      return low - 1;
-    };
-    const rowAt = number => {
-      for (let at = number; at >= 0; at--) {
-        const turn = pieces[at].firstElementChild;
-        if (turn && turn.id) return one(`a[data-to="${CSS.escape(turn.id)}"]`, outline);
-      }
-      return null;
-    };
-    const follow = () => {
-      const now = rowAt(lastAbove(140));
-      if (now === here) return;
-      if (here) { here.classList.remove("here"); here.removeAttribute("aria-current"); }
-      here = now;
-      if (!here) return;
-      here.classList.add("here");
-      here.setAttribute("aria-current", "true");
-      const top = here.parentElement.offsetTop - outline.offsetTop;
-      if (outline.scrollHeight > outline.clientHeight && (top < outline.scrollTop || top > outline.scrollTop + outline.clientHeight - 60)) outline.scrollTop = top - 80;
-    };
-    addEventListener("scroll", beforeNextFrame(follow), {passive: true});
-    follow();
-    outline.addEventListener("click", async event => {
-      const link = event.target.closest("a[data-outline]");
-      if (!link) return;
-      event.preventDefault();
-      const answer = await ask(`${base}/outline?branch=${branch}&from=${link.dataset.outline}`);
-      one("ol", outline).append(parsed(await answer.text()));
-      link.parentElement.remove();
-    });
-
-    // What a session gains while it runs.
-    const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
-    const grow = async () => {
-      const shown = all(".piece", content);
-      if (+next.dataset.from >= 0 && shown.length) { setNext(+next.dataset.from); return; }
-      const wasAtEnd = isAtEnd();
-      const last = shown.length ? +shown[shown.length - 1].dataset.piece : 0;
-      const got = await turns(`from=${last}`);
-      const open = new Set(all("details[open][id]", content).map(each => each.id));
-      for (const each of all("details[id]", got.html)) each.open = open.has(each.id) || each.open;
-      if (shown.length) shown[shown.length - 1].remove(); else content.replaceChildren();
-      content.append(got.html);
-      setNext(got.next);
-      if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
-      else fresh.hidden = false;
-    };
-    fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
-    addEventListener("scroll", () => { if (!fresh.hidden && isAtEnd()) fresh.hidden = true; }, {passive: true});
-    if ("live" in layout.dataset) {
-      const source = new EventSource(`${base}/events?stamp=${layout.dataset.stamp}`);
-      let queue = Promise.resolve();
-      source.addEventListener("grown", () => { queue = queue.then(grow); });
-      addEventListener("pagehide", () => source.close());
-    }
-
-    // Link, record and copy for the message under the pointer.
-    const tools = document.createElement("div");
-    tools.className = "tools";
-    tools.hidden = true;
-    tools.append(...["Link", "Record"].map(name => Object.assign(document.createElement("a"), {textContent: name, className: name.toLowerCase()})));
-    tools.append(Object.assign(document.createElement("button"), {type: "button", textContent: "Copy"}));
-    document.body.append(tools);
-    let target = null;
-    const place = beforeNextFrame(() => {
-      const item = target;
-      tools.hidden = !item;
-      if (!item) return;
-      one(".link", tools).href = `${base}?at=${item.id}#${item.id}`;
-      one(".record", tools).href = `${base}/record/${item.id}`;
-      const box = item.getBoundingClientRect();
-      tools.style.top = `${scrollY + box.top - 10}px`;
-      tools.style.left = `${Math.max(8, box.right - tools.offsetWidth - 8)}px`;
-    });
-    const point = item => { if (item !== target) { target = item; place(); } };
-    const itemOf = place => place.closest && place.closest("[id^='m-']");
-    content.addEventListener("pointerover", event => { const item = itemOf(event.target); if (item) point(item); });
-    content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
-    one("button", tools).addEventListener("click", event => {
-      const text = one(".asked, .thinking", target) || target;
-      copy(text.innerText.trim(), event.target);
-    });
-    if (matchMedia("(max-width: 70rem)").matches) outline.open = false;
-    return {more, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
-  })();
+  // For the scripts of single pages; a session says here what keys can do with it.
+  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, one, parsed, session: null};
 
   // Keys.
   const go = async (places, step) => {
@@ -294,7 +118,7 @@
       return step > 0 ? tops.findIndex(top => top > line) : tops.findLastIndex(top => top < line - 70);
     };
     let next = pick();
-    if (next < 0 && step > 0 && session) { await session.more(); next = pick(); }
+    if (next < 0 && step > 0 && reread.session) { await reread.session.more(); next = pick(); }
     if (next < 0) return;
     const place = places()[next];
     place.scrollIntoView({behavior: "instant"});
@@ -316,18 +140,22 @@
   const sheet = one("dialog.keys");
   const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
   one(".help").addEventListener("click", help);
-  const move = step => session ? go(prompts, step) : inList(step);
+  const move = step => reread.session ? go(prompts, step) : inList(step);
   const keys = {
-    j: () => move(1), k: () => move(-1), ArrowDown: () => !session && inList(1), ArrowUp: () => !session && inList(-1),
+    j: () => move(1), k: () => move(-1), ArrowDown: () => !reread.session && inList(1), ArrowUp: () => !reread.session && inList(-1),
     n: () => go(failures, 1), p: () => go(failures, -1),
-    c: () => session && session.correction(),
+    c: () => reread.session && reread.session.correction(),
     t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
-    r: () => session && session.record(),
+    r: () => reread.session && reread.session.record(),
     "/": () => (one(".words-wanted") || one(".quick input")).focus(), "?": help,
   };
   let isGoing = false;
   addEventListener("keydown", event => {
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.tagName === "TEXTAREA" && event.target.form) {
+      event.preventDefault();
+      event.target.form.requestSubmit(one("button", event.target.closest("details") || event.target.form));
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping) {
       if (event.key === "Escape") event.target.blur();

@@ -1,0 +1,162 @@
+(() => {
+  "use strict";
+  const {all, ask, one, parsed} = window.reread;
+  // A page that comes back from the browser's memory has missed what happened.
+  addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
+
+  // The list of what runs.
+  const list = one("#running");
+  if (list) {
+    const source = new EventSource("/live/events");
+    source.addEventListener("list", event => {
+      const told = JSON.parse(event.data);
+      const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      list.replaceChildren(parsed(told.html));
+      document.title = told.title;
+      const again = focused && all("a", list).find(link => link.getAttribute("href") === focused);
+      if (again) again.focus({preventScroll: true});
+    });
+    addEventListener("pagehide", () => source.close());
+  }
+
+  // One run.
+  const layout = one(".layout[data-run]");
+  if (!layout) return;
+  const base = layout.dataset.session;
+  const formings = one(".formings"), composer = one(".composer"), told = one(".told", composer);
+  const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
+  const staying = act => {
+    const wasAtEnd = isAtEnd();
+    act();
+    if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
+  };
+
+  // Blocks that form: plain text until they are complete, then the server's own markup.
+  const blocks = new Map();
+  let alive = new Set();
+  const labels = {thinking: () => "thinking", text: () => "", tool: name => name};
+  const begun = news => {
+    const block = document.createElement("div");
+    block.className = `forming forming-${news.kind}`;
+    const label = document.createElement("span");
+    label.className = "label";
+    label.textContent = [news.agent ? "agent" : "", labels[news.kind](news.name)].filter(Boolean).join(" · ");
+    const text = document.createElement("div");
+    text.className = "text";
+    text.dir = "auto";
+    block.append(label, text);
+    formings.append(block);
+    blocks.set(news.key, block);
+    return block;
+  };
+  const forming = news => staying(() => {
+    alive.add(news.key);
+    const text = one(".text", blocks.get(news.key) || begun(news));
+    if (news.at === 0) text.textContent = news.text; else text.append(news.text);
+  });
+  const drop = () => {
+    for (const [key, block] of blocks) if (!alive.has(key)) { block.remove(); blocks.delete(key); }
+  };
+
+  // A thought that one saw forming stays open.
+  const known = new Set(all("details.thought[id]").map(each => each.id));
+  const keepOpen = () => {
+    for (const each of all("details.thought[id]")) {
+      if (!known.has(each.id)) { known.add(each.id); each.open = true; }
+    }
+  };
+
+  const asks = one(".asks");
+  const now = async () => {
+    const answer = await ask(`${base}/now`);
+    if (!answer.ok) return;
+    const fresh = parsed(await answer.text());
+    staying(() => {
+      for (const what of [".state", ".kept", ".outcome"]) one(what).replaceWith(one(what, fresh));
+      const wanted = new Map(all(".ask", fresh).map(form => [form.dataset.request, form]));
+      for (const form of all(".ask", asks)) if (!wanted.delete(form.dataset.request)) form.remove();
+      asks.append(...wanted.values());
+      settle();
+    });
+  };
+  const settle = () => {
+    const state = one(".state");
+    document.title = state.dataset.title;
+    const doing = state.dataset.doing, form = one(".say");
+    if (form) {
+      one(".stop", form).disabled = doing === "waiting";
+      if (doing === "ended") { form.remove(); one(".over-note").hidden = false; }
+    }
+    const link = one(".over-note a"), kept = one(".kept a");
+    if (kept) { link.href = `${kept.getAttribute("href")}#go-on`; link.textContent = "Go on with it"; }
+  };
+
+  const grown = () => new Promise(done => {
+    layout.addEventListener("grew", done, {once: true});
+    layout.dispatchEvent(new Event("grown"));
+  });
+  let isBusy = false, isWanted = false;
+  const refresh = async () => {
+    isWanted = true;
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      while (isWanted) {
+        isWanted = false;
+        const seen = now();
+        await grown();
+        staying(() => { drop(); keepOpen(); });
+        await seen;
+      }
+    } finally { isBusy = false; }
+  };
+
+  const source = new EventSource(`${base}/events?version=${layout.dataset.version}`);
+  source.addEventListener("forming", event => forming(JSON.parse(event.data)));
+  source.addEventListener("changed", event => { alive = new Set(JSON.parse(event.data).forming); refresh(); });
+  source.addEventListener("open", () => { if (told.dataset.lost) { told.textContent = ""; delete told.dataset.lost; } });
+  source.addEventListener("error", () => {
+    told.dataset.lost = "1";
+    told.textContent = source.readyState === EventSource.CLOSED ? "This server does not know the run any more." : "The server does not answer; trying again.";
+  });
+  addEventListener("pagehide", () => source.close());
+  settle();
+
+  // What a person says and decides.
+  addEventListener("submit", async event => {
+    const form = event.target;
+    if (!form.matches(".ask, .say")) return;
+    event.preventDefault();
+    const button = event.submitter, place = one(".told", form) || told;
+    const path = (button && button.getAttribute("formaction")) || form.getAttribute("action");
+    const buttons = all("button", form).filter(each => !each.disabled);
+    const given = new URLSearchParams(new FormData(form, button));
+    for (const each of buttons) each.disabled = true;
+    try {
+      const answer = await ask(path, {method: "POST", body: given});
+      if (answer.ok) {
+        place.textContent = "";
+        if (path.endsWith("/say")) { one("textarea", form).value = ""; scrollTo({top: document.documentElement.scrollHeight}); }
+      } else {
+        place.replaceChildren(parsed(await answer.text()));
+      }
+    } catch (problem) {
+      place.textContent = `The server does not answer: ${problem.message}`;
+    }
+    for (const each of buttons) each.disabled = false;
+    await now();
+  });
+
+  let before = "";
+  addEventListener("keydown", event => {
+    const last = before;
+    before = event.key;
+    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
+    const open = all(".ask:not(.question)");
+    const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
+      : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
+    if (button) { event.preventDefault(); button.click(); }
+  });
+  scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
+})();

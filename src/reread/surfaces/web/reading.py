@@ -1,0 +1,109 @@
+"""One state of a session as its pages need it: its head, its branches in pieces, where a message stands."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from reread.analyses.edits.net import SessionEdits
+from reread.analyses.forks import Comparison, compare
+from reread.archive import StoredSession
+from reread.errors import BadInput
+from reread.records import Record
+from reread.render.html import parts
+from reread.render.html.anchors import anchor
+from reread.render.html.calls import raw_of
+from reread.render.html.session import SessionParts
+from reread.render.kept import moment
+from reread.sessions import Branch, Conversation, Session
+
+from . import pages
+from .unfolding import NEXT_STEPS, Unfolding, Where, places
+
+MOST_RECORDS = 5
+LARGEST_RECORD = 2_000_000
+"""Characters of a record that are shown."""
+
+
+class Reading:
+    """What is worth keeping of one state of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._parts = SessionParts(session, parts.Sections())
+
+    def lead(self, stored: StoredSession) -> parts.Page:
+        """From what the archive knows, so that nothing is counted before the first screen is sent."""
+        return self._parts.lead(stored.row.title, moment(stored.row.started), moment(stored.row.ended))
+
+    @cached_property
+    def figures(self) -> parts.Figures:
+        return self._parts.figures()
+
+    @cached_property
+    def files(self) -> list[parts.ChangedFile]:
+        return self._parts.files()
+
+    @cached_property
+    def branches(self) -> dict[str, Unfolding]:
+        return {made.name: made for made in (Unfolding(self.session, each) for each in self.session.branches)}
+
+    @cached_property
+    def _edits(self) -> SessionEdits:
+        return SessionEdits(self.session)
+
+    def comparison(self, left: Branch, right: Branch) -> Comparison:
+        return compare(self.session, left, right, self._edits)
+
+    @cached_property
+    def _places(self) -> dict[str, Where]:
+        return places(self.branches.values())
+
+    def where(self, wanted: str) -> Where | None:
+        """A message by its anchor or its uuid."""
+        return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
+
+    def records(self, place: str) -> list[Record]:
+        """The lines that something in the page came from: a message, a call by its own id, the first of an agent."""
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
+        calls = (call for talk in talks for call in talk.tool_calls)
+        found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
+        return (found or [each for first in begun for each in first])[:MOST_RECORDS]
+
+    def branch(self, name: str) -> Unfolding:
+        """A branch by its anchor; without one the branch that the conversation ended on."""
+        if not name:
+            return next(each for each in self.branches.values() if each.branch.active)
+        if name not in self.branches:
+            raise BadInput("this session has no such branch; it may have grown since")
+        return self.branches[name]
+
+
+def more_of(reading: Reading, request: Request) -> Response:
+    """Pieces of a branch from one on, or before one."""
+    unfolding = reading.branch(pages.value(request, "branch"))
+    before = pages.number(request, "before", -1)
+    if before >= 0:
+        stretch = unfolding.before(before, NEXT_STEPS)
+    else:
+        stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
+    body = pages.render("pieces.html", stretch=stretch)
+    return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+
+
+def where_in(reading: Reading, request: Request) -> Response:
+    """Where in a session a message stands, for a link to one that is not in the page."""
+    found = reading.where(pages.value(request, "at"))
+    return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
+
+
+def told(record: Record) -> dict[str, object]:
+    """A line of the transcript to be looked at."""
+    text = raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
+    cut = len(text) - LARGEST_RECORD
+    return {"line": record.line, "text": text[:LARGEST_RECORD], "left_out": max(0, cut), "type": record.type or ""}

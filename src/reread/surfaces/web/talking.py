@@ -1,0 +1,230 @@
+"""A session while it happens: what forms, what is asked and answered, what is said next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+
+from reread.analyses.activity import Activity
+from reread.errors import RereadError
+from reread.live.events import Permission, TurnResult
+from reread.render.activity import activity_words
+from reread.render.html.asking import asking_of
+from reread.render.outcome import outcome_of
+from reread.render.text import harmless, shorten
+
+from . import pages
+from .answering import decision_of
+from .driving import Run
+from .library import link_name
+from .reading import Reading, more_of, told, where_in
+from .unfolding import FIRST_STEPS, Stretch
+
+AT_MOST_EVERY = 0.04
+"""Seconds: a page is told of new letters so often, of all that came meanwhile at once."""
+KEEP_ALIVE = 15.0
+LONGEST_FAILURE = 2_000
+GONE = "It was answered already, or the client does not ask any more."
+
+
+def _run_of(request: Request) -> Run:
+    run = pages.site_of(request).driver.find(request.path_params["run"])
+    if run is None:
+        raise HTTPException(404)
+    return run
+
+
+async def show(request: Request) -> HTMLResponse:
+    run = _run_of(request)
+    site, seen, read = pages.site_of(request), _Now.of(run), run.reading()
+
+    def made() -> HTMLResponse:
+        values = seen.shown(site)
+        reading = read()
+        unfolding = reading.branch("") if reading.branches else None
+        stretch = unfolding.before(unfolding.total, FIRST_STEPS) if unfolding else Stretch([], [], 0, -1, 0)
+        return pages.page(
+            request,
+            "talking.html",
+            f"{'(1) ' if values['asked'] else ''}{run.title}",
+            scripts=["reading.js", "live.js"],
+            stretch=stretch,
+            branch=unfolding.name if unfolding else "",
+            **values,
+        )
+
+    return await run_in_threadpool(made)
+
+
+def _kept(site: pages.Site, run: Run) -> str:
+    """What addresses call it in the archive; empty until it was taken in."""
+    try:
+        return link_name(site.library.find(run.session_id)) if run.session_id else ""
+    except RereadError:
+        return ""
+
+
+class _Now(NamedTuple):
+    """What of a run is no part of the conversation, as the loop knew it a moment ago."""
+
+    run: Run
+    version: int
+    activity: Activity
+    asked: list[Permission]
+    result: TurnResult | None
+    problem: str
+    has_told_failure: bool
+    note: str
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        told = run.has_told_failure
+        return cls(run, run.version, run.activity, run.asked, run.result, run.problem, told, run.note)
+
+    def shown(self, site: pages.Site) -> dict[str, Any]:
+        project = str(self.run.wanted.folder)
+        outcome = outcome_of(self.result) if self.result is not None else None
+        failure = self.problem or (outcome.failure if outcome is not None and not self.has_told_failure else "")
+        return {
+            "run": self.run,
+            "version": self.version,
+            "words": activity_words(self.activity),
+            "doing": self.activity.doing.value,
+            "project": project,
+            "asked": [asking_of(each, project) for each in self.asked],
+            "outcome": outcome,
+            "failure": harmless(failure)[:LONGEST_FAILURE],
+            "note": shorten(self.note, 300),
+            "kept": _kept(site, self.run),
+        }
+
+
+async def now(request: Request) -> HTMLResponse:
+    """State, questions and outcome alone, for the page to look again."""
+    site, seen = pages.site_of(request), _Now.of(_run_of(request))
+    return await run_in_threadpool(lambda: pages.fragment("now.html", **seen.shown(site)))
+
+
+async def more(request: Request) -> Response:
+    return await _read(request, lambda reading: more_of(reading, request) if reading.branches else _nothing())
+
+
+async def where_is(request: Request) -> Response:
+    return await _read(request, lambda reading: where_in(reading, request))
+
+
+async def record(request: Request) -> Response:
+    wanted = request.path_params["anchor"]
+    run = _run_of(request)
+
+    def made(reading: Reading) -> Response:
+        found = [told(each) for each in reading.records(wanted)]
+        if not found:
+            raise HTTPException(404)
+        return pages.page(
+            request,
+            "record.html",
+            f"Record of {run.title}",
+            records=found,
+            anchor=wanted,
+            back=f"/live/{run.id}",
+            session_title=run.title,
+        )
+
+    return await _read(request, made)
+
+
+async def _read(request: Request, made: Callable[[Reading], Response]) -> Response:
+    read = _run_of(request).reading()
+    return await run_in_threadpool(lambda: made(read()))
+
+
+def _nothing() -> Response:
+    return HTMLResponse("", headers={"x-next": "-1", "x-first": "0"})
+
+
+async def events(request: Request) -> Response:
+    """Blocks as they form, and `changed` when the page should ask again; a page that comes back is told what it missed.
+
+    The id of an event is the version of the run, which a browser repeats when it comes back.
+    """
+    run = _run_of(request)
+    seen = request.headers.get("last-event-id") or pages.value(request, "version")
+
+    async def heard() -> AsyncIterator[str]:
+        nonlocal seen
+        sent: dict[str, int] = {}
+        while not run.hub.is_closed:
+            news = list(_grown(run, sent))
+            if seen != str(run.version):
+                seen = str(run.version)
+                news.append(_event("changed", {"forming": list(run.forming)}, seen))
+            for each in news:
+                yield each
+            if news:
+                await asyncio.sleep(AT_MOST_EVERY)
+            elif not await run.hub.wait(KEEP_ALIVE):
+                yield ": still here\n\n"
+
+    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+def _grown(run: Run, sent: dict[str, int]) -> list[str]:
+    """What the blocks that form have gained since they were last told."""
+    for key in [key for key in sent if key not in run.forming]:
+        del sent[key]
+    found = []
+    for key, block in run.forming.items():
+        start, end = sent.get(key, 0), len(block.text)
+        if end > start or key not in sent:
+            about = {"key": key, "kind": block.kind, "name": block.name, "agent": block.is_agent, "at": start}
+            found.append(_event("forming", {**about, "end": end, "text": harmless(block.text[start:end])}))
+            sent[key] = end
+    return found
+
+
+def _event(name: str, data: dict[str, Any], version: str = "") -> str:
+    named = f"id: {version}\n" if version else ""
+    return f"{named}event: {name}\ndata: {msgspec.json.encode(data).decode()}\n\n"
+
+
+# What a person does
+
+
+async def say(request: Request) -> Response:
+    run, form = _run_of(request), await pages.form(request)
+    await run.say(form.get("prompt", [""])[0])
+    return _done(request, run)
+
+
+async def answer(request: Request) -> Response:
+    run, form = _run_of(request), await pages.form(request)
+    is_first = await run.answer(form.get("request", [""])[0], lambda asked: decision_of(asked, form))
+    if not is_first and request.headers.get("x-part"):
+        return HTMLResponse(pages.render("problem.html", reason=GONE), status_code=409)
+    return _done(request, run)
+
+
+async def interrupt(request: Request) -> Response:
+    run = _run_of(request)
+    run.interrupt()
+    return _done(request, run)
+
+
+async def end(request: Request) -> Response:
+    run = _run_of(request)
+    await run.end()
+    return _done(request, run)
+
+
+def _done(request: Request, run: Run) -> Response:
+    if request.headers.get("x-part"):
+        return Response(status_code=204)
+    return RedirectResponse(f"/live/{run.id}", status_code=303)

@@ -1,0 +1,412 @@
+"""Live: sessions that run, over a stand-in for the client that is a process of its own."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.kept import HARBOUR
+from live.fake_client import SESSION
+from live.faking import fake
+from reread.archive import Archive
+from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call
+from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
+from web.serving import SECONDS, served
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "a work's folder; $(touch no)"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[[str], Asking]]:
+    """The application over a stand-in that behaves in one way."""
+    opened = []
+
+    def made(way: str) -> Asking:
+        context = asking(tmp_path / "home", claude=fake(way))
+        opened.append(context)
+        return context.__enter__()
+
+    yield made
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+def start(site: Asking, folder: Path, **fields: str) -> str:
+    """Gives the address of the run."""
+    answer = site.post("/live", {"prompt": "hello", "folder": str(folder), **fields})
+    assert answer.status_code == 303, answer.text
+    address: str = answer.headers["location"]
+    assert re.fullmatch(r"/live/[\w-]+", address)
+    return address
+
+
+def until(is_so: Callable[[], Any]) -> Any:
+    end = time.monotonic() + SECONDS
+    while not (found := is_so()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def text(site: Asking, path: str) -> str:
+    answer = site.get(path)
+    assert answer.status_code == 200
+    return read(answer.text).text
+
+
+def requests(site: Asking, run: str) -> set[str]:
+    return set(re.findall(r'data-request="([^"]*)"', site.get(f"{run}/now").text))
+
+
+def notes(home: Path) -> dict[str, Any]:
+    """How the client was started, by its capture."""
+    files = [path for path in (home / "wire").rglob("*") if path.is_file()]
+    first = max(files, key=lambda path: path.stat().st_mtime).read_text().splitlines()[0]
+    found: dict[str, Any] = json.loads(first.split(" = ", 1)[1])
+    return found
+
+
+class TestARun:
+    def test_from_its_start_to_its_end(self, serve: Callable[[str], Asking], work: Path) -> None:
+        site = serve("echoes")
+        run = start(site, work)
+        until(lambda: "You said hello" in text(site, f"{run}/turns"))
+        until(lambda: "waiting for your next prompt" in text(site, f"{run}/now"))
+        assert site.post(f"{run}/say", {"prompt": "and now?"}, is_part=True).status_code == 204
+        until(lambda: "You said and now?" in text(site, run))
+        assert "waiting for your next prompt" in text(site, "/live")
+        page = site.page(run)
+        assert dangers(page) == []
+        assert "✓ done" in page.text
+        assert site.post(f"{run}/end", {}).headers["location"] == run
+        assert "It has ended." in text(site, run)
+        assert "ended" in text(site, "/live/list")
+        assert site.post(f"{run}/say", {"prompt": "still there?"}).status_code == 409
+
+    def test_how_it_is_started(self, serve: Callable[[str], Asking], work: Path) -> None:
+        site = serve("echoes")
+        prompt = "; touch pwned $(touch pwned) `touch pwned`\n--model evil"
+        fields = {"model": "opus", "permission": "mode:plan", "thinking": "4000"}
+        answer = site.post("/live", {"prompt": prompt, "folder": str(work), **fields})
+        assert answer.status_code == 303
+        told = notes(site.home)
+        assert told["cwd"] == str(work)
+        for name, value in (("--model", "opus"), ("--permission-mode", "plan"), ("--max-thinking-tokens", "4000")):
+            assert told["arguments"][told["arguments"].index(name) + 1] == value
+        assert not any("pwned" in argument for argument in told["arguments"]), "prompts go over the pipe"
+        assert not (work / "pwned").exists() and not Path("pwned").exists() and not (work.parent / "no").exists()
+
+    def test_ends_with_the_application_and_is_captured(self, tmp_path: Path, work: Path) -> None:
+        with asking(tmp_path / "home", claude=fake("asks_permission")) as site:
+            start(site, work)
+            assert not list((tmp_path / "home" / "wire").rglob("*.wire"))
+        (captured,) = (tmp_path / "home" / "wire").rglob("*.wire")
+        assert '"exit_code"' in captured.read_text().splitlines()[-1]
+
+    def test_at_most_some_at_once(self, serve: Callable[[str], Asking], work: Path) -> None:
+        site = serve("echoes")
+        runs = [start(site, work) for _ in range(MOST_AT_ONCE)]
+        refused = site.post("/live", {"prompt": "one more", "folder": str(work)})
+        assert refused.status_code == 400
+        assert f"{MOST_AT_ONCE} sessions run here already" in refused.text
+        assert "one more" in refused.text, "what was typed is kept"
+        site.post(f"{runs[0]}/end", {})
+        start(site, work)
+
+    @pytest.mark.parametrize(("way", "told"), [("dies", "Segmentation"), ("fails_the_turn", "No such session")])
+    def test_that_fails_says_why(self, serve: Callable[[str], Asking], work: Path, way: str, told: str) -> None:
+        site = serve(way)
+        run = start(site, work)
+        until(lambda: told in text(site, f"{run}/now"))
+        assert "\x1b" not in site.get(f"{run}/now").text
+
+    def test_that_is_unknown(self, empty: Asking) -> None:
+        for path in ("/live/nobody", "/live/nobody/now", "/live/nobody/turns", "/live/nobody/events"):
+            assert empty.get(path).status_code == 404
+        assert empty.post("/live/nobody/end", {}).status_code == 404
+
+
+class TestWhatCannotBeStarted:
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"prompt": " "}, "Write a prompt first."),
+            ({"prompt": "x" * (LONGEST_PROMPT + 1)}, "50,001 characters"),
+            ({"folder": ""}, "Say in which folder to work."),
+            ({"folder": "/no/such/folder"}, "is no folder on this machine"),
+            ({"folder": "."}, "give the whole path"),
+            ({"folder": "/tmp\0x"}, "is no folder on this machine"),
+            ({"model": "--dangerously-skip-permissions"}, "is no name of a model"),
+            ({"model": "a b"}, "is no name of a model"),
+            ({"thinking": "lots"}, "is no number of tokens"),
+            ({"permission": "mode:--evil"}, "is no permission mode"),
+        ],
+    )
+    def test_is_told_in_one_sentence(
+        self, fields: dict[str, str], told: str, serve: Callable[[str], Asking], work: Path
+    ) -> None:
+        site = serve("echoes")
+        answer = site.post("/live", {"prompt": "hello", "folder": str(work), **fields})
+        assert answer.status_code == 400
+        assert told in html.unescape(answer.text)
+        assert dangers(read(answer.text)) == []
+        assert not (site.home / "wire").exists()
+
+    def test_without_a_client(self, tmp_path: Path, work: Path) -> None:
+        with asking(tmp_path / "home", claude="/no/such/claude") as site:
+            answer = site.post("/live", {"prompt": "hello", "folder": str(work)})
+            assert answer.status_code == 400
+            assert "install it with `npm install -g @anthropic-ai/claude-code`" in html.unescape(answer.text)
+            assert "No session runs" in answer.text
+
+    def test_on_a_server_for_others(self, tmp_path: Path, work: Path) -> None:
+        with asking(tmp_path / "home", claude=fake("echoes"), may_run=False) as site:
+            page = site.page("/live")
+            assert "start it with --allow-run" in page.text
+            assert not [form for form in page.of("form") if form.get("action") == "/live"]
+            assert site.post("/live", {"prompt": "hello", "folder": str(work)}).status_code == 400
+            assert not (site.home / "wire").exists()
+
+
+class TestQuestions:
+    def test_several_are_answered_in_any_order(self, serve: Callable[[str], Asking], work: Path) -> None:
+        site = serve("asks_several")
+        run = start(site, work)
+        until(lambda: requests(site, run) == {"p1", "p2", "p3"})
+        shown = site.get(run).text
+        page = read(shown)
+        assert dangers(page) == []
+        assert "\x1b" not in shown and "\u202e" not in shown
+        assert page.titles == ["(1) hello · reread"]
+        for words in ("a rose", "Which colours?", "accept every edit in this session", "allow Write in this session"):
+            assert words in page.text
+        assert "(1) Live" in site.page("/live").titles[0]
+        answers = {"q0": ["1", "0"], "q0-own": "and teal", "q1": "1"}
+        assert (
+            site.post(f"{run}/answer", {"request": "p2", "decision": "answer", **answers}, is_part=True).status_code
+            == 204
+        )
+        until(lambda: requests(site, run) == {"p1", "p3"})
+        assert site.post(f"{run}/answer", {"request": "p1", "decision": "always-1"}, is_part=True).status_code == 204
+        until(lambda: requests(site, run) == set())  # the client withdrew the third
+        until(lambda: "p1 {" in text(site, f"{run}/turns"))
+        said = text(site, f"{run}/turns")
+        assert '"How large?": "Small"' in said
+        assert '"Which colours?": "Blue, Red, and teal"' in said
+        assert '"toolName": "Write"' in said and "acceptEdits" not in said
+
+    def test_the_first_answer_counts(self, serve: Callable[[str], Asking], work: Path) -> None:
+        site = serve("asks_permission")
+        run = start(site, work)
+        until(lambda: requests(site, run))
+        assert "waiting for you: permission for Bash" in text(site, "/live/list")
+        first = site.post(
+            f"{run}/answer", {"request": "p1", "decision": "deny", "reason": "Not <today>."}, is_part=True
+        )
+        second = site.post(f"{run}/answer", {"request": "p1", "decision": "allow"}, is_part=True)
+        assert (first.status_code, second.status_code) == (204, 409)
+        assert "answered already" in second.text
+        assert site.post(f"{run}/answer", {"request": "p1", "decision": "allow"}).headers["location"] == run
+        until(lambda: "Not <today>." in text(site, f"{run}/turns"))
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"decision": "edit", "input": "{no"}, "That is no JSON"),
+            ({"decision": "edit", "input": "[]"}, "is a JSON object"),
+            ({"decision": "always-7"}, "did not suggest that"),
+            ({"decision": "whatever"}, "Choose an answer."),
+            ({}, "Choose an answer."),
+        ],
+    )
+    def test_what_is_no_answer_leaves_it_open(
+        self, fields: dict[str, str], told: str, serve: Callable[[str], Asking], work: Path
+    ) -> None:
+        site = serve("asks_permission")
+        run = start(site, work)
+        until(lambda: requests(site, run))
+        answer = site.post(f"{run}/answer", {"request": "p1", **fields}, is_part=True)
+        assert (answer.status_code, told in answer.text) == (400, True)
+        assert requests(site, run) == {"p1"}
+        edited = {"command": "ls -la"}
+        site.post(f"{run}/answer", {"request": "p1", "decision": "edit", "input": json.dumps(edited)}, is_part=True)
+        until(lambda: "ls -la" in text(site, f"{run}/turns"))
+
+    @pytest.mark.parametrize("policy", ["allow", "deny"])
+    def test_a_policy_answers_by_itself(self, serve: Callable[[str], Asking], work: Path, policy: str) -> None:
+        site = serve("asks_permission")
+        run = start(site, work, permission=policy)
+        until(lambda: f'"behavior": "{policy}"' in text(site, f"{run}/turns"))
+        assert requests(site, run) == set()
+
+
+class TestGoingOn:
+    @pytest.fixture
+    def claude(self, tmp_path: Path, work: Path) -> Path:
+        folder = tmp_path / "claude"
+        a_session(a_prompt("what is a gull"), a_reply("A bird."), id=HARBOUR, cwd=str(work)).write(folder / "projects")
+        return folder
+
+    def test_a_kept_session(self, tmp_path: Path, claude: Path, work: Path) -> None:
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            assert any(form.get("action") == f"/s/{HARBOUR}/go-on" for form in site.page(f"/s/{HARBOUR}").of("form"))
+            answer = site.post(f"/s/{HARBOUR}/go-on", {"prompt": "and a tern?", "fork": "1"})
+            assert answer.status_code == 303
+            told = notes(site.home)
+            assert told["cwd"] == str(work)
+            assert told["arguments"][told["arguments"].index("--resume") + 1] == HARBOUR
+            assert "--fork-session" in told["arguments"]
+            until(lambda: "You said and a tern?" in text(site, answer.headers["location"]))
+
+    def test_one_that_runs_here_gets_the_prompt(self, tmp_path: Path, claude: Path, work: Path) -> None:
+        a_session(a_prompt("hi"), id=SESSION, cwd=str(work)).write(claude / "projects")
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            run = start(site, work)
+            until(lambda: "You said hello" in text(site, run))
+            assert run in site.page(f"/s/{SESSION}").links()
+            assert f"/s/{SESSION}" in site.page(run).links()
+            assert site.post(f"/s/{SESSION}/go-on", {"prompt": "once more"}).headers["location"] == run
+            until(lambda: "You said once more" in text(site, run))
+
+    def test_one_whose_file_is_gone(self, tmp_path: Path, claude: Path) -> None:
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            next(claude.rglob("*.jsonl")).unlink()
+            with Archive(site.home, [claude]) as archive:
+                archive.sync()
+            told = f"Claude Code does not have the session {HARBOUR} any more; `reread archive restore {HARBOUR}"
+            assert told in text(site, f"/s/{HARBOUR}")
+            answer = site.post(f"/s/{HARBOUR}/go-on", {"prompt": "and a tern?"})
+            assert answer.status_code == 400
+            assert told in html.unescape(answer.text)
+
+    def test_one_whose_folder_is_gone(self, tmp_path: Path, claude: Path, work: Path) -> None:
+        shutil.rmtree(work)
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            assert "is not there any more" in text(site, f"/s/{HARBOUR}")
+            assert site.post(f"/s/{HARBOUR}/go-on", {"prompt": "and a tern?"}).status_code == 400
+
+    def test_what_runs_in_a_terminal_is_listed_by_its_transcript(self, tmp_path: Path, claude: Path) -> None:
+        asks = a_tool_call("AskUserQuestion", {"questions": []})
+        a_session(a_prompt("choose"), a_reply(asks), id="asking").write(claude / "projects")
+        works = a_tool_call("Bash", {"command": "make"})
+        path = a_session(a_prompt("build"), a_reply(works), id="working").write(claude / "projects")
+        with asking(tmp_path / "home", claude) as site:
+            shown = site.page("/live")
+            assert shown.titles == ["(1) Live · reread"]
+            assert "waiting for you: a question" in shown.text and "working: Bash" in shown.text
+            assert shown.links().index("/s/asking") < shown.links().index("/s/working")
+            a_minute_ago = time.time() - 60
+            os.utime(path, (a_minute_ago, a_minute_ago))
+            assert "may be waiting for you: Bash gave no result yet" in site.part("/live/list").text
+
+
+CHANGING = (
+    "/live",
+    "/live/{run}/say",
+    "/live/{run}/answer",
+    "/live/{run}/interrupt",
+    "/live/{run}/end",
+    "/s/@last/go-on",
+)
+
+
+@pytest.mark.parametrize("path", CHANGING)
+def test_nobody_else_starts_or_answers_anything(path: str, serve: Callable[[str], Asking], work: Path) -> None:
+    site = serve("asks_permission")
+    run = start(site, work)
+    until(lambda: requests(site, run))
+    address = path.replace("/live/{run}", run)
+    form = {"prompt": "evil", "folder": str(work), "request": "p1", "decision": "allow"}
+    ours, cookie = {"origin": f"http://{HOST}"}, {"cookie": f"{COOKIE}={TOKEN}"}
+    for headers, status in (
+        ({}, 403),
+        (ours, 403),
+        (cookie, 403),
+        ({**cookie, "origin": "http://evil.example"}, 403),
+        ({**cookie, "origin": "null"}, 403),
+        ({**cookie, **ours, "host": "evil.example:8000"}, 421),
+        ({**cookie, **ours, "sec-fetch-site": "cross-site"}, 403),
+    ):
+        assert site.client.post(address, data=form, headers=headers).status_code == status
+    if path != "/live":
+        assert site.get(address).status_code == 405, "reading changes nothing"
+    assert requests(site, run) == {"p1"}, "it is still asked"
+    assert len(list((site.home / "wire").rglob("*.part"))) == 1, "nothing else was started"
+
+
+@pytest.mark.parametrize(("options", "may_run"), [((), False), (("--allow-run",), True)])
+def test_a_server_that_others_reach_runs_clients_only_when_told_to(
+    options: tuple[str, ...], may_run: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    with served(tmp_path / "home", source, "--host", "0.0.0.0", *options) as server:  # noqa: S104  that is the question
+        asked = server.connect()
+        asked.request("GET", "/live", headers=server.cookie)
+        shown = read(asked.getresponse().read().decode())
+        assert any(form.get("action") == "/live" for form in shown.of("form")) is may_run
+        assert ("start it with --allow-run" in shown.text) is not may_run
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is started by its first line")
+def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, work: Path) -> None:
+    program = tmp_path / "claude"
+    command = fake("thinks_aloud")
+    program.write_text(f"#!/bin/sh\nexec '{command[0]}' '{command[1]}' {command[2]} \"$@\"\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    source = tmp_path / "source"
+    source.mkdir()
+    with served(tmp_path / "home", source, "--claude", str(program)) as server:
+        headers = {**server.cookie, "Origin": server.base, "Content-Type": "application/x-www-form-urlencoded"}
+        asked = server.connect()
+        asked.request("POST", "/live", f"prompt=hello&folder={work.parent}", headers)
+        run = asked.getresponse().headers["location"]
+        first = server.connect()
+        first.request("GET", f"{run}/events?version=0", headers=server.cookie)
+        stream = first.getresponse()
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        told = ""
+        while "perhaps" not in told:
+            told += _next(stream, "forming").get("text", "")
+        assert "\x1b" not in told and told.startswith("a wick, ")
+        late = server.connect()
+        late.request("GET", f"{run}/events", headers=server.cookie)
+        again = _next(late.getresponse(), "forming")
+        assert (again["at"], again["text"]) == (0, told), "all of it at once"
+        asked = server.connect()
+        asked.request("POST", f"{run}/say", "prompt=go+on", {**headers, "X-Part": "1"})
+        assert asked.getresponse().status == 204
+        while _next(stream, "changed")["forming"]:
+            pass
+        asked = server.connect()
+        asked.request("GET", f"{run}/turns", headers=server.cookie)
+        assert b"or wind" in asked.getresponse().read()
+        for connection in (first, late):
+            connection.close()
+
+
+def _next(stream: Any, name: str) -> dict[str, Any]:
+    """The next event of a kind."""
+    while True:
+        line = stream.readline()
+        assert line, "the stream has ended"
+        if line == f"event: {name}\n".encode():
+            found: dict[str, Any] = json.loads(stream.readline().removeprefix(b"data: "))
+            return found
