@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct
 
+from ..decoders import json_decoder
 from .base import Number
 from .blocks import Block, UnknownBlock
 from .conversation import Message
-from .making import json_decoder
 from .salvage import unknown_value
 from .tolerant import ABSENT, FAILURES, parse_or_none
 from .usage import Usage

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from ..decoders import json_decoder
 from .base import Number
 from .frames import ControlRequest, ControlResponse
-from .making import json_decoder
 from .tolerant import ABSENT, FAILURES, parse_or_none
 
 CAN_USE_TOOL = "can_use_tool"

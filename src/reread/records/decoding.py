@@ -18,6 +18,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import force_setattr
 
+from ..decoders import json_decoder
 from .aliases import with_transcript_spelling
 from .attachments import Attachment
 from .base import Record, Unknown
@@ -31,7 +32,6 @@ from .frames import (
     Result,
     StreamEvent,
 )
-from .making import json_decoder
 from .progress import Progress
 from .salvage import salvage
 from .state import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from ..decoders import json_decoder
 from .conversation import User
-from .making import json_decoder
 from .tolerant import FAILURES, OURS, parse_or_none
 
 

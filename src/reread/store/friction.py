@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from reread.analyses.friction.events import Cause, Event, Kind, Loss
 from reread.analyses.friction.material import Material
+from reread.decoders import msgpack_decoder
 
 from .pieces import decompress
 from .rows import FrictionBatch, FrictionRow
@@ -104,7 +105,7 @@ def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[i
 
 def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, Material]:
     """What patterns are found from, by session."""
-    decode = msgspec.msgpack.Decoder(Material).decode
+    decode = msgpack_decoder(Material).decode
     rows = connection.execute(
         f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
     )

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from ..decoders import json_decoder
+
 if TYPE_CHECKING:
     import zstandard
 
@@ -121,10 +123,14 @@ def encode(value: Struct) -> bytes:
         return json.dumps(msgspec.to_builtins(value)).encode("ascii")
 
 
+_decoder = cache(json_decoder)
+
+
 def decode(raw: bytes, kind: type[S]) -> S | None:
     """What `encode` wrote; None for anything else."""
     try:
-        return msgspec.json.decode(raw, type=kind)
+        found: S = _decoder(kind).decode(raw)
+        return found
     except (msgspec.MsgspecError, ValueError):
         pass
     try:

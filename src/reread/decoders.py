@@ -13,7 +13,7 @@ import msgspec
 
 Kind = TypeVar("Kind")
 
-making = RLock()
+_LEARNING = RLock()
 """Held while msgspec learns a type; decoding with a decoder that is made needs no lock."""
 
 
@@ -22,5 +22,10 @@ def json_decoder(kind: type[Kind]) -> msgspec.json.Decoder[Kind]: ...
 @overload
 def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]: ...
 def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    with making:
+    with _LEARNING:
         return msgspec.json.Decoder(kind)
+
+
+def msgpack_decoder(kind: type[Kind]) -> msgspec.msgpack.Decoder[Kind]:
+    with _LEARNING:
+        return msgspec.msgpack.Decoder(kind)
