@@ -346,7 +346,7 @@ def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
     assert boxes[0] is not None
     assert boxes[1] is not None
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"], "beside each other"
-    expect(page.locator(".outcome.different")).to_contain_text("length = 1")
+    expect(page.locator(".parted.different")).to_contain_text("length = 1")
     page.locator(".between summary").click()
     expect(page.locator(".between .added").first).to_contain_text("length = 9")
     page.set_viewport_size({"width": 390, "height": 844})
