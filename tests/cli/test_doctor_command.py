@@ -54,6 +54,18 @@ def test_unknown_types_and_unmodelled_fields_are_named_and_counted(run: Run, sou
     assert document["unmodelled_fields"] == {"user.newField": 1}
 
 
+def test_fields_are_counted_by_the_type_they_occur_in(run: Run, source: Path) -> None:
+    assert "fields" not in examined(run, source)
+    found = json.loads(run("doctor", "--json", "--fields", "--source", source).out)["fields"]
+    assert list(found) == ["user", "user.message", "assistant", "assistant.message", "brand-new"]
+    assert (found["user"]["objects"], found["user"]["fields"]["uuid"], found["user"]["fields"]["newField"]) == (2, 2, 1)
+    assert found["assistant.message"]["fields"]["usage"] == 2
+    assert found["brand-new"]["fields"]["note"] == 1
+    shown = run("doctor", "--fields", "--source", source).out
+    assert "user: 2 objects" in shown
+    assert [line.split() for line in shown.splitlines() if "newField" in line][-1] == ["newField", "1", "50%"]
+
+
 def test_record_types_are_counted_most_frequent_first(run: Run, source: Path) -> None:
     assert list(examined(run, source)["types"].items()) == [("user", 2), ("assistant", 2), ("brand-new", 1)]
 

@@ -121,7 +121,7 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "tools": [["HERE"], ["@last", "HERE"], ["ONLY"], ["HERE", "--tool", "NAME"]],
     "serve": [["HERE", "--host", "NAME"], ["HERE", "--port", "NAME"], ["--source", "NAME"], ["NAME", "HERE"]],
     "prices": [["HERE"], ["HERE", "--all", "--prices", "PRICES"], ["HERE", "--model", "NAME"]],
-    "doctor": [["ONLY"], ["ONLY", "--strict"], ["--source", "NAME"], ["--source", "EMPTY"]],
+    "doctor": [["ONLY"], ["ONLY", "--strict"], ["ONLY", "--fields"], ["--source", "NAME"], ["--source", "EMPTY"]],
     "files": [["HERE"], ["HERE", "*NAME*"], ["HERE", "--shell"], ["HERE", "--since", "NAME"]],
     "blame": [["HERE", "TRUNK"], ["HERE", "NAME"], ["HERE", "notes.txt", "--at", "NAME"]],
     "restore": [["HERE", "TRUNK"], ["HERE", "NAME"], ["HERE", "notes.txt", "--to", "BELOW"]],

@@ -233,6 +233,28 @@ class TestSideFiles:
     def test_what_is_no_object_is_none(self, raw: bytes) -> None:
         assert decode_side_file(raw, AgentMeta) is None
 
+    def test_every_field_of_an_entry_of_the_index(self) -> None:
+        entry = {
+            "sessionId": "s",
+            "fullPath": "/p/s.jsonl",
+            "fileMtime": 1767603600000,
+            "firstPrompt": "hello",
+            "summary": "A talk",
+            "messageCount": 7,
+            "created": "2026-01-05T09:00:00.000Z",
+            "modified": "2026-01-05T09:00:00.000Z",
+            "gitBranch": "main",
+            "projectPath": "/p",
+            "isSidechain": False,
+        }
+        index = decode_side_file(json.dumps({"version": 1, "entries": [entry]}).encode(), SessionsIndex)
+        assert index is not None
+        [found] = index.entries
+        assert [parse_time(each) for each in (found.file_mtime, found.created, found.modified)] == [NINE] * 3
+        assert (found.session_id, found.full_path, found.project_path) == ("s", "/p/s.jsonl", "/p")
+        assert (found.first_prompt, found.summary, found.message_count) == ("hello", "A talk", 7)
+        assert (found.git_branch, found.is_sidechain) == ("main", False)
+
     def test_the_others(self) -> None:
         index = decode_side_file(
             b'{"version":1,"originalPath":"/a","entries":[{"sessionId":"s","fileMtime":1767603600000},null,"x"]}',

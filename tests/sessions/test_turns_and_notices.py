@@ -206,3 +206,14 @@ def test_bookkeeping_is_placed_but_not_shown(entry: Entry) -> None:
     session = build(a_prompt("go"), entry, a_reply("ok"))
     assert [type(step) for step in session.turns[0].steps] == [Said]
     assert len(session.turns[0].records) == 3
+
+
+def test_ten_characters_are_no_words_worth_reading_and_eleven_are() -> None:
+    session = build(
+        a_prompt("a prompt is no word of the model"),
+        a_reply(a_thought("a thought is none either"), "x" * 10),
+        a_reply("y" * 11, a_tool_call()),
+        a_reply("\n"),
+    )
+    assert [said.text for said in session.words()] == ["y" * 11]
+    assert [said.text for said in session.words(min_length=10)] == ["x" * 10, "y" * 11]

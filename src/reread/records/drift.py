@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 from msgspec import Struct
 
@@ -28,6 +28,13 @@ _FAMILY: dict[type[Struct], str] = {
 }
 
 
+class Occurrences(NamedTuple):
+    """How many objects there are of a kind, and how many of them have each field."""
+
+    objects: int
+    fields: dict[str, int]
+
+
 class Drift:
     """Counts of unknown types and unmodelled fields over any number of records."""
 
@@ -36,13 +43,33 @@ class Drift:
         self.unmodelled_fields: Counter[str] = Counter()
         self.unexpected_values: Counter[str] = Counter()
         """Known fields whose value had a type we did not expect."""
+        self._shapes: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        """Objects by where they stand and which fields they have: lines of one client share few shapes."""
+
+    @property
+    def fields(self) -> dict[str, Occurrences]:
+        """Of every type of record, and of the message in it, how often each field occurs; the most frequent first."""
+        objects: Counter[str] = Counter()
+        fields: dict[str, Counter[str]] = {}
+        for (label, names), number in self._shapes.items():
+            objects[label] += number
+            counted = fields.setdefault(label, Counter())
+            for name in names:
+                counted[name] += number
+        most = objects.most_common()
+        return {label: Occurrences(number, dict(fields[label].most_common())) for label, number in most}
 
     def add(self, record: Record) -> None:
+        label = _label(record)
+        if not (isinstance(record, Unknown) and record.malformed):
+            self._shapes[label, tuple(record.data)] += 1
+            message = record.data.get("message")
+            if isinstance(message, dict):
+                self._shapes[f"{label}.message", tuple(message)] += 1
         if isinstance(record, Unknown):
             if not record.malformed:
-                self.unknown_types[record.type or "(no type)"] += 1
+                self.unknown_types[label] += 1
             return
-        label = _label(record)
         if isinstance(record, System) and record.subtype and record.subtype not in SYSTEM_SUBTYPES:
             self.unknown_types[label] += 1
         self.unexpected_values.update(f"{label}.{flaw}" for flaw in record.flaws)

@@ -273,7 +273,8 @@ def tools_document(counts: list[ToolCount]) -> Document:
     }
 
 
-def health_document(health: Health) -> Document:
+def health_document(health: Health, *, with_fields: bool = False) -> Document:
+    fields = {label: {"objects": found.objects, "fields": found.fields} for label, found in health.drift.fields.items()}
     return {
         "schema": "reread.doctor/1",
         "files": health.files,
@@ -295,4 +296,5 @@ def health_document(health: Health) -> Document:
         },
         "expiring_not_archived": health.unkept_sessions,
         "price_table_date": health.price_table_date,
+        **({"fields": fields} if with_fields else {}),
     }

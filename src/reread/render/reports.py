@@ -8,6 +8,7 @@ from datetime import tzinfo
 from reread.analyses.tools import ToolCount
 from reread.queries.answers import FoundPrompt, FoundThought, Thinking
 from reread.queries.health import Health
+from reread.records.drift import Drift
 from reread.sessions import Session
 
 from .numbers import by_version, count, duration, money, percent
@@ -91,6 +92,15 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
     yield from _retention(health, view)
     yield f"prices of {health.price_table_date}"
+
+
+def field_lines(drift: Drift, view: View) -> Iterator[str]:
+    """How often each field occurs, by type of record."""
+    for label, found in drift.fields.items():
+        yield ""
+        yield from _wrapped(f"{label}: {count(found.objects, 'object')}", view, "bold")
+        rows = [(f"  {name}", f"{number:,}", f"{number / found.objects:.0%}") for name, number in found.fields.items()]
+        yield from table(rows, view.width, flexible=0, right=frozenset({1, 2}))
 
 
 def _wrapped(text: str, view: View, *looks: str) -> Iterator[str]:

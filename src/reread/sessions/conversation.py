@@ -18,6 +18,7 @@ from reread.records import (
     Record,
     RedactedThinking,
     Spoken,
+    Text,
     Thinking,
     ToolUse,
     User,
@@ -37,6 +38,7 @@ from .values import (
     Coverage,
     Message,
     Prompt,
+    Said,
     Thought,
     Turn,
     Unplaced,
@@ -177,6 +179,15 @@ class Conversation:
     def thinking(self, min_length: int = MINIMUM_THOUGHT) -> list[Thought]:
         """The thoughts worth reading."""
         return [thought for thought in self.thoughts if len(thought.text) >= min_length]
+
+    def words(self, min_length: int = MINIMUM_THOUGHT) -> list[Said]:
+        """What the model said to the person and is worth reading; `turns` have the short answers, too."""
+        return [
+            Said(record=record, block=block)
+            for record in self.spoken
+            for block in _reply_blocks(record)
+            if type(block) is Text and len(block.as_text) >= min_length
+        ]
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from . import options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reread.config import Config
+    from reread.render.view import View
 
 EXAMPLES = """\
   reread doctor
   reread doctor --strict && echo all readable
+  reread doctor --fields                     which fields records have, and how often
   reread doctor --source ~/backup --json"""
 EXIT_DAMAGE = 1
 
@@ -21,6 +25,7 @@ def parser() -> options.Parser:
     about = "Reads every line of every source and reports versions, unknown record types, damage and retention."
     made = options.make_parser("doctor", about, EXAMPLES, syncs=False)
     made.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
+    made.add_argument("--fields", action="store_true", help="how often each field occurs, by type of record")
     return made
 
 
@@ -29,11 +34,17 @@ def run(arguments: list[str]) -> int:
     config = options.make_config(given)
     from reread.queries.health import examine
     from reread.render.documents import health_document
-    from reread.render.reports import health_lines
+    from reread.render.reports import field_lines, health_lines
 
     progress = _progress if sys.stderr.isatty() else None
     health = examine(options.open_shelf(config), config.now, progress, _kept(config))
-    options.show_answer(given, config, lambda: health_document(health), lambda view: health_lines(health, view))
+
+    def lines(view: View) -> Iterator[str]:
+        yield from health_lines(health, view)
+        if given.fields:
+            yield from field_lines(health.drift, view)
+
+    options.show_answer(given, config, lambda: health_document(health, with_fields=given.fields), lines)
     return EXIT_DAMAGE if given.strict and health.is_damaged else 0
 
 
