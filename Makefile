@@ -6,10 +6,13 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: run test check e2e bench eval format clean
+.PHONY: run serve test check e2e bench eval format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
+
+serve: $(VENV)/installed
+	@$(BIN)/reread serve
 
 test: $(VENV)/developing
 	$(BIN)/pytest -n auto

@@ -131,7 +131,7 @@ def overview_lines(
         warning = f"Claude Code deletes {count(expiring, 'session')} within {SOON.days} days; they are kept here"
         yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
     yield ""
-    hint = "reread show @last    reread search WORDS    reread list    reread --help"
+    hint = "reread show @last    reread search WORDS    reread serve    reread --help"
     yield from (view.style.paint(line, "dim") for line in wrap(hint, view.width))
 
 

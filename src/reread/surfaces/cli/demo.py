@@ -24,6 +24,7 @@ examples:
   reread demo search "retry*"
   reread demo thinking
   reread demo tools --json
+  reread demo serve                 the same in your browser
 """
 
 
@@ -44,7 +45,9 @@ def run(arguments: list[str]) -> int:
             return main.run([*arguments, *scratch])
         main.run(scratch)
         options.print_lines(["", "$ reread demo show @last", ""])
-        return main.run(["show", "@last", *scratch])
+        code = main.run(["show", "@last", *scratch])
+        options.print_lines(["", "The same in your browser: reread demo serve"])
+        return code
 
 
 def _fill(place: Path, home: Path) -> None:
