@@ -163,6 +163,13 @@ def test_worktrees_count_to_their_project(many: Path) -> None:
         assert "/home/ann/quarry 2 sessions · what they cost" in grouped
 
 
+def test_a_project_of_worktrees_alone_has_its_own_name(tmp_path: Path) -> None:
+    write_project(tmp_path, "tree", 2, "/home/ann/quarry/.claude/worktrees/deep")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        rows = site.get("/usage/projects.csv?since=all").text.splitlines()
+        assert [row.split(",")[0] for row in rows] == ["project", "/home/ann/quarry"]
+
+
 def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
     svg = site.get("/usage/usage.svg?by=model&since=all")
     assert svg.headers["content-disposition"] == 'attachment; filename="reread-usage-by-model.svg"'

@@ -25,7 +25,7 @@ def with_worktrees(report: UsageReport) -> UsageReport:
     found: dict[str | None, list[UsageRow]] = {}
     for row in report.rows:
         found.setdefault(None if row.key is None else project_of(row.key), []).append(row)
-    rows = [rows[0] if len(rows) == 1 else _joined(key, rows) for key, rows in found.items()]
+    rows = [replace(rows[0], key=key) if len(rows) == 1 else _joined(key, rows) for key, rows in found.items()]
     rows.sort(key=lambda row: (-(row.tokens.nanodollars or 0), -row.tokens.total_tokens, row.key or ""))
     return replace(report, rows=tuple(rows))
 
