@@ -82,6 +82,23 @@ def test_a_page_hears_that_its_session_grew(claude: Path, tmp_path: Path) -> Non
         assert b"a gull, too" in connection.getresponse().read()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+def test_a_page_of_a_session_that_is_forgotten_hears_no_more(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert reread("sync", "--source", claude, "--home", home).code == 0
+    with served(home, claude) as server:
+        connection = server.connect()
+        connection.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        answer = connection.getresponse()
+        assert answer.readline() == b"event: grown\n"
+        assert reread("archive", "forget", HARBOUR, "--yes", "--home", home).code == 0
+        a_session(a_prompt("another"), id="another").write(claude / "projects")
+        assert b"event" not in answer.read(), "it has ended"
+        server.process.send_signal(signal.SIGTERM)
+        _, err = server.process.communicate(timeout=SECONDS)
+        assert err == b""
+
+
 def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     process = subprocess.Popen(
