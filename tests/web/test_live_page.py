@@ -251,7 +251,7 @@ class TestQuestions:
         [
             ({"decision": "edit", "input": "{no"}, "That is no JSON"),
             ({"decision": "edit", "input": "[]"}, "is a JSON object"),
-            ({"decision": "edit", "input": '[' * 50_000}, "That is no JSON"),
+            ({"decision": "edit", "input": "[" * 50_000}, "That is no JSON"),
             ({"decision": "always-7"}, "did not suggest that"),
             ({"decision": "always-" + "7" * 5_000}, "did not suggest that"),
             ({"decision": "whatever"}, "Choose an answer."),
@@ -273,9 +273,9 @@ class TestQuestions:
 
     def test_all_of_these_are_those_that_were_shown(self) -> None:
         rules = [{"type": "addRules", "behavior": "allow", "rules": [{"toolName": f"Tool{n}"}]} for n in range(12)]
-        asked = Permission(request_id="p1", tool="Bash", input={}, suggestions=rules)
+        asked = Permission(request_id="p1", tool="Bash", input={}, suggestions=tuple(rules))
         shown = len(asking_of(asked, None).always)
-        assert decision_of(asked, {"decision": ["always"]}) == Allow(remember=rules[:shown])
+        assert decision_of(asked, {"decision": ["always"]}) == Allow(remember=tuple(rules[:shown]))
         with pytest.raises(BadInput):
             decision_of(asked, {"decision": [f"always-{shown}"]})
 

@@ -84,7 +84,7 @@ def test_the_address_that_was_printed_opens_the_door_and_the_cookie_keeps_it_ope
 )
 def test_the_cookies_of_other_servers_of_this_machine_lock_nobody_out(others: str, site: Asking) -> None:
     cookie = others.replace("{}", f"{COOKIE}={TOKEN}")
-    assert site.client.get("/sessions", headers={"cookie": cookie.encode()}).status_code == 200
+    assert site.client.get("/sessions", headers={b"cookie": cookie.encode()}).status_code == 200
 
 
 @pytest.mark.parametrize(

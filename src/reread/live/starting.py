@@ -100,7 +100,7 @@ def resumed(session: str, project: str | None, *, is_there: bool) -> Resumed:
 
 
 def is_folder(path: str | PathLike[str]) -> bool:
-    """Whether it is one, as far as we may look; `Path.is_dir` raises where we may not, and for a name that is too long."""
+    """Whether it is one, as far as we may look: `Path.is_dir` raises where we may not, and for too long a name."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
