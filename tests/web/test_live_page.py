@@ -20,6 +20,11 @@ from cli.kept import HARBOUR
 from live.fake_client import SESSION
 from live.faking import fake
 from reread.archive import Archive
+from reread.errors import BadInput
+from reread.live.events import Permission
+from reread.live.outgoing import Allow
+from reread.render.html.asking import asking_of
+from reread.surfaces.web.answering import decision_of
 from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
@@ -130,6 +135,20 @@ class TestARun:
         site.post(f"{runs[0]}/end", {})
         start(site, work)
 
+    def test_that_is_forgotten_lets_go_of_the_pages_that_listen(
+        self, serve: Callable[[str], Asking], work: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("reread.surfaces.web.driving.MOST_ENDED", 0)
+        site = serve("echoes")
+        run = start(site, work)
+        site.post(f"{run}/end", {})
+        app: Any = site.client.app
+        forgotten = app.app.state.site.driver.find(run.rpartition("/")[2])
+        assert not forgotten.hub.is_closed
+        start(site, work)
+        assert site.get(run).status_code == 404
+        assert forgotten.hub.is_closed
+
     @pytest.mark.parametrize(("way", "told"), [("dies", "Segmentation"), ("fails_the_turn", "No such session")])
     def test_that_fails_says_why(self, serve: Callable[[str], Asking], work: Path, way: str, told: str) -> None:
         site = serve(way)
@@ -153,6 +172,7 @@ class TestWhatCannotBeStarted:
             ({"folder": "/no/such/folder"}, "is no folder on this machine"),
             ({"folder": "."}, "give the whole path"),
             ({"folder": "/tmp\0x"}, "is no folder on this machine"),
+            ({"folder": "/" + "x" * 300}, "is no folder on this machine"),
             ({"model": "--dangerously-skip-permissions"}, "is no name of a model"),
             ({"model": "a b"}, "is no name of a model"),
             ({"thinking": "lots"}, "is no number of tokens"),
@@ -231,7 +251,9 @@ class TestQuestions:
         [
             ({"decision": "edit", "input": "{no"}, "That is no JSON"),
             ({"decision": "edit", "input": "[]"}, "is a JSON object"),
+            ({"decision": "edit", "input": "[" * 50_000}, "That is no JSON"),
             ({"decision": "always-7"}, "did not suggest that"),
+            ({"decision": "always-" + "7" * 5_000}, "did not suggest that"),
             ({"decision": "whatever"}, "Choose an answer."),
             ({}, "Choose an answer."),
         ],
@@ -248,6 +270,14 @@ class TestQuestions:
         edited = {"command": "ls -la"}
         site.post(f"{run}/answer", {"request": "p1", "decision": "edit", "input": json.dumps(edited)}, is_part=True)
         until(lambda: "ls -la" in text(site, f"{run}/turns"))
+
+    def test_all_of_these_are_those_that_were_shown(self) -> None:
+        rules = [{"type": "addRules", "behavior": "allow", "rules": [{"toolName": f"Tool{n}"}]} for n in range(12)]
+        asked = Permission(request_id="p1", tool="Bash", input={}, suggestions=tuple(rules))
+        shown = len(asking_of(asked, None).always)
+        assert decision_of(asked, {"decision": ["always"]}) == Allow(remember=tuple(rules[:shown]))
+        with pytest.raises(BadInput):
+            decision_of(asked, {"decision": [f"always-{shown}"]})
 
     @pytest.mark.parametrize("policy", ["allow", "deny"])
     def test_a_policy_answers_by_itself(self, serve: Callable[[str], Asking], work: Path, policy: str) -> None:
@@ -301,6 +331,20 @@ class TestGoingOn:
         with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
             assert "is not there any more" in text(site, f"/s/{HARBOUR}")
             assert site.post(f"/s/{HARBOUR}/go-on", {"prompt": "and a tern?"}).status_code == 400
+
+    def test_one_whose_folder_cannot_be_looked_at(self, tmp_path: Path, claude: Path) -> None:
+        a_session(a_prompt("hi"), id="far", cwd=f"/{'x' * 300}").write(claude / "projects")
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            assert "is not there any more" in text(site, "/s/far")
+            assert "Start a session" in text(site, "/live")
+
+    def test_one_whose_name_is_a_flag(self, tmp_path: Path, claude: Path, work: Path) -> None:
+        flag = "--dangerously-skip-permissions"
+        a_session(a_prompt("hi"), id=flag, cwd=str(work)).write(claude / "projects")
+        with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
+            assert "is no id that Claude Code could be given" in text(site, f"/s/{flag}")
+            assert site.post(f"/s/{flag}/go-on", {"prompt": "and a tern?"}).status_code == 400
+            assert not (site.home / "wire").exists()
 
     def test_what_runs_in_a_terminal_is_listed_by_its_transcript(self, tmp_path: Path, claude: Path) -> None:
         asks = a_tool_call("AskUserQuestion", {"questions": []})

@@ -79,7 +79,26 @@ def test_the_address_that_was_printed_opens_the_door_and_the_cookie_keeps_it_ope
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", f"https://{HOST}", "http://127.0.0.1:9", f"http://{HOST}.evil"]
+    "others",
+    ['theme={"dark":true}; {}', "a b=c; {}", "é=x; {}", "; ;{}", "{}; reread-8000=stale", "reread-8000=stale; {}"],
+)
+def test_the_cookies_of_other_servers_of_this_machine_lock_nobody_out(others: str, site: Asking) -> None:
+    cookie = others.replace("{}", f"{COOKIE}={TOKEN}")
+    assert site.client.get("/sessions", headers={b"cookie": cookie.encode()}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        f"https://{HOST}",
+        "http://127.0.0.1:9",
+        f"http://{HOST}.evil",
+        "http://127.0.0.2:8000",
+        "http://localhost:8000",
+        "http://[::1]:8000",
+    ],
 )
 def test_a_foreign_origin_is_refused_for_reading_and_for_changing(origin: str, site: Asking) -> None:
     assert site.get("/sessions", {"origin": origin}).status_code == 403
@@ -147,6 +166,9 @@ def test_what_is_too_long_or_too_large_is_refused(site: Asking) -> None:
     headers = {**OURS, "origin": f"http://{HOST}"}
     assert site.client.post("/doctor", headers=headers, content=b"x" * (LARGEST_BODY + 1)).status_code == 413
     assert site.client.post("/doctor", headers={**headers, "content-length": "-1"}).status_code == 413
+    pieces = (b"x" * 1_000 for _ in range(LARGEST_BODY // 1_000 + 1))
+    unannounced = site.client.post("/sessions/mark", headers=headers, content=pieces)
+    assert (unannounced.status_code, "more than this server takes" in unannounced.text) == (413, True)
     assert site.get("/sessions?page=99999999999999999999").status_code == 200
     assert site.get("/s/@last/turns?from=99999999999").status_code == 200
 

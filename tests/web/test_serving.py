@@ -44,6 +44,21 @@ def test_it_ends_well_when_asked_to_even_while_pages_wait(number: signal.Signals
         assert err == b""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+def test_a_form_that_does_not_come_whole_is_no_fault_of_ours(claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        head = f"POST /sessions/mark HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {server.base}\r\n"
+        head += f"Cookie: {server.cookie['Cookie']}\r\nContent-Length: 100\r\n\r\nstarred="
+        with socket.create_connection(("127.0.0.1", server.port)) as half:
+            half.sendall(head.encode())
+        asked = server.connect()
+        asked.request("GET", "/live", headers=server.cookie)
+        assert asked.getresponse().status == 200
+        server.process.send_signal(signal.SIGTERM)
+        _, err = server.process.communicate(timeout=SECONDS)
+        assert err == b""
+
+
 def test_a_page_hears_that_its_session_grew(claude: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert reread("sync", "--source", claude, "--home", home).code == 0
@@ -65,6 +80,23 @@ def test_a_page_hears_that_its_session_grew(claude: Path, tmp_path: Path) -> Non
         connection.close()
         connection.request("GET", f"/s/{HARBOUR}", headers=server.cookie)
         assert b"a gull, too" in connection.getresponse().read()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
+def test_a_page_of_a_session_that_is_forgotten_hears_no_more(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert reread("sync", "--source", claude, "--home", home).code == 0
+    with served(home, claude) as server:
+        connection = server.connect()
+        connection.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        answer = connection.getresponse()
+        assert answer.readline() == b"event: grown\n"
+        assert reread("archive", "forget", HARBOUR, "--yes", "--home", home).code == 0
+        a_session(a_prompt("another"), id="another").write(claude / "projects")
+        assert b"event" not in answer.read(), "it has ended"
+        server.process.send_signal(signal.SIGTERM)
+        _, err = server.process.communicate(timeout=SECONDS)
+        assert err == b""
 
 
 def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:

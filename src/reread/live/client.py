@@ -49,7 +49,7 @@ from .hooks import Hook, Hooks
 from .mailbox import Mailbox
 from .outgoing import Allow, Decision, Deny
 from .protocol import Stream
-from .starting import Program, Start, child_environment, program
+from .starting import Program, Start, child_environment, is_folder, program
 from .transport import PATIENT, Patience, Transport, unhurried
 from .turns import Turn
 
@@ -127,7 +127,7 @@ class Client:
             raise BadInput("a Client runs once: make another")
         environment = child_environment(os.environ if self._environment is None else self._environment)
         command = [*program(self._program, environment), *self._start.flags()]
-        if self._cwd is not None and not self._cwd.is_dir():
+        if self._cwd is not None and not is_folder(self._cwd):
             raise BadInput(f"{str(self._cwd)!r} is no folder to work in")
         if self._capture_folder is not None:
             self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._tell("capture", problem))

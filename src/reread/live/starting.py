@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -23,6 +24,10 @@ NOT_FOUND = (
     "Claude Code was not found: install it with `npm install -g @anthropic-ai/claude-code`, "
     "or say where it is with `--claude PATH`"
 )
+
+
+_ID = re.compile(r"\w[\w.-]*")
+"""A session is named by its file, and a file may be called `--dangerously-skip-permissions.jsonl`."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -89,7 +94,14 @@ def resumed(session: str, project: str | None, *, is_there: bool) -> Resumed:
     if not is_there:
         how = f"`reread archive restore {session} --to DIR` gives its files back"
         raise BadInput(f"Claude Code does not have the session {session} any more; {how}")
-    return Resumed(session, project if project and Path(project).is_dir() else None)
+    if not _ID.fullmatch(session):
+        raise BadInput(f"{session!r} is no id that Claude Code could be given")
+    return Resumed(session, project if project and is_folder(project) else None)
+
+
+def is_folder(path: str | PathLike[str]) -> bool:
+    """Whether it is one, as far as we may look: `Path.is_dir` raises where we may not, and for too long a name."""
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def child_environment(given: Mapping[str, str]) -> dict[str, str]:

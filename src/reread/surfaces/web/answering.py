@@ -12,7 +12,10 @@ from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.policies import NO_PLAN
 from reread.render.asking import options_of, questions_of
+from reread.render.html.asking import MOST_SUGGESTIONS
 
+LONGEST_NUMBER = 9
+"""Digits."""
 Form = Mapping[str, Sequence[str]]
 
 
@@ -21,13 +24,14 @@ def decision_of(asked: Permission, given: Form) -> Decision:
     decision = _one(given, "decision")
     if decision == "deny":
         return Deny(reason=_one(given, "reason").strip() or (NO_PLAN if asked.is_plan else ""))
+    suggested = asked.suggestions[:MOST_SUGGESTIONS]  # the page shows no more, and nobody agrees to what is not shown
     if decision == "always":
-        return Allow(remember=asked.suggestions)
+        return Allow(remember=suggested)
     if decision.startswith("always-"):
-        number = decision.removeprefix("always-")
-        if not number.isdecimal() or int(number) >= len(asked.suggestions):
+        number = _number(decision.removeprefix("always-"))
+        if number is None or number >= len(suggested):
             raise BadInput("Claude Code did not suggest that.")
-        return Allow(remember=asked.suggestions[int(number) : int(number) + 1])
+        return Allow(remember=suggested[number : number + 1])
     if decision == "edit":
         return Allow(input=_edited(_one(given, "input")))
     if decision == "answer":
@@ -41,10 +45,14 @@ def _one(given: Form, name: str) -> str:
     return next(iter(given.get(name, ())), "")
 
 
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else None
+
+
 def _edited(text: str) -> dict[str, Any]:
     try:
         edited = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"That is no JSON: {error}.") from error
     if not isinstance(edited, dict):
         raise BadInput("The input of a tool is a JSON object.")
@@ -56,8 +64,8 @@ def _chosen(asked: Permission, given: Form) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for number, question in enumerate(questions_of(asked)):
         labels = options_of(question)
-        picked = [int(each) for each in given.get(f"q{number}", ()) if each.isdecimal()]
-        words = [labels[each] for each in dict.fromkeys(picked) if each < len(labels)]
+        picked = dict.fromkeys(map(_number, given.get(f"q{number}", ())))
+        words = [labels[each] for each in picked if each is not None and each < len(labels)]
         own = _one(given, f"q{number}-own").strip()
         if not words and not own:
             raise BadInput(f"Choose an answer to “{question.get('question') or 'the question'}”.")

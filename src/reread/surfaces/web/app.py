@@ -119,7 +119,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         routes=ROUTES,
         lifespan=lifespan,
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
-        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
+        exception_handlers={RereadError: _told, HTTPException: _http, Refused: _too_much, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
@@ -138,6 +138,12 @@ def _refused(refused: Refused) -> Response:
         "refused.html", title=HTTPStatus(refused.status).phrase, reason=refused.reason, hint=refused.hint
     )
     return HTMLResponse(text, status_code=refused.status)
+
+
+def _too_much(_: Request, error: Exception) -> Response:
+    """What the guard refuses while a page reads it; as a fault it would be answered twice."""
+    assert isinstance(error, Refused)  # noqa: S101  what it is called for
+    return _refused(error)
 
 
 def _told(request: Request, error: Exception) -> Response:

@@ -57,6 +57,8 @@ class Doctor:
             self.found = Found(examine(shelf, settings.now, self._tell, kept), settings.now)
         except RereadError as problem:
             self.problem = str(problem)
+        except Exception as problem:  # noqa: BLE001  else every look at the page would begin again, and none would end
+            self.problem = f"{type(problem).__name__}: {problem}"
 
     def _tell(self, done: int, of: int) -> None:
         self.progress = (done, of)

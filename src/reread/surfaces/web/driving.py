@@ -332,7 +332,7 @@ class Driver:
     def _forget(self) -> None:
         ended = [run.id for run in self._runs.values() if run.has_ended]
         for name in ended[: max(0, len(ended) - MOST_ENDED)]:
-            del self._runs[name]
+            self._runs.pop(name).hub.close()  # pages that still listen would else hold their connections for good
 
     def dismiss(self) -> None:
         """Inside the loop: no page waits any longer."""

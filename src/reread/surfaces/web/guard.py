@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from collections.abc import Callable, Iterable
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -107,7 +106,7 @@ class Guard:
             raise Refused(413, "That is more than this server takes.")
         if scope["method"] in _READING and scope["path"].startswith(_FREE):
             return False
-        if self._is_ours(_cookie(headers.get("cookie", ""), self.cookie)):
+        if any(self._is_ours(value) for value in _cookies(headers.get("cookie", ""), self.cookie)):
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["method"] in _READING and self._is_ours(given):
@@ -118,7 +117,8 @@ class Guard:
     def _check_origin(self, method: str, headers: Headers) -> None:
         """What changes something must come from a page of ours; what reads must not come from a page of others."""
         origin = headers.get("origin")
-        is_ours = origin is not None and origin.startswith("http://") and self.names.has(origin.removeprefix("http://"))
+        # Another of our names may be somebody else's server at the same port: 127.0.0.2 is not 127.0.0.1.
+        is_ours = origin is not None and origin.lower() == f"http://{headers['host'].strip().lower()}"
         site = headers.get("sec-fetch-site", "same-origin")
         is_foreign = (origin is not None and not is_ours) or (method not in _READING and site != "same-origin")
         if is_foreign or (method not in _READING and not is_ours):
@@ -180,9 +180,10 @@ def _is_longer(length: str, most: int) -> bool:
     return not length.isdecimal() or int(length[:20]) > most
 
 
-def _cookie(header: str, name: str) -> str:
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return ""
-    return found.value if found is not None else ""
+def _cookies(header: str, name: str) -> Iterator[str]:
+    """All of that name, as browsers write them. Servers at other ports of this machine have theirs in the same header,
+    and the standard library drops all of them where one is odd."""
+    for each in header.split(";"):
+        found, _, value = each.strip().partition("=")
+        if found == name:
+            yield value

@@ -17,7 +17,7 @@ from reread.archive import StoredSession
 from reread.config import expanded
 from reread.errors import BadInput, RereadError
 from reread.live.policies import POLICIES, Policy
-from reread.live.starting import Resumed, resumed
+from reread.live.starting import Resumed, is_folder, resumed
 
 from . import pages
 from .driving import MOST_AT_ONCE, NOT_HERE, Run, Wanted, checked_prompt
@@ -73,7 +73,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
 def _projects(site: pages.Site) -> list[str]:
     """The folders that were worked in, the last one first, as far as they still exist."""
     found = dict.fromkeys(each.stored.row.project for each in site.library.sessions() if each.stored.row.project)
-    return [project for project in list(found)[:MOST_PROJECTS] if project and Path(project).is_dir()]
+    return [project for project in list(found)[:MOST_PROJECTS] if project and is_folder(project)]
 
 
 def listed(request: Request) -> HTMLResponse:
@@ -124,7 +124,7 @@ def _wanted(given: dict[str, str]) -> Wanted:
     if not name:
         raise BadInput("Say in which folder to work.")
     folder = expanded(name[: pages.LONGEST_VALUE])
-    if not folder.is_absolute() or "\0" in name or not folder.is_dir():
+    if not folder.is_absolute() or "\0" in name or not is_folder(folder):
         raise BadInput(f"{name[:200]!r} is no folder on this machine; give the whole path of one that exists.")
     model = given.get("model", "").strip()
     if model and (not _NAME.fullmatch(model) or model.startswith("-")):

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, quote, urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from msgspec.structs import replace
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from reread import __version__
@@ -198,7 +198,10 @@ def value(request: Request, name: str) -> str:
 
 async def form(request: Request) -> Form:
     """What a form of ours says; empty fields count, for an empty note takes the note away."""
-    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        body = (await request.body()).decode("utf-8", "replace")
+    except ClientDisconnect:
+        raise BadInput("the form did not come whole") from None
     if body.count("&") >= MOST_FIELDS:
         raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
     return parse_qs(body, keep_blank_values=True)

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from reread.errors import RereadError
 from reread.render.html.comparing import compared
 from reread.render.retro import kinds_line
 
@@ -133,7 +134,10 @@ async def events(request: Request) -> Response:
     async def heard() -> AsyncIterator[str]:
         seen = known
         while not site.hub.is_closed:
-            stamp = _stamp(stamp_of(await run_in_threadpool(site.library.find, name)))
+            try:
+                stamp = _stamp(stamp_of(await run_in_threadpool(site.library.find, name)))
+            except RereadError:  # it was forgotten; the browser asks again, and is told
+                return
             if stamp != seen:
                 seen = stamp
                 yield f"event: grown\ndata: {stamp}\n\n"

@@ -89,5 +89,8 @@ class Watch:
             except (RereadError, OSError) as problem:
                 self.problem = str(problem)
                 self._hub.tell()
+            except Exception as problem:  # noqa: BLE001  a thread that dies is seen by nobody, and nothing is kept then
+                self.problem = f"{type(problem).__name__}: {problem}"
+                self._hub.tell()
             self.is_busy = False
             self._stop.wait(RETRY_SECONDS)
