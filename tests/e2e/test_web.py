@@ -467,6 +467,37 @@ def test_a_session_grows_while_one_reads(opened: Opened) -> None:
     assert page.locator("details.thought[open]").count() >= 1, "what was open stays open"
 
 
+def test_a_late_result_appears_in_the_piece_that_waited_for_it(opened: Opened) -> None:
+    steps: list[Entry] = [a_prompt("do many things", uuid="many")]
+    for number in range(100):
+        steps.append(a_reply(a_tool_call("Bash", {"command": f"step {number}"}, id=f"s{number}")))
+        if number != 5:
+            steps.append(a_tool_result(f"outcome {number}", of=f"s{number}"))
+    late = a_session(*steps, a_title("Many things"), id="late-result", cwd="/home/ann/late")
+    path = late.write(opened.claude / "projects")
+    opened.go("/sessions")
+    row = opened.page.locator(".list a.row", has_text="Many things")
+    for _ in range(50):
+        if row.count():
+            break
+        opened.page.wait_for_timeout(200)
+        opened.page.reload()
+    page = opened.go("/s/late-result")
+    page.keyboard.press("End")
+    expect(page.locator(".piece")).to_have_count(3)
+    page.keyboard.press("o")
+    expect(page.get_by_text("outcome 5", exact=True)).to_have_count(0)
+    page.evaluate("for (const piece of document.querySelectorAll('.piece')) piece.isOld = true")
+    with path.open("a") as file:
+        more = a_session(*steps, a_tool_result("outcome 5", of="s5"), a_prompt("and now", uuid="now"), id="late-result")
+        lines = more.write(opened.claude.parent / "apart").read_text().splitlines()
+        file.write("".join(f"{line}\n" for line in lines[-2:]))
+    expect(page.get_by_text("outcome 5", exact=True)).to_have_count(1, timeout=15_000)
+    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+    assert page.evaluate("document.querySelectorAll('.piece')[1].isOld"), "what did not change stays as it is"
+    assert page.locator("details.call:not([open])").count() == 0, "what was open stays open"
+
+
 def test_the_doctor_finishes_by_itself_and_looks_again(opened: Opened) -> None:
     page = opened.go("/doctor")
     expect(page.get_by_text("Everything can be read")).to_be_visible(timeout=30_000)

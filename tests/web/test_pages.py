@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -166,6 +167,24 @@ def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) 
     assert "answer 50\n" in read(before.text).text
     assert "answer 51\n" not in read(before.text).text
     assert int(before.headers["x-first"]) < 50
+
+
+def test_a_piece_that_was_given_something_is_in_another_state(long: Asking, tmp_path: Path) -> None:
+    before = long.get(f"/s/{LONG}/states").json()
+    shown = [tag["data-state"] for tag in read(long.get(f"/s/{LONG}").text).of("div") if "data-state" in tag]
+    assert shown
+    assert shown == before[: len(shown)]
+    assert len(before) == 104
+    transcript = next((tmp_path / "claude").rglob("*.jsonl"))
+    lines = transcript.read_text().splitlines()
+    last = json.loads(lines[-1])
+    last.update(uuid="late", parentUuid=last["uuid"])
+    last["message"]["content"][0].update(tool_use_id="t50")
+    transcript.write_text("\n".join([*lines, json.dumps(last)]) + "\n")
+    with Archive(long.home, [tmp_path / "claude"]) as archive:
+        archive.sync()
+    after = long.get(f"/s/{LONG}/states?from=100").json()
+    assert [old != new for old, new in zip(before[100:], after, strict=True)] == [False, True, False, True]
 
 
 def test_the_first_screen_is_sent_before_outline_and_map_are_made(

@@ -129,17 +129,50 @@
 
   // What a session gains while it runs.
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
+  const put = (piece, old) => {
+    for (const each of all("details[id]", piece)) {
+      const before = document.getElementById(each.id);
+      if (before) each.open = before.open;
+    }
+    const held = old && old.contains(document.activeElement) && document.activeElement.closest("[id]").id;
+    if (old) old.replaceWith(piece); else content.append(piece);
+    const again = held && document.getElementById(held);
+    if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
+  };
+  const nameNewPrompts = async () => {
+    if (!outline || one("a[data-outline]", outline)) return;
+    const list = one("ol", outline), count = one(".count", outline);
+    const answer = await ask(`${base}/outline?branch=${branch}&from=${list.children.length}`);
+    list.append(parsed(await answer.text()));
+    count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+  };
+  // A late result or an agent may belong to a piece far above: every piece says in which state it is shown.
   const grow = async () => {
-    const shown = all(".piece", content);
-    if (+next.dataset.from >= 0 && shown.length) { setNext(+next.dataset.from); return; }
-    const wasAtEnd = isAtEnd();
-    const last = shown.length ? +shown[shown.length - 1].dataset.piece : 0;
-    const got = await turns(`from=${last}`);
-    const open = new Set(all("details[open][id]", content).map(each => each.id));
-    for (const each of all("details[id]", got.html)) each.open = open.has(each.id) || each.open;
-    if (shown.length) shown[shown.length - 1].remove(); else content.replaceChildren();
-    content.append(got.html);
-    setNext(got.next);
+    const shown = new Map(all(".piece", content).map(piece => [+piece.dataset.piece, piece]));
+    const first = shown.size ? Math.min(...shown.keys()) : 0, end = shown.size ? Math.max(...shown.keys()) + 1 : 0;
+    const answer = await ask(`${base}/states?branch=${branch}&from=${first}`);
+    if (!answer.ok) return;
+    const states = await answer.json(), total = first + states.length;
+    const wasAtEnd = isAtEnd(), isWhole = +next.dataset.from < 0 || !shown.size;
+    const isStale = number => number < total && shown.get(number).dataset.state !== states[number - first];
+    let isNewBelow = isWhole && total > end;
+    for (const number of shown.keys()) {
+      if (number >= total) shown.get(number).remove();
+      if (!isStale(number)) continue;
+      if (isWhole && number === end - 1) isNewBelow = true;
+      for (const piece of all(".piece", (await turns(`from=${number}`)).html)) {
+        const at = +piece.dataset.piece;
+        if (shown.has(at) && isStale(at)) { put(piece, shown.get(at)); shown.set(at, piece); }
+      }
+    }
+    if (isWhole && total > end) {
+      const got = await turns(`from=${end}`);
+      if (!shown.size) content.replaceChildren();
+      for (const piece of all(".piece", got.html)) put(piece);
+      setNext(got.next);
+    }
+    await nameNewPrompts();
+    if (!isNewBelow) return;
     if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
     else fresh.hidden = false;
   };
