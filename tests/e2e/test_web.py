@@ -219,6 +219,28 @@ def test_more_hits_come_when_asked_for(opened: Opened) -> None:
     expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
 
 
+def test_a_hit_in_a_result_leads_to_its_call_which_is_marked_and_open(opened: Opened) -> None:
+    page = opened.go("/search?q=%22such+command%22&in=result")
+    page.locator(".hits a.row").first.click()
+    page.wait_for_url("**/s/**")
+    expect(page.locator("details.call:target")).to_have_attribute("open", "")
+    expect(page.locator(":target")).to_contain_text("no such command")
+
+
+def test_skip_links_are_seen_and_lead_past_the_conversation(opened: Opened) -> None:
+    page = opened.go(f"/s/{FORKED}")
+    for words in ("Skip to the content", "Skip to the list of prompts"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_text(words)).to_be_focused()
+        box = page.get_by_text(words).bounding_box()
+        assert box is not None
+        middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).innerText", middle) == words
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.outline li a')")
+
+
 def test_search_can_be_used_without_a_mouse(opened: Opened) -> None:
     page = opened.go("/search?q=wick")
     words = page.locator(".words-wanted")
@@ -433,6 +455,36 @@ def test_a_long_session_loads_as_one_reads(opened: Opened) -> None:
     assert page.locator(".piece").count() > 100
     numbers = page.evaluate("Array.from(document.querySelectorAll('.piece')).map(each => +each.dataset.piece)")
     assert numbers == list(range(len(numbers))), "each once, in order"
+
+
+def test_a_reload_and_the_way_back_lead_to_where_one_read(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    for _ in range(8):
+        page.keyboard.press("End")
+        page.wait_for_timeout(150)
+    page.evaluate("document.getElementById('m-q-150').scrollIntoView({behavior: 'instant'})")
+    page.evaluate("scrollBy({top: 30, behavior: 'instant'})")
+    page.wait_for_timeout(300)
+    top = page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top")
+
+    def is_there() -> None:
+        expect(page.locator("#m-q-150")).to_be_in_viewport()
+        page.wait_for_timeout(300)
+        assert abs(page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top") - top) < 5
+
+    page.reload()
+    is_there()
+    page.locator(".earlier a").dispatch_event("click")
+    expect(page.locator("#m-q-140")).to_have_count(1)
+    is_there()
+    page.goto(f"{opened.server.base}/sessions")
+    page.go_back()
+    is_there()
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    page.locator(".outline a[data-to='m-q-20']").click()
+    expect(page.locator("#m-q-20")).to_be_in_viewport()
+    page.reload()
+    expect(page.locator("#m-q-20")).to_be_in_viewport()
 
 
 def test_the_outline_and_the_map_lead_to_what_is_not_loaded_yet(opened: Opened) -> None:

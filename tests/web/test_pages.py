@@ -128,7 +128,7 @@ def test_a_link_to_a_message_opens_where_it_stands(long: Asking) -> None:
     page = long.page(f"/s/{LONG}?at=m-prompt-80")
     assert "m-prompt-80" in {tag.get("id") for _, tag in page.tags}
     assert "m-prompt-1" not in {tag.get("id") for _, tag in page.tags}
-    assert "Show what came before" in page.text
+    assert [tag for tag in page.of("p") if tag.get("class") == "earlier" and "hidden" not in tag]
     where = long.get(f"/s/{LONG}/where?at=m-prompt-80").json()
     assert where["piece"] == 79
     assert long.get(f"/s/{LONG}/where?at=nobody").json() is None
@@ -167,6 +167,21 @@ def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) 
     assert "answer 50\n" in read(before.text).text
     assert "answer 51\n" not in read(before.text).text
     assert int(before.headers["x-first"]) < 50
+
+
+def test_the_menu_names_sessions_while_one_is_read(site: Asking) -> None:
+    current = [tag["href"] for tag in site.page(f"/s/{HARBOUR}").of("a") if "data-key" in tag and "aria-current" in tag]
+    assert current == ["/sessions"]
+
+
+def test_sessions_are_found_by_words_of_their_titles(long: Asking) -> None:
+    assert f"/s/{LONG}" in long.page("/sessions?title=PROMPT+1").links()
+    assert "No session fits" in long.page("/sessions?title=prompt+elsewhere").text
+
+
+def test_nothing_is_accounted_for_where_nothing_was_used(empty: Asking, site: Asking) -> None:
+    assert "malformed" not in empty.page("/usage?since=all").text
+    assert "malformed" in site.page("/usage?since=all").text
 
 
 def test_a_piece_that_was_given_something_is_in_another_state(long: Asking, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@
   }
 
   // For the scripts of single pages; a session says here what keys can do with it.
-  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, one, parsed, session: null};
+  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, later, one, parsed, session: null};
 
   // Keys.
   const go = async (places, step) => {
