@@ -227,6 +227,17 @@ def test_a_hit_in_a_result_leads_to_its_call_which_is_marked_and_open(opened: Op
     expect(page.locator(":target")).to_contain_text("no such command")
 
 
+def test_what_was_unfolded_is_so_again_on_the_way_back(opened: Opened) -> None:
+    page = opened.go("/retro?since=all")
+    page.locator("details.hurt > summary").first.click()
+    link = page.locator("details.hurt[open] .moment a").first
+    link.click()
+    page.wait_for_url("**/s/**")
+    page.go_back()
+    expect(page.locator("details.hurt[open] .moment a").first).to_be_visible()
+    expect(page.locator("details.hurt[open]")).to_have_count(1)
+
+
 def test_skip_links_are_seen_and_lead_past_the_conversation(opened: Opened) -> None:
     page = opened.go(f"/s/{FORKED}")
     for words in ("Skip to the content", "Skip to the list of prompts"):
@@ -495,6 +506,9 @@ def test_the_outline_and_the_map_lead_to_what_is_not_loaded_yet(opened: Opened) 
     page.locator("a[data-before]").click()
     expect(page.locator(".piece")).not_to_have_count(before)
     expect(page.locator("#m-q-280")).to_be_in_viewport()
+    opened.go(f"/s/{LONG}?at=m-q-280#m-q-280")
+    page.keyboard.press("k")
+    expect(page.locator("#m-q-279")).to_be_in_viewport()
     opened.go(f"/s/{LONG}#m-q-150")
     expect(page.locator("#m-q-150")).to_be_in_viewport()
 

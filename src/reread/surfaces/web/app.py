@@ -158,7 +158,7 @@ def _fault(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, status: int, reason: str) -> Response:
-    title = HTTPStatus(status).phrase
+    title = HTTPStatus(status).phrase.capitalize()
     if request.headers.get("x-part"):
         return HTMLResponse(pages.render("problem.html", reason=reason), status_code=status)
     return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))

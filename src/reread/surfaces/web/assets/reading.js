@@ -31,7 +31,7 @@
     before.parentElement.hidden = number <= 0;
   };
   const earlier = async () => {
-    if (before.dataset.busy) return;
+    if (before.dataset.busy || +before.dataset.before <= 0) return;
     before.dataset.busy = "1";
     const got = await turns(`before=${before.dataset.before}`).finally(() => { delete before.dataset.busy; });
     const tall = document.documentElement.scrollHeight, was = scrollY;
@@ -258,5 +258,5 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {more, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
+  window.reread.session = {more, earlier, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
 })();
