@@ -561,7 +561,7 @@ def test_a_late_result_appears_in_the_piece_that_waited_for_it(opened: Opened) -
     expect(page.get_by_text("outcome 5", exact=True)).to_have_count(1, timeout=15_000)
     expect(page.locator(".outline summary")).to_contain_text("2 prompts")
     assert page.evaluate("document.querySelectorAll('.piece')[1].isOld"), "what did not change stays as it is"
-    assert page.locator("details.call:not([open])").count() == 0, "what was open stays open"
+    assert page.locator("details.call:not([open]), details.calls:not([open])").count() == 0, "what was open stays open"
 
 
 def test_the_doctor_finishes_by_itself_and_looks_again(opened: Opened) -> None:

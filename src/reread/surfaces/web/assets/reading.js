@@ -172,6 +172,8 @@
       const before = document.getElementById(each.id);
       if (before) each.open = before.open;
     }
+    const groups = old ? all("details.calls", old) : [];
+    all("details.calls", piece).forEach((each, at) => { if (groups[at]) each.open = groups[at].open; });
     const held = old && old.contains(document.activeElement) && document.activeElement.closest("[id]").id;
     if (old) old.replaceWith(piece); else content.append(piece);
     const again = held && document.getElementById(held);
