@@ -219,6 +219,39 @@ def test_more_hits_come_when_asked_for(opened: Opened) -> None:
     expect(page.locator(".sums")).to_contain_text("The best 60 of 420 hits")
 
 
+def test_a_hit_in_a_result_leads_to_its_call_which_is_marked_and_open(opened: Opened) -> None:
+    page = opened.go("/search?q=%22such+command%22&in=result")
+    page.locator(".hits a.row").first.click()
+    page.wait_for_url("**/s/**")
+    expect(page.locator("details.call:target")).to_have_attribute("open", "")
+    expect(page.locator(":target")).to_contain_text("no such command")
+
+
+def test_what_was_unfolded_is_so_again_on_the_way_back(opened: Opened) -> None:
+    page = opened.go("/retro?since=all")
+    page.locator("details.hurt > summary").first.click()
+    link = page.locator("details.hurt[open] .moment a").first
+    link.click()
+    page.wait_for_url("**/s/**")
+    page.go_back()
+    expect(page.locator("details.hurt[open] .moment a").first).to_be_visible()
+    expect(page.locator("details.hurt[open]")).to_have_count(1)
+
+
+def test_skip_links_are_seen_and_lead_past_the_conversation(opened: Opened) -> None:
+    page = opened.go(f"/s/{FORKED}")
+    for words in ("Skip to the content", "Skip to the list of prompts"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_text(words)).to_be_focused()
+        box = page.get_by_text(words).bounding_box()
+        assert box is not None
+        middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).innerText", middle) == words
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.outline li a')")
+
+
 def test_search_can_be_used_without_a_mouse(opened: Opened) -> None:
     page = opened.go("/search?q=wick")
     words = page.locator(".words-wanted")
@@ -435,6 +468,36 @@ def test_a_long_session_loads_as_one_reads(opened: Opened) -> None:
     assert numbers == list(range(len(numbers))), "each once, in order"
 
 
+def test_a_reload_and_the_way_back_lead_to_where_one_read(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    for _ in range(8):
+        page.keyboard.press("End")
+        page.wait_for_timeout(150)
+    page.evaluate("document.getElementById('m-q-150').scrollIntoView({behavior: 'instant'})")
+    page.evaluate("scrollBy({top: 30, behavior: 'instant'})")
+    page.wait_for_timeout(300)
+    top = page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top")
+
+    def is_there() -> None:
+        expect(page.locator("#m-q-150")).to_be_in_viewport()
+        page.wait_for_timeout(300)
+        assert abs(page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top") - top) < 5
+
+    page.reload()
+    is_there()
+    page.locator(".earlier a").dispatch_event("click")
+    expect(page.locator("#m-q-140")).to_have_count(1)
+    is_there()
+    page.goto(f"{opened.server.base}/sessions")
+    page.go_back()
+    is_there()
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    page.locator(".outline a[data-to='m-q-20']").click()
+    expect(page.locator("#m-q-20")).to_be_in_viewport()
+    page.reload()
+    expect(page.locator("#m-q-20")).to_be_in_viewport()
+
+
 def test_the_outline_and_the_map_lead_to_what_is_not_loaded_yet(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     page.locator(".outline a[data-to='m-q-280']").click()
@@ -443,6 +506,9 @@ def test_the_outline_and_the_map_lead_to_what_is_not_loaded_yet(opened: Opened) 
     page.locator("a[data-before]").click()
     expect(page.locator(".piece")).not_to_have_count(before)
     expect(page.locator("#m-q-280")).to_be_in_viewport()
+    opened.go(f"/s/{LONG}?at=m-q-280#m-q-280")
+    page.keyboard.press("k")
+    expect(page.locator("#m-q-279")).to_be_in_viewport()
     opened.go(f"/s/{LONG}#m-q-150")
     expect(page.locator("#m-q-150")).to_be_in_viewport()
 
@@ -465,6 +531,37 @@ def test_a_session_grows_while_one_reads(opened: Opened) -> None:
     expect(page.locator("#content")).to_contain_text("It will be done.", timeout=15_000)
     expect(page.get_by_text("and trim the next one").first).to_be_visible()
     assert page.locator("details.thought[open]").count() >= 1, "what was open stays open"
+
+
+def test_a_late_result_appears_in_the_piece_that_waited_for_it(opened: Opened) -> None:
+    steps: list[Entry] = [a_prompt("do many things", uuid="many")]
+    for number in range(100):
+        steps.append(a_reply(a_tool_call("Bash", {"command": f"step {number}"}, id=f"s{number}")))
+        if number != 5:
+            steps.append(a_tool_result(f"outcome {number}", of=f"s{number}"))
+    late = a_session(*steps, a_title("Many things"), id="late-result", cwd="/home/ann/late")
+    path = late.write(opened.claude / "projects")
+    opened.go("/sessions")
+    row = opened.page.locator(".list a.row", has_text="Many things")
+    for _ in range(50):
+        if row.count():
+            break
+        opened.page.wait_for_timeout(200)
+        opened.page.reload()
+    page = opened.go("/s/late-result")
+    page.keyboard.press("End")
+    expect(page.locator(".piece")).to_have_count(3)
+    page.keyboard.press("o")
+    expect(page.get_by_text("outcome 5", exact=True)).to_have_count(0)
+    page.evaluate("for (const piece of document.querySelectorAll('.piece')) piece.isOld = true")
+    with path.open("a") as file:
+        more = a_session(*steps, a_tool_result("outcome 5", of="s5"), a_prompt("and now", uuid="now"), id="late-result")
+        lines = more.write(opened.claude.parent / "apart").read_text().splitlines()
+        file.write("".join(f"{line}\n" for line in lines[-2:]))
+    expect(page.get_by_text("outcome 5", exact=True)).to_have_count(1, timeout=15_000)
+    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+    assert page.evaluate("document.querySelectorAll('.piece')[1].isOld"), "what did not change stays as it is"
+    assert page.locator("details.call:not([open]), details.calls:not([open])").count() == 0, "what was open stays open"
 
 
 def test_the_doctor_finishes_by_itself_and_looks_again(opened: Opened) -> None:

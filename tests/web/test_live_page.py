@@ -191,9 +191,10 @@ class TestWhatCannotBeStarted:
 
     def test_without_a_client(self, tmp_path: Path, work: Path) -> None:
         with asking(tmp_path / "home", claude="/no/such/claude") as site:
+            assert "/no/such/claude" in site.page("/live").text, "said before a prompt is written"
             answer = site.post("/live", {"prompt": "hello", "folder": str(work)})
             assert answer.status_code == 400
-            assert "install it with `npm install -g @anthropic-ai/claude-code`" in html.unescape(answer.text)
+            assert "install it with <code>npm install -g @anthropic-ai/claude-code</code>" in answer.text
             assert "No session runs" in answer.text
 
     def test_on_a_server_for_others(self, tmp_path: Path, work: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -127,7 +128,7 @@ def test_a_link_to_a_message_opens_where_it_stands(long: Asking) -> None:
     page = long.page(f"/s/{LONG}?at=m-prompt-80")
     assert "m-prompt-80" in {tag.get("id") for _, tag in page.tags}
     assert "m-prompt-1" not in {tag.get("id") for _, tag in page.tags}
-    assert "Show what came before" in page.text
+    assert [tag for tag in page.of("p") if tag.get("class") == "earlier" and "hidden" not in tag]
     where = long.get(f"/s/{LONG}/where?at=m-prompt-80").json()
     assert where["piece"] == 79
     assert long.get(f"/s/{LONG}/where?at=nobody").json() is None
@@ -166,6 +167,39 @@ def test_a_long_session_comes_in_pieces_that_hold_everything_once(long: Asking) 
     assert "answer 50\n" in read(before.text).text
     assert "answer 51\n" not in read(before.text).text
     assert int(before.headers["x-first"]) < 50
+
+
+def test_the_menu_names_sessions_while_one_is_read(site: Asking) -> None:
+    current = [tag["href"] for tag in site.page(f"/s/{HARBOUR}").of("a") if "data-key" in tag and "aria-current" in tag]
+    assert current == ["/sessions"]
+
+
+def test_sessions_are_found_by_words_of_their_titles(long: Asking) -> None:
+    assert f"/s/{LONG}" in long.page("/sessions?title=PROMPT+1").links()
+    assert "No session fits" in long.page("/sessions?title=prompt+elsewhere").text
+
+
+def test_nothing_is_accounted_for_where_nothing_was_used(empty: Asking, site: Asking) -> None:
+    assert "malformed" not in empty.page("/usage?since=all").text
+    assert "malformed" in site.page("/usage?since=all").text
+
+
+def test_a_piece_that_was_given_something_is_in_another_state(long: Asking, tmp_path: Path) -> None:
+    before = long.get(f"/s/{LONG}/states").json()
+    shown = [tag["data-state"] for tag in read(long.get(f"/s/{LONG}").text).of("div") if "data-state" in tag]
+    assert shown
+    assert shown == before[: len(shown)]
+    assert len(before) == 104
+    transcript = next((tmp_path / "claude").rglob("*.jsonl"))
+    lines = transcript.read_text().splitlines()
+    last = json.loads(lines[-1])
+    last.update(uuid="late", parentUuid=last["uuid"])
+    last["message"]["content"][0].update(tool_use_id="t50")
+    transcript.write_text("\n".join([*lines, json.dumps(last)]) + "\n")
+    with Archive(long.home, [tmp_path / "claude"]) as archive:
+        archive.sync()
+    after = long.get(f"/s/{LONG}/states?from=100").json()
+    assert [old != new for old, new in zip(before[100:], after, strict=True)] == [False, True, False, True]
 
 
 def test_the_first_screen_is_sent_before_outline_and_map_are_made(

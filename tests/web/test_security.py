@@ -26,6 +26,7 @@ PATHS = (
     "/doctor",
     "/s/@last",
     "/s/@last/turns",
+    "/s/@last/states",
     "/s/@last/events",
     "/s/@last/compare",
     "/no",

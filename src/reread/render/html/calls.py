@@ -190,7 +190,8 @@ def arguments_of(tool: str, given: Any, *, has_diff: bool) -> list[Part]:
     said = given.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
         skipped = {"command"}  # its line has all of it
-    return [_part(str(key), value) for key, value in given.items() if key not in skipped]
+    named = sorted(given.items(), key=lambda each: each[0] != "plan")  # what is to be read, before what it asks for
+    return [_part(str(key), value) for key, value in named if key not in skipped]
 
 
 def _part(name: str, value: Any) -> Part:

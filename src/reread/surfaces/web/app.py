@@ -47,6 +47,7 @@ ROUTES = (
     Route("/live/events", live.events),
     Route("/live/{run}", talking.show),
     Route("/live/{run}/turns", talking.more),
+    Route("/live/{run}/states", talking.states),
     Route("/live/{run}/where", talking.where_is),
     Route("/live/{run}/record/{anchor}", talking.record),
     Route("/live/{run}/now", talking.now),
@@ -59,6 +60,7 @@ ROUTES = (
     Route("/sessions/mark", marking.mark_many, methods=["POST"]),
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
+    Route("/s/{session}/states", session.states),
     Route("/s/{session}/outline", session.outline),
     Route("/s/{session}/where", session.where_is),
     Route("/s/{session}/compare", session.compare),
@@ -162,7 +164,7 @@ def _fault(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, status: int, reason: str) -> Response:
-    title = HTTPStatus(status).phrase
+    title = HTTPStatus(status).phrase.capitalize()
     if request.headers.get("x-part"):
         return HTMLResponse(pages.render("problem.html", reason=reason), status_code=status)
     return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))

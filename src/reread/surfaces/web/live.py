@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,9 +16,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from reread.analyses.activity import Doing
 from reread.archive import StoredSession
 from reread.config import expanded
-from reread.errors import BadInput, RereadError
+from reread.errors import BadInput, ClientError, RereadError
 from reread.live.policies import POLICIES, Policy
-from reread.live.starting import Resumed, is_folder, resumed
+from reread.live.starting import Resumed, is_folder, program, resumed
 
 from . import pages
 from .driving import MOST_AT_ONCE, NOT_HERE, Run, Wanted, checked_prompt
@@ -63,11 +64,21 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
             policies=_POLICIES,
             modes=MODES,
             refusal="" if site.settings.may_run else NOT_HERE,
+            missing=_missing(site),
             most=MOST_AT_ONCE,
             **shown,
         )
 
     return await run_in_threadpool(made)
+
+
+def _missing(site: pages.Site) -> str:
+    """Why no client could be started now, so that nobody writes a prompt in vain."""
+    try:
+        program(site.settings.claude, os.environ)
+    except ClientError as error:
+        return str(error)
+    return ""
 
 
 def _projects(site: pages.Site) -> list[str]:

@@ -62,12 +62,14 @@ class Place(NamedTuple):
     name: str
     key: str
     """Pressed after `g`."""
+    below: str = "\n"
+    """How addresses begin that are below it, too; by default as none does."""
 
 
 PLACES = (
     Place("/", "Home", "h"),
     Place("/live", "Live", "l"),
-    Place("/sessions", "Sessions", "s"),
+    Place("/sessions", "Sessions", "s", "/s/"),
     Place("/search", "Search", "f"),
     Place("/usage", "Usage", "u"),
     Place("/retro", "Retrospective", "r"),

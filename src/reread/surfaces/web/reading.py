@@ -96,6 +96,13 @@ def more_of(reading: Reading, request: Request) -> Response:
     return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
 
 
+def states_in(reading: Reading, request: Request) -> Response:
+    """Of the pieces from one on, for a page to see which of those it shows were given something since."""
+    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    states = unfolding.states(pages.number(request, "from"), unfolding.total) if unfolding else []
+    return Response(msgspec.json.encode(states), media_type="application/json")
+
+
 def where_in(reading: Reading, request: Request) -> Response:
     """Where in a session a message stands, for a link to one that is not in the page."""
     found = reading.where(pages.value(request, "at"))

@@ -20,7 +20,7 @@ from .friction_map import friction_marks
 from .library import Held, stamp_of
 from .live import going_of
 from .marking import tag_names
-from .reading import Reading, more_of, told, where_in
+from .reading import Reading, more_of, states_in, told, where_in
 from .unfolding import FIRST_STEPS, ways
 
 KEEP_ALIVE = 15.0
@@ -64,6 +64,12 @@ def more(request: Request) -> Response:
     """Pieces of a branch from one on, or before one."""
     with _reading(request) as (reading, _):
         return more_of(reading, request)
+
+
+def states(request: Request) -> Response:
+    """What a page compares with what it shows, when the session grew."""
+    with _reading(request) as (reading, _):
+        return states_in(reading, request)
 
 
 def outline(request: Request) -> Response:

@@ -19,7 +19,7 @@ from .marking import tag_names
 
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
-FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "tag")
+FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "file", "tag")
 SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "hidden, too"}
 SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "last": lambda each: each.stored.row.ended or 0,
@@ -107,8 +107,14 @@ def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     else:
         days = site.settings.cleanup_days
         found = site.library.answer(("listed", wanted), lambda archive: archive.sessions(wanted, days))
-    now = site.settings.now
+    words, now = given["title"].casefold().split(), site.settings.now
+    found = [each for each in found if _has_words(each, words)] if words else found
     return [each for each in found if is_expiring(each, now)] if given["going"] else found
+
+
+def _has_words(each: Listed, words: list[str]) -> bool:
+    title = (each.stored.row.title or "").casefold()
+    return all(word in title for word in words)
 
 
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:

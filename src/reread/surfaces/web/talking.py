@@ -24,7 +24,7 @@ from . import pages
 from .answering import decision_of
 from .driving import Run
 from .library import link_name
-from .reading import Reading, more_of, told, where_in
+from .reading import Reading, more_of, states_in, told, where_in
 from .unfolding import FIRST_STEPS, Stretch
 
 AT_MOST_EVERY = 0.04
@@ -49,7 +49,7 @@ async def show(request: Request) -> HTMLResponse:
         values = seen.shown(site)
         reading = read()
         unfolding = reading.branch("") if reading.branches else None
-        stretch = unfolding.before(unfolding.total, FIRST_STEPS) if unfolding else Stretch([], [], 0, -1, 0)
+        stretch = unfolding.before(unfolding.total, FIRST_STEPS) if unfolding else Stretch([], [], 0, -1, 0, [])
         return pages.page(
             request,
             "talking.html",
@@ -114,6 +114,10 @@ async def now(request: Request) -> HTMLResponse:
 
 async def more(request: Request) -> Response:
     return await _read(request, lambda reading: more_of(reading, request) if reading.branches else _nothing())
+
+
+async def states(request: Request) -> Response:
+    return await _read(request, lambda reading: states_in(reading, request))
 
 
 async def where_is(request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
+from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -62,6 +63,8 @@ class Stretch(NamedTuple):
     next: int
     """The piece after the last one here; -1 at the end."""
     total: int
+    states: list[str]
+    """Of each piece here, see `Unfolding.states`."""
 
 
 class Way(NamedTuple):
@@ -116,7 +119,16 @@ class Unfolding:
         shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
         agents = [made.agent(agent, 1) for agent in self.lone] if end == len(self.pieces) else []
         after = end + bool(agents)
-        return Stretch(shown, agents, start, after if after < self.total else -1, self.total)
+        states = self.states(start, after)
+        return Stretch(shown, agents, start, after if after < self.total else -1, self.total, states)
+
+    def states(self, start: int, end: int) -> list[str]:
+        """Of each piece: changes when it was given something since, such as a late result or lines of an agent."""
+        agents = self.session.agents_by_call
+        found = [_state(turn, agents) for turn in self.pieces[start:end]]
+        if self.lone and start <= len(self.pieces) < end:
+            found.append(str(sum(len(agent.records) for agent in self.lone)))
+        return found
 
     @cached_property
     def outline(self) -> list[parts.OutlineRow]:
@@ -169,6 +181,24 @@ class Unfolding:
 
 def _weight(turn: Turn) -> int:
     return 1 + len(turn.steps)
+
+
+def _state(turn: Turn, agents: Mapping[str, Subagent]) -> str:
+    found: list[object] = [turn.prompt and turn.prompt.uuid, len(turn.records), turn.duration_ms]
+    for step in turn.steps:
+        found.append(step.uuid)
+        if isinstance(step, ToolCall):
+            found += [step.output is not None, step.permission is not None, _lines_below(step, agents, set())]
+    return f"{crc32(repr(found).encode()):08x}"
+
+
+def _lines_below(call: ToolCall, agents: Mapping[str, Subagent], seen: set[str]) -> int:
+    """Of the agent that a call started, and of those that this one started."""
+    agent = agents.get(call.id or "")
+    if agent is None or agent.id in seen:
+        return 0
+    seen.add(agent.id)
+    return len(agent.records) + sum(_lines_below(each, agents, seen) for each in agent.tool_calls)
 
 
 def _height(done: int, total: int) -> int:

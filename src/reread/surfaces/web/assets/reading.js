@@ -1,7 +1,7 @@
 // A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, calm, copy, one, parsed} = window.reread;
+  const {all, ask, beforeNextFrame, calm, copy, later, one, parsed} = window.reread;
   const layout = one(".layout[data-session]");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
@@ -25,25 +25,28 @@
     }).finally(() => { loading = null; });
     return loading;
   };
+  const before = one("a[data-before]");
+  const setBefore = number => {
+    before.dataset.before = number;
+    before.parentElement.hidden = number <= 0;
+  };
   const earlier = async () => {
-    const link = one("a[data-before]");
-    if (!link || link.dataset.busy) return;
-    link.dataset.busy = "1";
-    const got = await turns(`before=${link.dataset.before}`);
-    const place = link.parentElement, tall = document.documentElement.scrollHeight, was = scrollY;
-    place.after(got.html);
-    if (got.first > 0) { link.dataset.before = got.first; delete link.dataset.busy; } else place.remove();
+    if (before.dataset.busy || +before.dataset.before <= 0) return;
+    before.dataset.busy = "1";
+    const got = await turns(`before=${before.dataset.before}`).finally(() => { delete before.dataset.busy; });
+    const tall = document.documentElement.scrollHeight, was = scrollY;
+    before.parentElement.after(got.html);
+    setBefore(got.first);
     scrollTo({top: was + document.documentElement.scrollHeight - tall, behavior: "instant"});
   };
   next.addEventListener("click", event => { event.preventDefault(); more(); });
   new IntersectionObserver(seen => { if (seen.some(each => each.isIntersecting)) more(); }, {rootMargin: "1500px"}).observe(next.parentElement);
-  const before = one("a[data-before]");
-  if (before) before.addEventListener("click", event => { event.preventDefault(); earlier(); });
+  before.addEventListener("click", event => { event.preventDefault(); earlier(); });
 
   const reveal = (name, focus = true) => {
     const place = document.getElementById(name);
     if (!place) return false;
-    for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS" && at !== place) at.open = true;
+    for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     place.scrollIntoView({behavior: "instant"});
     if (focus) (one("a.number, summary", place) || place).focus({preventScroll: true});
     return true;
@@ -52,11 +55,12 @@
     const name = decodeURIComponent(location.hash.slice(1));
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
     const where = await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
-    if (where && new URLSearchParams(location.search).has("at")) reveal(where.anchor, false);
-    else if (where) location.replace(`${base}?at=${name}#${where.anchor || name}`);
+    // A result has no place of its own: what is marked as the target is the call.
+    if (where && where.anchor && document.getElementById(where.anchor)) {
+      location.replace(`#${where.anchor}`);
+      reveal(where.anchor, false);
+    } else if (where) location.replace(`${base}?at=${name}#${where.anchor || name}`);
   };
-  addEventListener("hashchange", toHash);
-  toHash();
   layout.addEventListener("click", event => {
     const other = event.target.closest("a[href^='#b-']");
     if (other) { event.preventDefault(); location.href = `${base}?branch=${other.getAttribute("href").slice(1)}`; return; }
@@ -102,6 +106,40 @@
     }
     return null;
   };
+
+  // A reload and the way back lead to where one read, though the page comes with its beginning only.
+  const remember = () => {
+    const piece = pieces[lastAbove(140)];
+    const read = piece ? {piece: +piece.dataset.piece, top: piece.getBoundingClientRect().top} : {piece: -1, top: scrollY};
+    history.replaceState({...history.state, read}, "");
+  };
+  const startAt = piece => {
+    loading = turns(`from=${piece}`).then(got => {
+      for (const each of Array.from(pieces)) each.remove();
+      content.append(got.html);
+      setNext(got.next);
+      setBefore(got.first);
+    }).finally(() => { loading = null; });
+    return loading;
+  };
+  const restore = async ({piece, top}) => {
+    const find = () => one(`.piece[data-piece="${piece}"]`, content);
+    if (piece >= 0 && !find()) await startAt(piece);
+    const place = find();
+    if (place) place.scrollIntoView({behavior: "instant"});
+    scrollTo({top: place ? scrollY + place.getBoundingClientRect().top - top : top, behavior: "instant"});
+  };
+  const isLeft = () => history.state && history.state.read;
+  if ("run" in layout.dataset) {
+    toHash();
+  } else {
+    history.scrollRestoration = "manual";
+    if (isLeft()) restore(history.state.read); else toHash();
+    addEventListener("popstate", () => { if (isLeft()) restore(history.state.read); });
+    addEventListener("scroll", later(remember, 150), {passive: true});
+  }
+  addEventListener("hashchange", () => { if (!isLeft()) toHash(); });
+
   const follow = () => {
     const now = rowAt(lastAbove(140));
     if (now === here) return;
@@ -129,17 +167,53 @@
 
   // What a session gains while it runs.
   const isAtEnd = () => scrollY + innerHeight > document.documentElement.scrollHeight - 160;
+  const put = (piece, old) => {
+    for (const each of all("details[id]", piece)) {
+      const before = document.getElementById(each.id);
+      if (before) each.open = before.open;
+    }
+    const groups = old ? all("details.calls", old) : [];
+    all("details.calls", piece).forEach((each, at) => { if (groups[at]) each.open = groups[at].open; });
+    const held = old && old.contains(document.activeElement) && document.activeElement.closest("[id]").id;
+    if (old) old.replaceWith(piece); else content.append(piece);
+    const again = held && document.getElementById(held);
+    if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
+  };
+  const nameNewPrompts = async () => {
+    if (!outline || one("a[data-outline]", outline)) return;
+    const list = one("ol", outline), count = one(".count", outline);
+    const answer = await ask(`${base}/outline?branch=${branch}&from=${list.children.length}`);
+    list.append(parsed(await answer.text()));
+    outline.hidden = !list.children.length;
+    count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+  };
+  // A late result or an agent may belong to a piece far above: every piece says in which state it is shown.
   const grow = async () => {
-    const shown = all(".piece", content);
-    if (+next.dataset.from >= 0 && shown.length) { setNext(+next.dataset.from); return; }
-    const wasAtEnd = isAtEnd();
-    const last = shown.length ? +shown[shown.length - 1].dataset.piece : 0;
-    const got = await turns(`from=${last}`);
-    const open = new Set(all("details[open][id]", content).map(each => each.id));
-    for (const each of all("details[id]", got.html)) each.open = open.has(each.id) || each.open;
-    if (shown.length) shown[shown.length - 1].remove(); else content.replaceChildren();
-    content.append(got.html);
-    setNext(got.next);
+    const shown = new Map(all(".piece", content).map(piece => [+piece.dataset.piece, piece]));
+    const first = shown.size ? Math.min(...shown.keys()) : 0, end = shown.size ? Math.max(...shown.keys()) + 1 : 0;
+    const answer = await ask(`${base}/states?branch=${branch}&from=${first}`);
+    if (!answer.ok) return;
+    const states = await answer.json(), total = first + states.length;
+    const wasAtEnd = isAtEnd(), isWhole = +next.dataset.from < 0 || !shown.size;
+    const isStale = number => number < total && shown.get(number).dataset.state !== states[number - first];
+    let isNewBelow = isWhole && total > end;
+    for (const number of shown.keys()) {
+      if (number >= total) shown.get(number).remove();
+      if (!isStale(number)) continue;
+      if (isWhole && number === end - 1) isNewBelow = true;
+      for (const piece of all(".piece", (await turns(`from=${number}`)).html)) {
+        const at = +piece.dataset.piece;
+        if (shown.has(at) && isStale(at)) { put(piece, shown.get(at)); shown.set(at, piece); }
+      }
+    }
+    if (isWhole && total > end) {
+      const got = await turns(`from=${end}`);
+      for (const empty of all(".empty", content)) empty.remove();
+      for (const piece of all(".piece", got.html)) put(piece);
+      setNext(got.next);
+    }
+    await nameNewPrompts();
+    if (!isNewBelow) return;
     if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
     else fresh.hidden = false;
   };
@@ -150,9 +224,17 @@
     queue = queue.then(grow, grow).finally(() => layout.dispatchEvent(new Event("grew")));
   });
   if ("live" in layout.dataset) {
-    const source = new EventSource(`${base}/events?stamp=${layout.dataset.stamp}`);
-    source.addEventListener("grown", () => layout.dispatchEvent(new Event("grown")));
-    addEventListener("pagehide", () => source.close());
+    // A browser opens six connections to a server, whatever the number of tabs: one that nobody sees needs none.
+    let source = null, stamp = layout.dataset.stamp;
+    const listen = () => {
+      if (source) source.close();
+      source = document.hidden ? null : new EventSource(`${base}/events?stamp=${stamp}`);
+      if (source) source.addEventListener("grown", event => { stamp = event.data; layout.dispatchEvent(new Event("grown")); });
+    };
+    listen();
+    document.addEventListener("visibilitychange", listen);
+    addEventListener("pagehide", () => { if (source) source.close(); });
+    addEventListener("pageshow", event => { if (event.persisted) listen(); });
   }
 
   // Link, record and copy for the message under the pointer.
@@ -181,5 +263,5 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {more, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
+  window.reread.session = {more, earlier, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
 })();

@@ -107,8 +107,18 @@
     });
   }
 
+  // What was unfolded is so again on the way back, or what one came from could not be seen.
+  const folding = "main.retro details, #hits .others";
+  const unfolded = history.state && history.state.unfolded;
+  if (unfolded) all(folding).forEach((part, at) => { part.open = unfolded.includes(at); });
+  addEventListener("toggle", event => {
+    if (!event.target.matches(folding)) return;
+    const open = all(folding).flatMap((part, at) => part.open ? [at] : []);
+    history.replaceState({...history.state, unfolded: open}, "");
+  }, true);
+
   // For the scripts of single pages; a session says here what keys can do with it.
-  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, one, parsed, session: null};
+  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, later, one, parsed, session: null};
 
   // Keys.
   const go = async (places, step) => {
@@ -118,7 +128,7 @@
       return step > 0 ? tops.findIndex(top => top > line) : tops.findLastIndex(top => top < line - 70);
     };
     let next = pick();
-    if (next < 0 && step > 0 && reread.session) { await reread.session.more(); next = pick(); }
+    if (next < 0 && reread.session) { await (step > 0 ? reread.session.more() : reread.session.earlier()); next = pick(); }
     if (next < 0) return;
     const place = places()[next];
     place.scrollIntoView({behavior: "instant"});
