@@ -131,7 +131,7 @@ def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, 
     with Archive(site.home, [claude]) as archive:
         saved = archive.caching("day").caching.saved
     assert saved == 0
-    assert "$0.0000against no cache" in whole
+    assert "$0.0000 against no cache" in whole
     assert "No block is open." in whole
     assert "Not told." in whole
 
@@ -235,7 +235,7 @@ def test_home_tells_of_today(tmp_path: Path) -> None:
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         page = site.page("/")
         shown = plain(page.text)
-        for fact in ("session1", "prompt1", "file changed1", "Requests, a year"):
+        for fact in ("session1", "prompt1", "file changed 1", "Requests, a year"):
             assert fact in shown
         today = datetime.now().astimezone().date().isoformat()
         assert any(link.startswith(f"/usage?by=session&since={today}") for link in page.links())
