@@ -33,7 +33,8 @@ _NO_DIFFERENCE = "no clear difference"
 _PROVEN = 1.0
 _CLASSED = ("tool_error", "stall", "rewind")
 """Kinds whose subject is a name of ours, not of the person's."""
-_UNCOUNTED = frozenset({"rework", "read_waste", "permission_toil"})
+_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
+_UNCOUNTED = frozenset({"rework"})
 _LEFT_OUT = {
     "of_agents": ("of subagents", "--agents"),
     "unsure": ("unsure", "--min-confidence 0"),
@@ -144,7 +145,7 @@ def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
 
 
 def kind_name(kind: str) -> str:
-    return kind.replace("_", " ")
+    return _NAMES.get(kind) or kind.replace("_", " ")
 
 
 def kinds_line(events: Iterable[Event]) -> str:
