@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from cli.running import start
 
 SECONDS = 30
 """However busy the machine is."""
+
+
+def until(is_so: Callable[[], Any]) -> Any:
+    """What it gives as soon as that is something."""
+    end = time.monotonic() + SECONDS
+    while not (found := is_so()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
 
 
 class Served(NamedTuple):

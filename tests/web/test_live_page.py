@@ -28,7 +28,7 @@ from reread.surfaces.web.answering import decision_of
 from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
-from web.serving import SECONDS, served
+from web.serving import served, until
 
 
 @pytest.fixture
@@ -60,14 +60,6 @@ def start(site: Asking, folder: Path, **fields: str) -> str:
     address: str = answer.headers["location"]
     assert re.fullmatch(r"/live/[\w-]+", address)
     return address
-
-
-def until(is_so: Callable[[], Any]) -> Any:
-    end = time.monotonic() + SECONDS
-    while not (found := is_so()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return found
 
 
 def text(site: Asking, path: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,7 @@ from reread.surfaces.web.library import Library
 from reread.surfaces.web.settings import Settings
 from reread.surfaces.web.watching import Hub, Watch
 from web.asking import Asking
-from web.serving import SECONDS
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+from web.serving import until
 
 
 def test_a_watch_that_fails_says_so_and_tries_again(
@@ -39,11 +30,11 @@ def test_a_watch_that_fails_says_so_and_tries_again(
     monkeypatch.setattr(Library, "open", sometimes)
     watch = Watch(library, Hub())
     watch.start()
-    until(lambda: watch.problem == "ZeroDivisionError: a mistake")
+    assert until(lambda: watch.problem) == "ZeroDivisionError: a mistake"
     until(lambda: not watch.is_busy)
     is_broken = False
     until(lambda: not watch.problem)
-    until(lambda: len(library.sessions()) == 2)
+    assert len(until(library.sessions)) == 2
     watch.stop()
     library.close()
 
@@ -53,4 +44,5 @@ def test_an_examination_that_fails_says_so(site: Asking, monkeypatch: pytest.Mon
         raise ZeroDivisionError("a mistake")
 
     monkeypatch.setattr("reread.surfaces.web.doctor.examine", fail)
-    until(lambda: "ZeroDivisionError: a mistake" in site.get("/doctor").text)
+    shown = until(lambda: next((page for page in [site.get("/doctor").text] if "data-done" in page), ""))
+    assert "ZeroDivisionError: a mistake" in shown

@@ -31,6 +31,7 @@ from reread.sessions import Session, SessionBuilder, ToolPermission
 
 from . import outgoing
 from .capture import Capture, interpreted
+from .errands import Errands
 from .events import (
     ControlAnswer,
     ControlQuestion,
@@ -110,7 +111,7 @@ class Client:
         self._mailbox = Mailbox()
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
-        self._errands: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         self._transport: Transport | None = None
         self._reader: asyncio.Task[None] | None = None
         self._is_answering = False
@@ -312,8 +313,7 @@ class Client:
         finally:
             transport.abandon()
             self._end_capture({"exit_code": transport.exit_code, "unterminated": not line.endswith(b"\n")})
-            for errand in self._errands:
-                errand.cancel()
+            self._errands.cancel()
             for answered in self._asked.values():
                 if not answered.done():
                     answered.set_exception(self._gone())
@@ -354,9 +354,7 @@ class Client:
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
         """In a task of its own: the reader must not wait for room in the client's input."""
-        task = asyncio.create_task(_suppressing_the_end(errand))
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        self._errands.send(_suppressing_the_end(errand))
 
     async def _call_hook(self, asked: HookCallback) -> None:
         try:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from reread.errors import ClientError, ClientRefused
 from reread.live.client import Client
+from reread.live.errands import Errands
 from reread.live.events import (
     Event,
     Permission,
@@ -53,7 +54,7 @@ class Conversation:
         self._has_told = False
         self._is_busy = False
         self._presses = 0
-        self._errands: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         self.session: str | None = None
         self.result: TurnResult | None = None
 
@@ -171,9 +172,7 @@ class Conversation:
 
     def _run(self, errand: Coroutine[Any, Any, None]) -> None:
         """Beside the loop over the events, which must not wait for an answer of the client."""
-        task = asyncio.create_task(_quietly(errand))
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        self._errands.send(_quietly(errand))
 
 
 async def _quietly(errand: Coroutine[Any, Any, None]) -> None:

@@ -21,6 +21,7 @@ from reread.analyses.activity import Activity, Doing
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
 from reread.live import events
 from reread.live.client import Client
+from reread.live.errands import Errands
 from reread.live.events import Event, Permission
 from reread.live.outgoing import Decision
 from reread.live.policies import Policy, by_policy
@@ -95,7 +96,7 @@ class Run:
         self._on_news = on_news
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
-        self._errands: set[asyncio.Task[None]] = set()
+        self._errands = Errands()
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
         self._read: tuple[int, Reading] | None = None
@@ -267,9 +268,7 @@ class Run:
 
     def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
         """Beside the loop over the events, which must not wait for an answer of the client."""
-        task = asyncio.create_task(self._quietly(errand))
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        self._errands.send(self._quietly(errand))
 
     async def _quietly(self, errand: Coroutine[Any, Any, None]) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.analyses.activity import Doing
 from reread.archive import StoredSession
@@ -22,12 +22,12 @@ from reread.live.starting import Resumed, is_folder, program, resumed
 
 from . import pages
 from .driving import MOST_AT_ONCE, NOT_HERE, Run, Wanted, checked_prompt
+from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
 from .running import activity_now, is_recent, running, runs_of
 
 LOOK_AGAIN = 3.0
 """Seconds: how long a session is silent says something, too."""
 AT_MOST_EVERY = 0.3
-KEEP_ALIVE = 15.0
 MOST_PROJECTS = 60
 _NAME = re.compile(r"[\w.@:/\[\]-]{1,100}")
 MODES = {
@@ -105,15 +105,15 @@ async def events(request: Request) -> Response:
             told = msgspec.json.encode({"html": html, "title": f"{shown['waiting']}Live · reread"})
             if told != seen:
                 seen, silent = told, 0.0
-                yield f"event: list\ndata: {told.decode()}\n\n"
+                yield event("list", told.decode())
             elif silent >= KEEP_ALIVE:
                 silent = 0.0
-                yield ": still here\n\n"
+                yield STILL_HERE
             await site.hub.wait(AT_MOST_EVERY)
             silent += LOOK_AGAIN
             await site.hub.wait(LOOK_AGAIN)
 
-    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return event_stream(heard())
 
 
 async def start(request: Request) -> Response:

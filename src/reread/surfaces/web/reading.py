@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -109,7 +110,17 @@ def where_in(reading: Reading, request: Request) -> Response:
     return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
 
 
-def told(record: Record) -> dict[str, object]:
+def record_in(reading: Reading, request: Request, *, back: str, title: str) -> Response:
+    """The lines of the transcript that a message came from, with a way back to it."""
+    wanted = request.path_params["anchor"]
+    found = [_told(each) for each in reading.records(wanted)]
+    if not found:
+        raise HTTPException(404)
+    values = {"records": found, "anchor": wanted, "back": back, "session_title": title}
+    return pages.page(request, "record.html", f"Record of {title}", **values)
+
+
+def _told(record: Record) -> dict[str, object]:
     """A line of the transcript to be looked at."""
     text = raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
     cut = len(text) - LARGEST_RECORD

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from hashlib import sha256
 
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from reread.errors import RereadError
 from reread.render.html.comparing import compared
@@ -20,11 +19,9 @@ from .friction_map import friction_marks
 from .library import Held, stamp_of
 from .live import going_of
 from .marking import tag_names
-from .reading import Reading, more_of, states_in, told, where_in
+from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
+from .reading import Reading, more_of, record_in, states_in, where_in
 from .unfolding import FIRST_STEPS, ways
-
-KEEP_ALIVE = 15.0
-"""Seconds after which a page that waits hears that we are still there."""
 
 
 def show(request: Request) -> Response:
@@ -114,21 +111,8 @@ def changes(request: Request) -> Response:
 
 def record(request: Request) -> Response:
     """The lines of the transcript that a message came from."""
-    wanted = request.path_params["anchor"]
     with _reading(request) as (reading, held):
-        found = [told(each) for each in reading.records(wanted)]
-        if not found:
-            raise HTTPException(404)
-        title = reading.session.title or "a session"
-        return pages.page(
-            request,
-            "record.html",
-            f"Record of {title}",
-            records=found,
-            anchor=wanted,
-            back=f"/s/{held.name}",
-            session_title=title,
-        )
+        return record_in(reading, request, back=f"/s/{held.name}", title=reading.session.title or "a session")
 
 
 async def events(request: Request) -> Response:
@@ -146,11 +130,11 @@ async def events(request: Request) -> Response:
                 return
             if stamp != seen:
                 seen = stamp
-                yield f"event: grown\ndata: {stamp}\n\n"
+                yield event("grown", stamp)
             elif not await site.hub.wait(KEEP_ALIVE):
-                yield ": still here\n\n"
+                yield STILL_HERE
 
-    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return event_stream(heard())
 
 
 def _stamp(stamp: object) -> str:

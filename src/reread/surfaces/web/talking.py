@@ -10,7 +10,7 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.analyses.activity import Activity
 from reread.errors import RereadError
@@ -24,12 +24,12 @@ from . import pages
 from .answering import decision_of
 from .driving import Run
 from .library import link_name
-from .reading import Reading, more_of, states_in, told, where_in
+from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
+from .reading import Reading, more_of, record_in, states_in, where_in
 from .unfolding import FIRST_STEPS, Stretch
 
 AT_MOST_EVERY = 0.04
 """Seconds: a page is told of new letters so often, of all that came meanwhile at once."""
-KEEP_ALIVE = 15.0
 LONGEST_FAILURE = 2_000
 GONE = "It was answered already, or the client does not ask any more."
 
@@ -125,24 +125,8 @@ async def where_is(request: Request) -> Response:
 
 
 async def record(request: Request) -> Response:
-    wanted = request.path_params["anchor"]
     run = _run_of(request)
-
-    def made(reading: Reading) -> Response:
-        found = [told(each) for each in reading.records(wanted)]
-        if not found:
-            raise HTTPException(404)
-        return pages.page(
-            request,
-            "record.html",
-            f"Record of {run.title}",
-            records=found,
-            anchor=wanted,
-            back=f"/live/{run.id}",
-            session_title=run.title,
-        )
-
-    return await _read(request, made)
+    return await _read(request, lambda reading: record_in(reading, request, back=f"/live/{run.id}", title=run.title))
 
 
 async def _read(request: Request, made: Callable[[Reading], Response]) -> Response:
@@ -175,9 +159,9 @@ async def events(request: Request) -> Response:
             if news:
                 await asyncio.sleep(AT_MOST_EVERY)
             elif not await run.hub.wait(KEEP_ALIVE):
-                yield ": still here\n\n"
+                yield STILL_HERE
 
-    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return event_stream(heard())
 
 
 def _grown(run: Run, sent: dict[str, int]) -> list[str]:
@@ -195,8 +179,7 @@ def _grown(run: Run, sent: dict[str, int]) -> list[str]:
 
 
 def _event(name: str, data: dict[str, Any], version: str = "") -> str:
-    named = f"id: {version}\n" if version else ""
-    return f"{named}event: {name}\ndata: {msgspec.json.encode(data).decode()}\n\n"
+    return event(name, msgspec.json.encode(data).decode(), version)
 
 
 # What a person does
