@@ -12,14 +12,14 @@ from reread.analyses.edits.parting import Outcome, PartedFile
 from reread.analyses.forks import Comparison
 from reread.analyses.forks import Way as ComparedWay
 from reread.records import Text
-from reread.sessions import Branch, Notice, Said, Session, Step, ToolCall, Turn
+from reread.sessions import Notice, Said, Session, Step, ToolCall, Turn
 
 from ..edits import numbered
 from ..numbers import count
 from ..text import one_line, shorten
 from ..travel import shown_path
 from . import calls, parts
-from .session import SessionParts, branch_anchor, token_facts
+from .session import SessionParts, branch_anchor, branch_label, token_facts
 
 MOST_TURNS = 60
 """Of one way; the conversation itself has the others."""
@@ -86,10 +86,6 @@ def compared(session: Session, found: Comparison) -> Compared:
     )
 
 
-def branch_label(branch: Branch) -> str:
-    return "main" if branch.active else one_line(branch.id.rpartition("@")[2])
-
-
 def _rows(turns: Iterable[Turn]) -> Iterable[parts.OutlineRow]:
     for turn in turns:
         if turn.prompt is not None:
@@ -101,7 +97,7 @@ def _side(session: Session, made: SessionParts, way: ComparedWay) -> Side:
     shown, rest = way.turns[:MOST_TURNS], way.turns[MOST_TURNS:]
     prompts = [turn.prompt for turn in way.turns if turn.prompt is not None]
     done = [step for turn in way.turns for step in turn.steps if isinstance(step, ToolCall)]
-    bad = sum(step.status.value in ("error", "rejected", "interrupted") for step in done)
+    bad = sum(step.status in parts.BAD for step in done)
     facts = [
         count(len(prompts), "prompt"),
         count(len(done), "tool call"),

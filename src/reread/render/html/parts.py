@@ -10,6 +10,9 @@ from markupsafe import Markup
 from .cutting import NOTHING, Cut
 from .pictures import Picture
 
+BAD = {"error": "failed", "rejected": "rejected", "interrupted": "interrupted"}
+"""How a call ended that did not do what it was to do, and in a word."""
+
 
 class Sections(NamedTuple):
     """What of a session is shown."""
@@ -113,7 +116,7 @@ class Call(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        return self.status in ("error", "rejected", "interrupted")
+        return self.status in BAD
 
     @property
     def added(self) -> int:
@@ -218,7 +221,7 @@ class Branch(NamedTuple):
 
 
 class OutlineRow(NamedTuple):
-    href: str
+    anchor: str
     number: int
     text: str
     time: datetime | None

@@ -17,7 +17,6 @@ from reread.sessions import (
     Prompt,
     Said,
     Session,
-    Status,
     Step,
     Subagent,
     Thought,
@@ -44,7 +43,6 @@ FOLDED_FROM = 9
 DEEPEST = 20
 """Agents in agents that are shown; a transcript may tell of a circle."""
 KEPT_RAW = 20_000
-_BAD = ((Status.ERROR, "failed"), (Status.REJECTED, "rejected"), (Status.INTERRUPTED, "interrupted"))
 _FATES = {"interrupted": "interrupted, not kept", "error": "taken back", "cut": "cut off"}
 NOTE_MARKS = {
     "interrupted": "■",
@@ -91,7 +89,7 @@ class SessionParts:
         ]
         lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
         return self.head()._replace(
-            outline=list(_outline(session.turns)),
+            outline=outline_of(session.turns),
             branches=branches,
             lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
         )
@@ -144,8 +142,8 @@ class SessionParts:
 
     def _bad(self) -> list[tuple[str, int]]:
         talks: list[Conversation] = [self.session, *self.session.subagents]
-        ended = Counter(call.status for talk in talks for call in talk.tool_calls)
-        return [(name, ended[status]) for status, name in _BAD if ended[status]]
+        ended = Counter(call.status.value for talk in talks for call in talk.tool_calls)
+        return [(name, ended[status]) for status, name in parts.BAD.items() if ended[status]]
 
     def files(self) -> list[parts.ChangedFile]:
         """What the session changed in the end."""
@@ -158,7 +156,7 @@ class SessionParts:
     def _branch(self, branch: Branch) -> parts.Branch:
         return parts.Branch(
             anchor=branch_anchor(branch.id),
-            label="main" if branch.active else one_line(branch.id.rpartition("@")[2]),
+            label=branch_label(branch),
             forked_at="",
             is_active=branch.active,
             is_certain=branch.certain,
@@ -321,17 +319,23 @@ def _alone(rows: Iterable[parts.Call | parts.Thinking]) -> Iterator[parts.Thinki
     return (row for row in rows if isinstance(row, parts.Thinking))
 
 
-def _outline(turns: Iterable[Turn]) -> Iterator[parts.OutlineRow]:
-    bad = [status for status, _ in _BAD]
+def outline_of(turns: Iterable[Turn]) -> list[parts.OutlineRow]:
+    """Every prompt that can be linked to."""
+    rows: list[parts.OutlineRow] = []
     for turn in turns:
         if turn.prompt is not None and turn.prompt.uuid:
             text = shorten(turn.prompt.text[:400], 90) or "(no text)"
-            failed = sum(isinstance(step, ToolCall) and step.status in bad for step in turn.steps)
-            yield parts.OutlineRow(f"#{anchor(turn.prompt.uuid)}", turn.index, text, turn.prompt.time, failed)
+            bad = sum(isinstance(step, ToolCall) and step.status in parts.BAD for step in turn.steps)
+            rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
+    return rows
 
 
 def branch_anchor(name: str) -> str:
     return f"b-{anchor(name)[2:]}"
+
+
+def branch_label(branch: Branch) -> str:
+    return "main" if branch.active else one_line(branch.id.rpartition("@")[2])
 
 
 def _models(session: Session) -> list[str]:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
-from reread.render.html.session import SessionParts, branch_anchor
+from reread.render.html.session import SessionParts, branch_anchor, branch_label, outline_of
 from reread.render.text import one_line, shorten
-from reread.sessions import Branch, Notice, Session, Status, Step, Subagent, ToolCall, Turn
+from reread.sessions import Branch, Notice, Session, Step, Subagent, ToolCall, Turn
 
 LONGEST_PIECE = 40
 """Steps: a turn may have thousands."""
@@ -24,7 +24,6 @@ MOST_PROMPTS = 3_000
 """That an outline names at first; the others when they are asked for."""
 HEIGHT = 1_000
 """Of the map, in units of its own."""
-_BAD = {Status.ERROR: "failed", Status.REJECTED: "rejected", Status.INTERRUPTED: "interrupted"}
 _SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
@@ -132,14 +131,7 @@ class Unfolding:
 
     @cached_property
     def outline(self) -> list[parts.OutlineRow]:
-        """Every prompt that can be linked to."""
-        rows: list[parts.OutlineRow] = []
-        for turn in self.branch.turns:
-            if turn.prompt is not None and turn.prompt.uuid:
-                bad = sum(isinstance(step, ToolCall) and step.status in _BAD for step in turn.steps)
-                text = shorten(turn.prompt.text[:400], 90) or "(no text)"
-                rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
-        return rows
+        return outline_of(self.branch.turns)
 
     @property
     def named(self) -> list[parts.OutlineRow]:
@@ -207,8 +199,9 @@ def _height(done: int, total: int) -> int:
 
 
 def _told(step: Step) -> tuple[str, str] | None:
-    if isinstance(step, ToolCall) and step.status in _BAD:
-        return _BAD[step.status], f"{_BAD[step.status]}: {one_line(step.name)[:80]}"
+    if isinstance(step, ToolCall) and step.status in parts.BAD:
+        ended = parts.BAD[step.status]
+        return ended, f"{ended}: {one_line(step.name)[:80]}"
     if isinstance(step, Notice) and step.what in _NOTED:
         return _NOTED[step.what], shorten(step.text[:300], 80)
     return None
@@ -242,7 +235,7 @@ def ways(session: Session, shown: str) -> list[Way]:
         found.append(
             Way(
                 name=name,
-                label="main" if branch.active else one_line(branch.id.rpartition("@")[2]),
+                label=branch_label(branch),
                 lead=shorten(prompts[0].text[:300], 70) if prompts else "",
                 prompts=len(prompts),
                 is_active=branch.active,
