@@ -432,7 +432,8 @@ def test_several_sessions_are_selected_with_keys_and_marked_at_once(opened: Open
     rows = page.locator(".row").count()
     for box in page.locator(".tick").all():
         box.check()
-    page.locator(".bulk").get_by_role("button", name="Star", exact=True).click()
+    with page.expect_navigation():  # to the end of loading: keys need the script
+        page.locator(".bulk").get_by_role("button", name="Star", exact=True).click()
     expect(page.locator(".row .star")).to_have_count(rows)
     page.keyboard.press("j")
     page.keyboard.press("s")
