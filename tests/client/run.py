@@ -181,13 +181,53 @@ class Screen:
         time.sleep(0.3)
         self.keys("Enter")
 
-    def wait_for(self, pattern: str, timeout: float = 30.0) -> str:
-        """The screen once it matches; AssertionError with the last screen if it never does."""
-        end = time.monotonic() + timeout
-        while not re.search(pattern, shown := self.text()):
-            assert time.monotonic() < end, f"never saw {pattern!r} on the screen:\n{shown}"
+    def press_until(self, pattern: str, *names: str) -> None:
+        """Press keys until the screen matches: a client that is busy drawing now and then loses one."""
+        end = time.monotonic() + 60
+        while True:
+            self.keys(*names)
+            if self.shows(pattern, within=5):
+                return
+            assert time.monotonic() < end, f"{names} never led to {pattern!r}:\n{self.text()}"
+
+    def rewind(self, prompt: str, *, restore: str = "Restore conversation") -> None:
+        """Go back to before a prompt, and leave the input box empty."""
+        self.press_until("Restore the code and/or conversation", "Escape", "Escape")
+        self._choose(re.escape(prompt))
+        self.wait_for(restore)
+        self._choose(rf"\d\. {restore}\b")
+        self.settle()
+        self.clear()
+
+    def _choose(self, item: str) -> None:
+        """Take the last item of an open menu that matches; nothing is pressed on trust, as keys get lost."""
+        pointed = rf"(?m)^ +❯ {item}"
+        for _ in range(20):
+            lines = self.text().splitlines()
+            pointer = max(number for number, line in enumerate(lines) if re.match(r" +❯ ", line))
+            wanted = max(number for number, line in enumerate(lines) if re.match(rf" +(❯ )?{item}", line))
+            if pointer == wanted:
+                break
+            self.keys("Down" if pointer < wanted else "Up")
+        end = time.monotonic() + 30
+        while self.shows(pointed):
+            assert time.monotonic() < end, f"the menu keeps standing at {item!r}:\n{self.text()}"
+            self.keys("Enter", pause=2)
+
+    def clear(self) -> None:
+        """Empty the input box, which the client fills with a prompt that was taken back."""
+        self.press_until(r'(?m)^❯\s*(Try ".*)?$', "C-e", "C-u")
+
+    def shows(self, pattern: str, within: float = 0.0) -> bool:
+        """Whether the screen matches now, or does so in time."""
+        end = time.monotonic() + within
+        while not (found := re.search(pattern, self.text())) and time.monotonic() < end:
             time.sleep(0.1)
-        return shown
+        return found is not None
+
+    def wait_for(self, pattern: str, timeout: float = 60.0) -> None:
+        """Until the screen matches; AssertionError with the last screen if it never does."""
+        assert self.shows(pattern, within=timeout), f"never saw {pattern!r} on the screen:\n{self.text()}"
 
     def settle(self, quiet: float = 1.0, timeout: float = 30.0) -> None:
         """Wait until the screen has not changed for a while."""

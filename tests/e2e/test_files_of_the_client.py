@@ -160,7 +160,7 @@ def test_an_edit_that_the_person_rejects_is_no_edit(scratch: Scratch, tmp_path: 
         screen.settle()
         screen.keys("Escape")
         screen.settle()
-        screen.keys("C-e", "C-u")
+        screen.clear()
         screen.leave()
     session = reread.load(scratch.transcripts()[-1])
     assert [(call.name, call.status) for call in session.tool_calls] == [("Write", "ok"), ("Edit", "rejected")]
@@ -182,13 +182,8 @@ def test_two_branches_of_a_rewind_are_restored_as_they_were_on_disk(
         for prompt, said in (("mock:make", "Made it"), ("mock:change(one)", "ed one"), ("mock:change(two)", "ed two")):
             answer(screen, prompt, said)
             remember()
-        screen.keys("Escape", "Escape")
-        screen.wait_for("Restore the code and/or conversation")
-        screen.keys("Up", "Enter")
-        screen.wait_for("Restore code and conversation")
-        screen.keys(*([] if with_code else ["Down"]), "Enter")
-        screen.settle()
-        screen.keys("C-e", "C-u")
+        restore = "Restore code and conversation" if with_code else "Restore conversation"
+        screen.rewind("mock:change(two)", restore=restore)
         for prompt, said in (("mock:text(plain)", "You said: plain"), ("mock:change(three)", "ed three")):
             answer(screen, prompt, said)
             remember()

@@ -29,16 +29,6 @@ def ask(screen: Screen, prompt: str, answer: str) -> None:
     screen.settle()
 
 
-def rewind(screen: Screen, prompts_back: int) -> None:
-    screen.keys("Escape", "Escape")
-    screen.wait_for("Restore the code and/or conversation")
-    screen.keys(*["Up"] * prompts_back, "Enter")
-    screen.wait_for("Restore conversation")
-    screen.keys("Enter")
-    screen.settle()
-    screen.keys("C-e", "C-u")
-
-
 def test_an_ordinary_turn_keeps_its_prompt_thinking_and_tool(scratch: Scratch) -> None:
     run = scratch.run("mock:think-bash")
     session = reread.load(scratch.transcript(run.session))
@@ -67,21 +57,21 @@ def test_parallel_tools_make_one_branch(scratch: Scratch) -> None:
 
 @needs_tmux
 @pytest.mark.parametrize(
-    ("prompts_back", "active", "abandoned"),
+    ("back_to", "active", "abandoned"),
     [
-        (1, ["mock:thinking(one)", "mock:text(three)"], ["mock:text(two)"]),
-        (2, ["mock:text(three)"], ["mock:thinking(one)", "mock:text(two)"]),
+        ("mock:text(two)", ["mock:thinking(one)", "mock:text(three)"], ["mock:text(two)"]),
+        ("mock:thinking(one)", ["mock:text(three)"], ["mock:thinking(one)", "mock:text(two)"]),
     ],
     ids=["to the second prompt", "to the first prompt"],
 )
 def test_a_rewind_shows_two_branches_with_the_active_one_first(
-    scratch: Scratch, prompts_back: int, active: list[str], abandoned: list[str]
+    scratch: Scratch, back_to: str, active: list[str], abandoned: list[str]
 ) -> None:
     with scratch.screen() as screen:
         screen.wait_for("❯")
         ask(screen, "mock:thinking(one)", "After some thought")
         ask(screen, "mock:text(two)", "You said: two")
-        rewind(screen, prompts_back)
+        screen.rewind(back_to)
         ask(screen, "mock:text(three)", "You said: three")
         screen.leave()
     session = reread.load(scratch.transcripts()[-1])
@@ -99,7 +89,7 @@ def test_a_prompt_taken_back_is_kept_beside_the_conversation(scratch: Scratch) -
         screen.wait_for("esc to interrupt|…")
         screen.keys("Escape")
         screen.settle()
-        screen.keys("C-e", "C-u")
+        screen.clear()
         ask(screen, "mock:text(instead)", "You said: instead")
         screen.leave()
     session = reread.load(scratch.transcripts()[-1])
