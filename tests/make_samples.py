@@ -1,6 +1,6 @@
 """Writes the sample sessions that `reread demo` shows: `python tests/make_samples.py`.
 
-They are built, not recorded: small, but with one of everything a person may meet in a session.
+They are built, not recorded: ten weeks of somebody's work, small, with one of everything a person may meet.
 """
 
 from __future__ import annotations
@@ -10,209 +10,52 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from reread.testing import (
-    Transcript,
-    a_command,
-    a_compaction,
-    a_prompt,
-    a_queued_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_system_line,
-    a_thought,
-    a_title,
-    a_tool_call,
-    a_tool_result,
-    a_usage,
-    an_interrupt,
-)
+from reread.testing import Transcript
+from samples import elsewhere, lantern, of_everything, orchard
 
 SAMPLES = Path(__file__).parents[1] / "src" / "reread" / "samples"
 FIRST_LINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """Where the builders' clock starts."""
 PACE = 17
 """Seconds that pass in a sample for each second of the builders' clock."""
-
-RETRY = "/home/ann/lantern/src/lantern/retry.py"
-TEST = "/home/ann/lantern/tests/test_retry.py"
+LAST_DAY = datetime(2026, 11, 13, tzinfo=UTC)
 
 
-def retry_session() -> Transcript:
-    """A bug hunt: parallel reads, a subagent, a refused edit, a failing test, a rewind, a compaction."""
-    heavy = a_usage(input=900, output=640, cache_read=41_000, cache_write=6_200, cache_write_1h=6_200)
-    light = a_usage(input=120, output=210, cache_read=48_000, cache_write=900, cache_write_1h=900)
-    return a_session(
-        a_title("Fix the flaky retry test"),
-        a_prompt("test_retry fails about one run in twenty. Can you find out why?"),
-        a_reply(
-            a_thought(
-                "One in twenty smells like time. The test probably asserts on a delay that depends on the clock "
-                "or on random jitter. I should read the test and the implementation together before guessing."
-            ),
-            "I'll look at the test and the code it covers.",
-            a_tool_call("Read", {"file_path": TEST}, id="toolu_read_test"),
-            a_tool_call("Read", {"file_path": RETRY}, id="toolu_read_retry"),
-            a_tool_call("Grep", {"pattern": "random\\.", "path": "src"}, id="toolu_grep"),
-            usage=heavy,
-        ),
-        a_tool_result("src/lantern/retry.py:31:    delay += random.uniform(0, self.jitter)", of="toolu_grep"),
-        a_tool_result("def test_backoff_doubles(): ...", of="toolu_read_test"),
-        a_tool_result("class Backoff: ...", of="toolu_read_retry"),
-        a_reply(
-            a_thought(
-                "The cap is applied first and the jitter comes on top, so a delay can exceed the limit by chance."
-            ),
-            "The jitter is added after the cap is computed, so now and then a delay is larger than the limit the "
-            "test allows. Let me check who else relies on that order.",
-            a_tool_call(
-                "Agent",
-                {
-                    "description": "Find callers of Backoff",
-                    "subagent_type": "Explore",
-                    "prompt": "List every caller of Backoff and whether it depends on the cap.",
-                },
-                id="toolu_agent",
-            ),
-            usage=light,
-        ),
-        a_subagent(
-            a_prompt("List every caller of Backoff and whether it depends on the cap."),
-            a_reply(
-                a_thought("A text search is enough: the class has one constructor and three call sites."),
-                a_tool_call("Grep", {"pattern": "Backoff\\(", "path": "src"}, id="toolu_agent_grep"),
-                model="claude-haiku-5-5",
-                usage=a_usage(input=2_000, output=90),
-            ),
-            a_tool_result(
-                "src/lantern/queue.py:12\nsrc/lantern/http.py:40\nsrc/lantern/cli.py:77", of="toolu_agent_grep"
-            ),
-            a_reply(
-                "Three callers: queue, http and cli. Only http depends on the cap.",
-                model="claude-haiku-5-5",
-                usage=a_usage(input=2_300, output=60),
-            ),
-            id="a7c1e09b",
-            of="toolu_agent",
-            meta={"agentType": "Explore", "description": "Find callers of Backoff", "spawnDepth": 1},
-        ),
-        a_tool_result(
-            [{"type": "text", "text": "Three callers: queue, http and cli. Only http depends on the cap."}],
-            of="toolu_agent",
-            twin={"status": "completed", "agentId": "a7c1e09b", "totalTokens": 4450, "totalToolUseCount": 1},
-        ),
-        a_reply("Only `http` depends on the cap. I'll clamp after the jitter.", usage=light, uuid="plan"),
-        a_prompt(
-            "Make the limit a constructor argument while you are at it.",
-            uuid="b1d0e3f4-77a2-4c19-8e55-9f0a6c3d2e18",
-            to="plan",
-        ),
-        a_reply(
-            "That changes the public signature.",
-            a_tool_call("Edit", {"file_path": RETRY, "old_string": "cap = 30", "new_string": "self.cap"}),
-            usage=light,
-        ),
-        a_tool_result(
-            "The user doesn't want to proceed with this tool use. The tool use was rejected.",
-            is_error=True,
-            twin="User rejected tool use",
-            toolDenialKind="user-rejected",
-        ),
-        an_interrupt(for_tool=True),
-        a_prompt("No, keep the signature. Only fix the order.", to="plan"),
-        a_reply(
-            a_thought("Smallest change: compute, jitter, then min with the cap."),
-            a_tool_call(
-                "Edit",
-                {
-                    "file_path": RETRY,
-                    "old_string": "delay = min(delay, cap) + jitter",
-                    "new_string": "delay = min(delay + jitter, cap)",
-                },
-                id="toolu_edit",
-            ),
-            usage=light,
-        ),
-        a_tool_result("The file has been updated.", of="toolu_edit"),
-        a_queued_prompt("and run the whole suite, not just that test"),
-        a_reply(a_tool_call("Bash", {"command": "pytest -q"}, id="toolu_pytest"), usage=light),
-        a_tool_result(
-            "Exit code 1\nFAILED tests/test_http.py::test_slow_server - assert 31 <= 30",
-            of="toolu_pytest",
-            is_error=True,
-            twin="Error: Exit code 1",
-        ),
-        a_reply(
-            "One more test relied on the old order; its expectation was off by one.",
-            a_tool_call("Edit", {"file_path": "/home/ann/lantern/tests/test_http.py", "old_string": "31"}),
-            usage=light,
-        ),
-        a_tool_result("The file has been updated."),
-        a_reply(a_tool_call("Bash", {"command": "pytest -q --count 200"}), usage=light),
-        a_tool_result("214 passed in 9.81s"),
-        a_reply("All 214 tests pass, and the flaky one passed 200 times in a row.", usage=light),
-        a_system_line("turn_duration", durationMs=182_400),
-        a_command("/compact", "keep the decision about the cap"),
-        a_compaction("The jitter is now applied before the cap; the signature stays.", pre_tokens=58_300),
-        a_prompt("Write the changelog line."),
-        a_reply(
-            a_thought(""),
-            "> Retry delays never exceed the configured limit; jitter used to be added on top of it.",
-            usage=a_usage(input=300, output=60, cache_write=3_000, cache_write_1h=3_000),
-        ),
-        id="3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65",
-        cwd="/home/ann/lantern",
-    )
+def on(days_before: int, hour: int, minute: int) -> datetime:
+    return LAST_DAY - timedelta(days=days_before) + timedelta(hours=hour, minutes=minute)
 
 
-def search_session() -> Transcript:
-    """An MCP server, an API error and retries, an unknown record type."""
-    return a_session(
-        a_prompt("Which open issues mention the scheduler?"),
-        a_reply(
-            a_thought("The issue tracker is connected over MCP; a single search should do."),
-            a_tool_call("mcp__tracker__search_issues", {"query": "scheduler state:open"}),
-            model="claude-sonnet-5",
-            usage=a_usage(input=3_100, output=130),
+def notes(version: str, days_before: int, session: str, model: str, client: str) -> tuple[Transcript, datetime]:
+    commits, told = {
+        "0.3": ("8c1f2aa keep jobs in SQLite\n41d07be ruff", "- Jobs outlast a crash."),
+        "0.4": ("d29e6b0 timeout of fetch\n7b1c3f5 tests", "- `fetch` takes a `timeout`."),
+        "0.5": (
+            "90fa7e1 cron with seconds\n2e8b6cd clock follows wall time",
+            "- Cron lines may begin with seconds.\n- Jobs are on time after the machine slept.",
         ),
-        a_tool_result([{"type": "text", "text": "#41 Scheduler drifts after suspend\n#57 Cron lines with seconds"}]),
-        a_system_line("api_error", retryAttempt=1, maxRetries=10, retryInMs=512.5, error={"status": 529}),
-        a_reply(
-            "Two: **#41** (drift after suspend) and **#57** (cron lines with seconds).",
-            model="claude-sonnet-5",
-            usage=a_usage(input=180, output=70, cache_read=3_000),
-        ),
-        a_title("Open scheduler issues", by="model"),
-        id="8d01b7aa-61f3-4c52-b0de-77a5c92e4f10",
-        cwd="/home/ann/lantern",
-        version="2.1.233",
-    )
-
-
-def translation_session() -> Transcript:
-    """Other scripts, and an interrupted answer."""
-    return a_session(
-        a_prompt("把 README 的安装部分翻译成中文，保留命令不变。"),
-        a_reply(
-            a_thought("需要保留代码块，只翻译说明文字。"),
-            a_tool_call("Read", {"file_path": "/home/ann/站点/README.md"}),
-            usage=a_usage(input=1_500, output=90),
-        ),
-        a_tool_result("# Lantern\n\n## Install\n\n    pip install lantern"),
-        a_reply("安装：在终端运行 `pip install lantern`。", usage=a_usage(input=90, output=400, cache_read=1_500)),
-        an_interrupt(),
-        a_prompt("Спасибо, этого достаточно."),
-        a_reply("Пожалуйста!", usage=a_usage(input=40, output=12, cache_read=1_900)),
-        id="c4e7710f-2a9d-4b1c-8f66-5d30a1b9e284",
-        cwd="/home/ann/站点",
-        version="2.1.81",
-    )
+    }[version]
+    return lantern.release_notes(version, commits, told, session, model, client), on(days_before, 17, 40)
 
 
 SESSIONS = (
-    (translation_session(), datetime(2026, 11, 9, 20, 5, tzinfo=UTC)),
-    (search_session(), datetime(2026, 11, 12, 8, 30, tzinfo=UTC)),
-    (retry_session(), datetime(2026, 11, 13, 14, 2, tzinfo=UTC)),
+    (elsewhere.site_generator(), on(69, 10, 12)),
+    (lantern.setting_up(), on(61, 9, 5)),
+    (lantern.queue_that_survives(), on(52, 13, 20)),
+    notes("0.3", 50, "a03c5d7e-9f10-4b2a-8c4d-6e8fa0b2c401", "claude-sonnet-4-6", "2.1.119"),
+    (orchard.checkout_page(), on(45, 15, 31)),
+    (lantern.timeouts(), on(33, 11, 2)),
+    notes("0.4", 31, "a14d6e8f-a021-4c3b-9d5e-7f90b1c3d502", "claude-sonnet-4-6", "2.1.145"),
+    (orchard.wrong_total(), on(28, 16, 45)),
+    (lantern.cron_with_seconds(), on(24, 9, 50)),
+    (elsewhere.shell_prompt(), on(20, 21, 14)),
+    (orchard.dark_theme(), on(15, 14, 8)),
+    (lantern.drift(), on(11, 10, 27)),
+    (orchard.slow_list(), on(7, 13, 55)),
+    notes("0.5", 5, "a25e7f90-b132-4d4c-8e6f-80a1c2d4e603", "claude-sonnet-5", "2.1.233"),
+    (of_everything.translation_session(), on(4, 20, 5)),
+    (of_everything.search_session(), on(1, 8, 30)),
+    (orchard.labels_of_the_form(), on(0, 9, 41)),
+    (of_everything.retry_session(), on(0, 14, 2)),
 )
 
 

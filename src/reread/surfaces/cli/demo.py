@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import time
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,11 +38,11 @@ def run(arguments: list[str]) -> int:
     if arguments and arguments[0] == "run":
         raise BadInput("there is nothing to demonstrate without Claude Code itself; see `reread run --help`")
     with TemporaryDirectory(prefix="reread-demo-") as folder:
-        place = _lay_out(Path(folder))
-        scratch = ["--source", str(place), "--home", str(Path(folder, "home"))]
+        place, home = Path(folder, "sample"), Path(folder, "home")
+        _lay_out(place, datetime.now(UTC))
+        _fill(place, home)
+        scratch = ["--source", str(place), "--home", str(home)]
         if arguments:
-            if arguments[0] in ("archive", "prices", "statusline"):  # they look at what is there, and make no archive
-                _fill(place, Path(folder, "home"))
             if arguments[0] == "statusline":
                 scratch = scratch[2:]  # it reads no sources
             return main.run([*arguments, *scratch])
@@ -51,19 +54,38 @@ def run(arguments: list[str]) -> int:
 
 
 def _fill(place: Path, home: Path) -> None:
-    from reread.archive import Archive
+    """Takes the samples in; then old ones go, as the client would have deleted them."""
+    from reread.archive import CLEANUP_DAYS, Archive
 
     with Archive(home, [place]) as archive:
         archive.sync()
+    oldest = time.time() - timedelta(days=CLEANUP_DAYS).total_seconds()
+    for path in place.rglob("*.jsonl"):
+        if path.stat().st_mtime < oldest:
+            path.unlink()
 
 
-def _lay_out(folder: Path) -> Path:
-    """Copies the samples out of the package; a session's age is its file's, as with the client."""
-    from reread.loading import read
+_NEWEST = timedelta(minutes=12)
+"""So long ago the newest sample ended."""
+_TIME = re.compile(rb"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
+
+def _lay_out(place: Path, now: datetime) -> None:
+    """Copies the samples out of the package, all moved by the same time; a file is as old as its last line."""
     with resources.as_file(resources.files("reread").joinpath("samples")) as samples:
-        shutil.copytree(samples, folder / "sample", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    for path in (folder / "sample").rglob("*.jsonl"):
-        last = max((time.timestamp() for record in read(path) if (time := record.time) is not None), default=0)
-        os.utime(path, (last, last))
-    return folder / "sample"
+        shutil.copytree(samples, place, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    written = {path: path.read_bytes() for path in place.rglob("*.jsonl")}
+    last = {path: max(map(_moment, _TIME.findall(content))) for path, content in written.items()}
+    moved = now - _NEWEST - max(last.values())
+    for path, content in written.items():
+        path.write_bytes(_TIME.sub(lambda found: _written(_moment(found[0]) + moved), content))
+        ended = (last[path] + moved).timestamp()
+        os.utime(path, (ended, ended))
+
+
+def _moment(text: bytes) -> datetime:
+    return datetime.fromisoformat(text.decode())
+
+
+def _written(moment: datetime) -> bytes:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
