@@ -11,7 +11,7 @@ from reread.render.html.session import page_of
 from . import pages
 from .library import Library, link_name
 
-_ROUNDS = 12
+_ROUNDS = 2
 """So often the samples are read: the decoder of all lines is made only once some hundred lines have come."""
 
 
