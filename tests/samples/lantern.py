@@ -186,7 +186,7 @@ def timeouts() -> Transcript:
         "Timeouts of the HTTP client"
     )
     story.files["src/lantern/http.py"] = HTTP
-    story.ask("Some servers need longer than 30 seconds. Make that adjustable.")
+    story.ask("Some servers need longer than 30 seconds. Make that adjustable. Always use uv instead of pip.")
     story.edit_unread("src/lantern/http.py", "TIMEOUT = 30", "TIMEOUT = 60")
     story.read("src/lantern/http.py").think("A global would be the smallest change.")
     story.edit(
@@ -202,7 +202,7 @@ def timeouts() -> Transcript:
     )
     story.edit("src/lantern/http.py", "def fetch(url: str)", "def fetch(url: str, timeout: float = TIMEOUT)")
     story.edit("src/lantern/http.py", "timeout=TIMEOUT)", "timeout=timeout)")
-    story.bash("ruff format src && uv run pytest -q", "All checks passed!\n19 passed in 0.90s")
+    story.bash("ruff format src", "1 file left unchanged").bash("uv run pytest -q", "19 passed in 0.90s")
     story.say("`fetch(url, timeout=90)` works, and without it nothing changes.").took(118)
     return story.told()
 
@@ -264,7 +264,10 @@ def drift() -> Transcript:
     story.bash("uv run pytest -q tests/test_clock.py", DRIFT, fails=1)
     story.bash("uv run pytest -q tests/test_clock.py", DRIFT, fails=1)
     story.say("Still the same; let me try `process_time`.").interrupt()
-    story.ask("Stop guessing. That's wrong: no clock of that family runs during sleep. Use wall time and handle jumps.")
+    story.ask(
+        "Stop guessing. That's wrong: no clock of that family runs during sleep. Use wall time and handle jumps. "
+        "And always use uv instead of pip."
+    )
     story.think("Wall time may jump backwards; take the larger of the two and never go back.")
     story.edit(
         "src/lantern/clock.py",
@@ -277,7 +280,7 @@ def drift() -> Transcript:
         "        # Wall time goes on while the machine sleeps; it may be set back, this must not go back with it.\n"
         "        self._last = max(self._last, time.time() - self._started)\n        return self._last",
     )
-    story.bash("uv run pytest -q", "62 passed in 1.40s")
+    story.bash("ruff format src", "1 file left unchanged").bash("uv run pytest -q", "62 passed in 1.40s")
     story.say("The clock follows wall time and never goes back. All 62 tests pass, the suspend test among them.").took(
         388
     )
