@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from client.install import VERSIONS, claude_binary
 from client.run import Scratch
 from e2e.browsing import CHROMIUM, FLAGS
+
+expect.set_options(timeout=20_000)  # a test waits for what must come; a busy machine may take its time
 
 
 @pytest.fixture(scope="session", params=VERSIONS)

@@ -455,34 +455,52 @@ def test_the_outline_follows_the_reader(opened: Opened) -> None:
         expect(page.locator(".outline a[aria-current]")).to_be_in_viewport()
 
 
+def read_on_until(page: Page, place: str) -> None:
+    """More of a session comes whenever its end is near."""
+    for _ in range(100):
+        if page.locator(place).count():
+            return
+        page.keyboard.press("End")
+        page.wait_for_timeout(150)
+    pytest.fail(f"{place} never came")
+
+
+def stand_still(page: Page) -> None:
+    """The key's own movement goes on for a while, and more may come meanwhile."""
+    seen = None
+    for _ in range(100):
+        now = page.evaluate("[scrollY, document.documentElement.scrollHeight]")
+        if now == seen:
+            return
+        seen = now
+        page.wait_for_timeout(400)
+    pytest.fail("the page never stands still")
+
+
 def test_a_long_session_loads_as_one_reads(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     assert page.locator(".piece").count() < 40
     for _ in range(3):
         page.keyboard.press("j")
     expect(page.locator("#m-q-3 > .prompt, #m-q-4 > .prompt").first).to_be_in_viewport()
-    for _ in range(6):
-        page.keyboard.press("End")
-        page.wait_for_timeout(150)
-    assert page.locator(".piece").count() > 100
+    read_on_until(page, "#m-q-110")
     numbers = page.evaluate("Array.from(document.querySelectorAll('.piece')).map(each => +each.dataset.piece)")
     assert numbers == list(range(len(numbers))), "each once, in order"
 
 
 def test_a_reload_and_the_way_back_lead_to_where_one_read(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
-    for _ in range(8):
-        page.keyboard.press("End")
-        page.wait_for_timeout(150)
+    read_on_until(page, "#m-q-150")
+    stand_still(page)
     page.evaluate("document.getElementById('m-q-150').scrollIntoView({behavior: 'instant'})")
     page.evaluate("scrollBy({top: 30, behavior: 'instant'})")
-    page.wait_for_timeout(300)
-    top = page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top")
+    stand_still(page)
+    where = "document.getElementById('m-q-150').getBoundingClientRect().top"
+    top = page.evaluate(where)
 
     def is_there() -> None:
         expect(page.locator("#m-q-150")).to_be_in_viewport()
-        page.wait_for_timeout(300)
-        assert abs(page.evaluate("document.getElementById('m-q-150').getBoundingClientRect().top") - top) < 5
+        page.wait_for_function(f"top => Math.abs({where} - top) < 5", arg=top)
 
     page.reload()
     is_there()

@@ -137,6 +137,7 @@
     if (isLeft()) restore(history.state.read); else toHash();
     addEventListener("popstate", () => { if (isLeft()) restore(history.state.read); });
     addEventListener("scroll", later(remember, 150), {passive: true});
+    addEventListener("pagehide", remember);
   }
   addEventListener("hashchange", () => { if (!isLeft()) toHash(); });
 
