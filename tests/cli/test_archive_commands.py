@@ -55,7 +55,7 @@ def test_a_deleted_session_is_kept_and_marked(kept: Kept) -> None:
         (LANTERN, False, True),
     ]
     assert after[1]["expires"] is None
-    assert "gone" in next(line for line in kept("list").out.splitlines() if line.startswith(LANTERN[:8]))
+    assert "only here" in next(line for line in kept("list").out.splitlines() if line.startswith(LANTERN[:8]))
     assert "the capacitor might be loose" in kept("show", LANTERN).out
     assert kept.json("show", LANTERN)["session"]["present"] is False
     assert kept.json("thinking")["thoughts"][0]["text"] == "the capacitor might be loose"

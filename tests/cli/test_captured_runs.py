@@ -104,7 +104,7 @@ def test_search_finds_interrupted_thinking_and_leads_to_it(captured: Captured) -
 def test_a_captured_session_is_neither_gone_nor_expiring(captured: Captured) -> None:
     [row] = captured.json("list")["sessions"]
     assert (row["id"], row["present"], row["expires"], row["archived"]) == (SESSION, True, None, True)
-    assert "gone" not in captured("list").out
+    assert "only here" not in captured("list").out
 
 
 def test_the_clients_own_cost_is_held_against_ours(captured: Captured) -> None:

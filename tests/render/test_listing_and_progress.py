@@ -65,12 +65,12 @@ def test_a_coming_deletion_is_said_when_it_is_near(left: timedelta | None, said:
 
 
 def test_a_source_that_is_gone_is_said() -> None:
-    assert fate(listed(present=False), NOW) == "gone"
+    assert fate(listed(present=False), NOW) == "only here"
 
 
 def test_marks_are_shown_only_where_there_is_something_to_mark() -> None:
     assert marks(listed(), NOW) == ""
-    assert marks(listed(agents=2, branches=3, errors=1, present=False), NOW) == "◇2 ↩3 ✗1 gone"
+    assert marks(listed(agents=2, branches=3, errors=1, present=False), NOW) == "◇2 ↩3 ✗1 only here"
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def marks(each: Listed, now: datetime) -> str:
 def fate(each: Listed, now: datetime) -> str:
     """Whether the source is gone or will soon be; the archive keeps the session either way."""
     if not each.stored.present:
-        return "gone"
+        return "only here"
     if each.expires is None or each.expires - now > SOON:
         return ""
     left = max(timedelta(), each.expires - now)
