@@ -59,12 +59,12 @@ def listed_row(each: Listed) -> Document:
 def kept_fields(each: Listed) -> Document:
     """What only the archive knows of a session."""
     return {
-        "belongs_to": each.project or None,
         "files": each.stored.files,
         "bytes": each.stored.row.bytes,
         "present": each.stored.present,
         "archived": True,
         "expires": utc(each.expires),
+        "belongs_to": each.project or None,
         **mark_fields(each.stored.mark),
     }
 

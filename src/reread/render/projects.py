@@ -10,6 +10,7 @@ from .kept import moment
 from .listing import last_part
 from .numbers import count, money
 from .text import one_line, shorten, shorten_path, table, wrap
+from .usage import narrowed
 from .values import Document, dollars, utc
 from .view import View, when
 
@@ -21,6 +22,8 @@ NOWHERE = "no project"
 MOST_NAMES = 4
 MOST_GUESSES = 3
 _HEADER = ("project", "sessions", "prompts", "last", "cost", "")
+_DISPENSABLE = (2, 1, 3)
+"""Columns that go when there is no room, the least missed first: prompts, sessions, last."""
 _DATE = "%Y-%m-%d"
 
 
@@ -56,15 +59,16 @@ def projects_lines(projects: Sequence[Project], view: View) -> Iterator[str]:
         yield "no projects"
         return
     rows = [_HEADER, *(_row(each, view) for each in projects)]
-    lines = table(rows, view.width, flexible=0, right=frozenset({1, 2, 4}), cut=shorten_path)
+    rows = narrowed(rows, view.width, _DISPENSABLE)
+    lines = table(rows, view.width, flexible=0, right=frozenset(range(1, len(rows[0]))), cut=shorten_path)
     yield view.style.paint(next(lines), "bold")
     for each, line in zip(projects, lines, strict=True):
         yield line
-        yield from (view.style.paint(shorten(beneath, view.width), "dim") for beneath in _beneath(each))
+        yield from (view.style.paint(f"  └ {shorten(beneath, view.width - 4)}", "dim") for beneath in _beneath(each))
     yield ""
     gone = sum(bool(each.folder) and not each.exists for each in projects)
     sums = count(len(projects), "project") + (f", {gone:,} not on this machine" if gone else "")
-    yield view.style.paint(sums, "dim")
+    yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
     for each in [each for each in projects if each.perhaps is not None][:MOST_GUESSES]:
         names = " ".join(map(quote, (each.folder, each.perhaps or "")))
         guess = f"perhaps moved, judging by its name: reread projects move {names}"
@@ -84,11 +88,11 @@ def _row(each: Project, view: View) -> tuple[str, ...]:
 
 def _beneath(each: Project) -> Iterator[str]:
     for folder in each.earlier:
-        yield f"  └ earlier {one_line(folder.path)} ({count(folder.sessions, 'session')})"
+        yield f"earlier {folder.path} ({count(folder.sessions, 'session')})"
     if each.worktrees:
         names = [last_part(folder.path) for folder in each.worktrees]
         more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-        yield f"  └ {count(len(names), 'worktree')}: {', '.join(names[:MOST_NAMES])}{more}"
+        yield f"{count(len(names), 'worktree')}: {', '.join(names[:MOST_NAMES])}{more}"
 
 
 def moved_line(old: str, new: str, sessions: int) -> str:
