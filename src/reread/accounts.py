@@ -77,16 +77,24 @@ class Accounts(ABC):
         timezone: tzinfo | None = None,
         *,
         is_recorded: bool = False,
+        folds_worktrees: bool = False,
     ) -> UsageReport:
         """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
 
-        Every API response counts once over all files. Days are those of the machine unless a zone is given.
+        Every API response counts once over all files. Days are those of the machine unless a zone is given. A project
+        is a working directory, unless worktrees are folded into the project they were made from.
         """
         from reread.queries.filters import Filter
         from reread.queries.usage import Ask, report
 
         self._reprice()
-        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, is_recorded=is_recorded)
+        ask = Ask(
+            by=by,
+            wanted=wanted or Filter(),
+            zone=timezone,
+            is_recorded=is_recorded,
+            folds_worktrees=folds_worktrees,
+        )
         with snapshot(self.connection):
             return report(self.connection, ask, self.prices)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reread.queries.facets import Cells as CountedHits
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
+    from reread.queries.project_list import Project
     from reread.queries.reconciling import Reconciled
     from reread.queries.retro import Retro
     from reread.queries.search import SearchAnswer, Searcher
@@ -50,6 +51,7 @@ __all__ = [
     "Forgotten",
     "Listed",
     "Progress",
+    "Project",
     "Reconciled",
     "Restored",
     "Retro",
@@ -187,6 +189,21 @@ class Archive(Accounts, Marking, Retrospects):
         from reread.queries.listing import listed
 
         return listed(self.connection, wanted or Filter(project=project), cleanup_days)
+
+    def projects(self, wanted: Filter | None = None) -> list[Project]:
+        """Projects of the sessions that pass a filter, the one worked in last first; a limit is one of projects.
+
+        Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
+        """
+        from reread.live.starting import is_folder
+        from reread.queries.filters import Filter
+        from reread.queries.project_list import projects
+
+        chosen = wanted or Filter()
+        listed = self.sessions(chosen._replace(limit=None))
+        spent = {row.key: row.tokens for row in self.usage("session").rows if row.key is not None}
+        there = frozenset(folder for folder in {each.project for each in listed} if folder and is_folder(folder))
+        return projects(listed, spent, there)[: chosen.limit]
 
     def keeps(self, source: Path) -> bool:
         """Whether anything was ever taken from this folder or file."""
@@ -396,6 +413,7 @@ _RESULTS = {
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
     "Progress": "reread.ingest.results",
+    "Project": "reread.queries.project_list",
     "Reconciled": "reread.queries.reconciling",
     "Restored": "reread.store.custody",
     "Retro": "reread.queries.retro",

@@ -1,4 +1,4 @@
-"""What the archive is told and tells about sessions a person marked; `Archive` is one of these."""
+"""What the archive is told and tells about sessions a person marked and folders they moved; `Archive` is one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from reread.marks import Mark
+    from reread.marks.moves import Moves
     from reread.store.sessions import StoredSession
 
 
 class Marking(ABC):
-    """Stars, tags, notes and titles, kept by a session's id: all copies of it share them."""
+    """Stars, tags, notes and titles, kept by a session's id, so that all copies of it share them; moved folders."""
 
     home: Path
 
@@ -62,3 +63,34 @@ class Marking(ABC):
 
         marks: Iterable[Mark] = self.marks().values()
         return counted(marks)
+
+    def moves(self) -> Moves:
+        """Folders that are others today, as a person said."""
+        from reread.store.moves import moves
+
+        return moves(self.connection)
+
+    def move_project(self, old: str, new: str) -> None:
+        """Keeps that what happened in a folder, and in all below it, belongs to another. Filters and groups go by it;
+        what sessions say of their working directory stays. Raises BadInput where it would lead back to `old`."""
+        from reread.store.marks import take_over_copy, write_copy
+        from reread.store.moves import put_move
+
+        with transaction(self.connection):
+            take_over_copy(self.connection, self.home)
+            self.moves().check(old, new)
+            put_move(self.connection, old, new)
+            write_copy(self.connection, self.home)
+
+    def unmove_project(self, old: str) -> None:
+        """Takes that back; raises BadInput where nothing was said about this folder."""
+        from reread.errors import BadInput, printable
+        from reread.store.marks import take_over_copy, write_copy
+        from reread.store.moves import take_move
+
+        with transaction(self.connection):
+            take_over_copy(self.connection, self.home)
+            if not take_move(self.connection, old):
+                known = ", ".join(printable(earlier) for earlier, _ in self.moves().pairs) or "nothing"
+                raise BadInput(f"{printable(old)} was not moved; what was: {known}")
+            write_copy(self.connection, self.home)

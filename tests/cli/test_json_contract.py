@@ -66,6 +66,7 @@ SESSION: dict[str, Any] = {
     "present": bool,
     "archived": bool,
     "expires": (Time, None),
+    "belongs_to": (str, None),
     "starred": bool,
     "tags": [str],
     "note": (str, None),

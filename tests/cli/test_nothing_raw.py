@@ -47,6 +47,17 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["NAME", "HERE", "--star"],
         ["HERE", "--tagged", "NAME"],
     ],
+    "projects": [
+        ["HERE"],
+        ["HERE", "--project", "NAME"],
+        ["move", "EVIL \x1b[2J", "NAME", "HERE"],
+        ["HERE"],
+        ["move", "NAME", "NAME", "HERE"],
+        ["move", "NAME", "HERE"],
+        ["unmove", "NAME", "HERE"],
+        ["unmove", "EVIL \x1b[2J", "HERE"],
+        ["NAME", "HERE"],
+    ],
     "show": [
         ["@last", "HERE"],
         ["@last", "HERE", "--tools", "full"],

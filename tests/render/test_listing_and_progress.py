@@ -45,7 +45,7 @@ def listed(*, left: timedelta | None = None, present: bool = True, **counts: int
         bytes=0,
     )
     stored = StoredSession(id=1, row=row, files=[], present=present, mtime_ns=None)
-    return Listed(stored=stored, expires=None if left is None else NOW + left)
+    return Listed(stored, None if left is None else NOW + left, stored.row.project or "")
 
 
 @pytest.mark.parametrize(

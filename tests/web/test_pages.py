@@ -15,7 +15,6 @@ from starlette.responses import StreamingResponse
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
-from reread.queries.projects import project_of
 from reread.surfaces.web.pages import PLACES, Place
 from reread.surfaces.web.session import show
 from reread.surfaces.web.sessions import SORTS
@@ -106,11 +105,6 @@ def test_many_sessions_come_in_pages(tmp_path: Path) -> None:
         assert len([link for link in second.links() if link.startswith("/s/")]) == 5
         assert "/sessions?page=1" in first.links()
         assert "2 of 2" in site.page("/sessions?page=77").text
-
-
-@pytest.mark.parametrize("path", ["/a/.claude/worktrees/x", "/a/.claude/worktrees/x/deep", "/a/.worktrees/y", "/a"])
-def test_a_worktree_counts_to_its_project(path: str) -> None:
-    assert project_of(path) == "/a"
 
 
 def test_a_session_shows_turns_outline_map_and_branches(site: Asking) -> None:

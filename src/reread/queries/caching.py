@@ -13,8 +13,10 @@ from reread.errors import BadInput
 from reread.pricing.tokens import Tokens
 from reread.store import caching
 from reread.store import usage as ledger
+from reread.store.moves import moves
 
 from .days import PERIODS, Calendar
+from .projects import name_of
 from .usage import Accounting, Ask, Cell, Sums, UsageReport, choose, summed, with_shown_models, with_titles
 
 if TYPE_CHECKING:
@@ -178,10 +180,11 @@ def _cells(connection: sqlite3.Connection, ask: Ask) -> Iterator[CacheCell]:
     )
     homes = ledger.homes(connection) if ask.by == "session" else {}
     rows = caching.grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, wanted, known))
-    keys = Keys(ask)
+    keys, moved = Keys(ask), moves(connection)
     for place, model, cause, is_told, *values in rows:
         session = homes[place][0] if place in homes else None
-        key = keys.of(place, session=session, model=model, project=place)
+        project = name_of(place, moved, folds_worktrees=ask.folds_worktrees) if ask.by == "project" else None
+        key = keys.of(place, session=session, model=model, project=project)
         sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
         yield CacheCell(Cell(key, model, sums), cause, bool(is_told), done)
 

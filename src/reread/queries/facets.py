@@ -9,9 +9,8 @@ from datetime import UTC, datetime, tzinfo
 from msgspec import Struct
 
 from reread.analyses.texts import Field
-from reread.store.sessions import StoredSession
 
-from .projects import project_of
+from .listing import Listed
 
 MOST = 100_000
 """Matches that are counted, the newest: that takes a fifth of a second."""
@@ -52,7 +51,7 @@ class Facets(Struct, frozen=True):
     """Of the sessions the hits are in: one with two models counts for both."""
 
 
-def facets(found: Cells, sessions: Mapping[int, StoredSession], zone: tzinfo | None) -> Facets:
+def facets(found: Cells, sessions: Mapping[int, Listed], zone: tzinfo | None) -> Facets:
     """Months are those of the zone."""
     fields: Counter[Field] = Counter()
     by_session: Counter[int] = Counter()
@@ -65,10 +64,10 @@ def facets(found: Cells, sessions: Mapping[int, StoredSession], zone: tzinfo | N
     projects: Counter[str] = Counter()
     models: Counter[str] = Counter()
     for session, hits in by_session.items():
-        stored = sessions.get(session)
-        if stored is not None:
-            projects[project_of(stored.row.project)] += hits
-            models.update(dict.fromkeys(stored.row.models, hits))
+        each = sessions.get(session)
+        if each is not None:
+            projects[each.project] += hits
+            models.update(dict.fromkeys(each.stored.row.models, hits))
     return Facets(
         total=sum(by_session.values()),
         sessions=len(by_session),

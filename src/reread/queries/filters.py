@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput
+from reread.marks.moves import NO_MOVES, Moves
 
 if TYPE_CHECKING:
     from reread.marks import Mark
@@ -36,15 +37,20 @@ class Filter(NamedTuple):
     """All of these must be on a session."""
     without_hidden: bool = False
     """Leaves out what a person hid; only lists do so."""
+    moves: Moves = NO_MOVES
+    """Under which names a project is found, too; the archive knows."""
 
     def keeps_session(self, session: Session) -> bool:
         """Whether anything of a session may be of interest."""
         checks = (
-            self.project is None or self.project.lower() in (session.project or "").lower(),
+            self.keeps_project(session.project),
             self.since is None or session.ended is None or session.ended >= self.since,
             self.until is None or session.started is None or session.started < self.until,
         )
         return all(checks) and self.keeps_mark(session.mark) and self._is_met_by(session)
+
+    def keeps_project(self, folder: str | None) -> bool:
+        return self.project is None or self.moves.is_called(folder, self.project)
 
     def keeps_mark(self, mark: Mark) -> bool:
         is_seen = not (self.without_hidden and mark.hidden)

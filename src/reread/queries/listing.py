@@ -9,9 +9,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.marks.moves import NO_MOVES
+from reread.store.moves import moves
 from reread.store.sessions import StoredSession, calls_of, sessions
 
 from .filters import Filter
+from .projects import project_of
 
 
 class Listed(NamedTuple):
@@ -20,17 +23,17 @@ class Listed(NamedTuple):
     stored: StoredSession
     expires: datetime | None
     """When the client's clean-up will take the source; None once it is gone."""
+    project: str
+    """The folder it belongs to today: its working directory may be a worktree, or have been moved. Empty for none."""
 
 
 def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> list[Listed]:
     """Sessions that pass the filter, the one that ended last first."""
+    limit = wanted.limit if _has_only_limit(wanted) else None
+    wanted = wanted._replace(moves=moves(connection))
     found = [
-        Listed(stored=stored, expires=_expires(stored, cleanup_days))
-        for stored in sessions(
-            connection,
-            limit=wanted.limit if _has_only_limit(wanted) else None,
-            without_hidden=wanted.without_hidden,
-        )
+        Listed(stored, _expires(stored, cleanup_days), project_of(stored.row.project, wanted.moves))
+        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
         if _passes(connection, stored, wanted)
     ]
     return found[: wanted.limit]
@@ -42,7 +45,7 @@ def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
 
 
 def _has_only_limit(wanted: Filter) -> bool:
-    return wanted._replace(limit=None, without_hidden=False) == Filter()
+    return wanted._replace(limit=None, without_hidden=False, moves=NO_MOVES) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
@@ -60,7 +63,7 @@ def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filte
 def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
     row = stored.row
     checks = (
-        wanted.project is None or wanted.project.lower() in (row.project or "").lower(),
+        wanted.keeps_project(row.project),
         wanted.since is None or row.ended is None or row.ended >= wanted.since.timestamp() * 1000,
         wanted.until is None or row.started is None or row.started < wanted.until.timestamp() * 1000,
         wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),

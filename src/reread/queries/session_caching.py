@@ -29,6 +29,7 @@ from .caching import (
     with_caching,
 )
 from .filters import Filter
+from .projects import name_of
 from .usage import Ask, Cell, Sums, is_manner, is_place, summed, with_shown_models
 
 
@@ -125,7 +126,8 @@ def cells_of(told: Sequence[Told], session: str, ask: Ask) -> Iterator[CacheCell
     keys = Keys(ask)
     for each in told:
         row = each.row
-        key = keys.of(quarter(row.time), session=session, model=each.how.model, project=each.where.project)
+        project = name_of(each.where.project, ask.wanted.moves, folds_worktrees=ask.folds_worktrees)
+        key = keys.of(quarter(row.time), session=session, model=each.how.model, project=project)
         yield CacheCell(Cell(key, each.how.model, _sums(row)), row.cause, bool(row.is_told), _caching(row))
 
 

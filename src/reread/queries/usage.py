@@ -16,10 +16,12 @@ from reread.errors import BadInput
 from reread.pricing.tokens import Tokens, total
 from reread.store import said, usage_cells
 from reread.store import usage as ledger
+from reread.store.moves import moves
 from reread.store.usage_cells import moment
 
 from .days import LAST_QUARTER, PERIODS, QUARTER_SECONDS, Calendar
 from .filters import Filter
+from .projects import name_of
 from .windows import told_apart
 
 if TYPE_CHECKING:
@@ -148,6 +150,8 @@ class Ask(Struct, frozen=True, kw_only=True):
     zone: tzinfo | None = None
     is_recorded: bool = False
     """Money as the client wrote it into lines, which only clients of 1.0.x did."""
+    folds_worktrees: bool = False
+    """By project: a worktree counts to the one it was made from."""
 
 
 def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> UsageReport:
@@ -364,6 +368,7 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
     """The responses that pass a filter."""
     where = how = homes = None
     if wanted.project or wanted.git_branch:
+        wanted = wanted._replace(moves=moves(connection))
         where = [number for number, each in known.items() if is_place(each, wanted)]
     if wanted.model or wanted.tool:
         how = [number for number, each in known.items() if is_manner(each, wanted)]
@@ -384,8 +389,7 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
 
 
 def is_place(each: Circumstance, wanted: Filter) -> bool:
-    in_project = wanted.project is None or wanted.project.lower() in (each.project or "").lower()
-    return in_project and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+    return wanted.keeps_project(each.project) and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
 
 
 def is_manner(each: Circumstance, wanted: Filter) -> bool:
@@ -395,7 +399,6 @@ def is_manner(each: Circumstance, wanted: Filter) -> bool:
 
 
 _KEYS: dict[str, Callable[[Circumstance], str | None]] = {
-    "project": lambda place: place.project,
     "branch": lambda place: place.git_branch,
     "agent": lambda place: place.agent,
     "skill": lambda place: place.skill,
@@ -406,6 +409,7 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     """Cells by session, or by what the circumstances of a response tell."""
     known = ledger.circumstances(connection)
     homes = ledger.homes(connection) if ask.by == "session" else {}
+    moved = moves(connection)
     for home, how, where, is_sidechain, is_abandoned, *values in _asked(
         connection, ask, "home" if ask.by == "session" else "all", known
     ):
@@ -416,6 +420,8 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
         elif ask.by == "tool":
             tools = known[how].tools or (None,)
             yield from (Cell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True))
+        elif ask.by == "project":
+            yield Cell(name_of(known[where].project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
         else:
             yield Cell(_KEYS[ask.by](known[where]), model, sums)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from reread.analyses.tools import ToolCount
 from reread.queries.answers import FoundPrompt, FoundThought, Thinking
 from reread.queries.health import Health
+from reread.queries.projects import project_of
 from reread.sessions import (
     Branch,
     Conversation,
@@ -89,6 +90,7 @@ def session_row(session: Session) -> Document:
         "present": True,
         "archived": False,
         "expires": None,
+        "belongs_to": project_of(session.project) or None,
         **mark_fields(session.mark),
     }
 

@@ -64,6 +64,7 @@ def kept_fields(each: Listed) -> Document:
         "present": each.stored.present,
         "archived": True,
         "expires": utc(each.expires),
+        "belongs_to": each.project or None,
         **mark_fields(each.stored.mark),
     }
 

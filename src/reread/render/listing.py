@@ -70,7 +70,7 @@ def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
     return {
         "id": one_line(row.uuid)[:SHORT_ID],
         "when": when(moment(row.ended), view.timezone),
-        "project": shorten(last_part(row.project), 16),
+        "project": shorten(last_part(each.project), 16),
         "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
         "tokens": tokens(row.output_tokens),
@@ -154,7 +154,7 @@ def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
     return (
         f"@{position}",
         when(moment(row.ended), view.timezone),
-        shorten(last_part(row.project), 16),
+        shorten(last_part(each.project), 16),
         titled(row.title or "", each.stored.mark),
         count(row.prompts, "prompt"),
         money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),

@@ -20,7 +20,8 @@ from .folders import make_private
 from .friction import forget_friction, keep_labels, labels
 from .keeping import SafeFiles
 from .ledger import Ledger
-from .marks import MarkRow, all_rows, forget_mark, keep_rows, rows_of_copy
+from .marks import MarkRow, all_rows, forget_mark, keep_rows, moves_of_copy, rows_of_copy
+from .moves import MoveRow, forget_moves, keep_moves, move_rows
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Rewrite, Safe
@@ -276,10 +277,11 @@ def _settle(
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
             forget_said(connection, each)
-            names = connection.execute("SELECT uuid FROM session WHERE id = ?", (each,)).fetchall()
+            names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
             forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
-            for (name,) in names:
+            for name, project in names:
+                forget_moves(connection, project)  # first: the copy of the marks has these, too
                 forget_mark(connection, home, name)
         connection.executemany(
             "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
@@ -331,6 +333,8 @@ class Unsafe(NamedTuple):
     """Nor does what a person noted."""
     labels: list[tuple[object, ...]]
     """Nor what a person said about moments."""
+    moved: list[MoveRow]
+    """Nor about folders."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
@@ -340,6 +344,7 @@ def unsafe_if_readable(home: Path) -> Unsafe:
         _if_readable(home, status_lines),
         _if_readable(home, all_rows) or rows_of_copy(home),
         _if_readable(home, labels),
+        _if_readable(home, move_rows) or moves_of_copy(home),
     )
 
 
@@ -360,3 +365,4 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
         keep_status_lines(connection, known.said)
         keep_rows(connection, known.marks)
         keep_labels(connection, known.labels)
+        keep_moves(connection, known.moved)

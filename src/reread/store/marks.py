@@ -1,7 +1,7 @@
 """What a person noted on sessions: rows by the session's uuid, and a copy of them outside the database.
 
 A person's own words stand in no source. The safe gives back everything else, so these alone would be lost with a
-database that is deleted or beyond reading: `marks.json` has them once more.
+database that is deleted or beyond reading: `marks.json` has them once more, with the folders they said were moved.
 """
 
 import json
@@ -15,6 +15,7 @@ from reread.errors import RereadError
 from reread.marks import NO_MARK, Mark
 
 from .database import StoreError
+from .moves import MoveRow, keep_moves, moves
 from .paths import as_path, stored_path
 
 TYPE_CHECKING = False
@@ -48,10 +49,8 @@ def _rows_of(connection: sqlite3.Connection, sessions: Sequence[str | bytes]) ->
 
 def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: "Change") -> int:
     """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
+    take_over_copy(connection, home)
     known = marks(connection)
-    if not known:  # a database made anew without a rebuild: the copy would be lost by writing it
-        keep_rows(connection, rows_of_copy(home))
-        known = marks(connection)
     fresh = {session: wanted.of(known.get(session, NO_MARK)) for session in sessions}
     changed = {session: mark for session, mark in fresh.items() if mark != known.get(session, NO_MARK)}
     for session, mark in changed.items():
@@ -62,6 +61,15 @@ def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], 
     if changed:
         write_copy(connection, home)
     return len(changed)
+
+
+def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
+    """Before it is written: in a database made anew without a rebuild nothing is noted, and the copy would be lost.
+    Inside the caller's transaction."""
+    if not all_rows(connection):
+        keep_rows(connection, rows_of_copy(home))
+    if not moves(connection).pairs:
+        keep_moves(connection, moves_of_copy(home))
 
 
 def forget_mark(connection: sqlite3.Connection, home: Path, session: str | bytes) -> None:
@@ -86,7 +94,8 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     """All rows once more, in a file that is whole at every moment. Before they are committed: the lock of the
     transaction keeps two writers apart, and a crash between the two leaves a change that only the file knows."""
     rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
-    text = json.dumps({"marks": rows}, indent=1)
+    moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
+    text = json.dumps({"marks": rows, "moved": moved}, indent=1)
     from reread.folders import sync_folder
 
     part = home / _PART
@@ -103,13 +112,23 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
 
 def rows_of_copy(home: Path) -> list[MarkRow]:
     """The rows that the file has; none where there is no such file, or another's."""
+    found = [_row(each) for each in _copied(home, "marks")]
+    return [row for row in found if row is not None]
+
+
+def moves_of_copy(home: Path) -> list[MoveRow]:
+    """The same for folders that were moved."""
+    found = [(each.get("earlier"), each.get("today")) for each in _copied(home, "moved") if isinstance(each, Mapping)]
+    return [(stored_path(old), stored_path(new)) for old, new in found if isinstance(old, str) and isinstance(new, str)]
+
+
+def _copied(home: Path, what: str) -> list[object]:
     try:
         document = json.loads((home / COPY).read_bytes())
     except (OSError, ValueError):
         return []
-    rows = document.get("marks") if isinstance(document, dict) else None
-    found = [_row(each) for each in rows] if isinstance(rows, list) else []
-    return [row for row in found if row is not None]
+    rows = document.get(what) if isinstance(document, dict) else None
+    return rows if isinstance(rows, list) else []
 
 
 def _row(each: object) -> MarkRow | None:

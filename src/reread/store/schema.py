@@ -297,6 +297,14 @@ CREATE TABLE mark (
 ) WITHOUT ROWID;
 """
 
+_MOVED = """
+-- What a person said about folders: what happened in one, and below it, belongs to another today. Kept as marks are.
+CREATE TABLE moved (
+    earlier TEXT PRIMARY KEY,
+    today TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -331,7 +339,10 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "client_said": _script(_CLIENT_SAID),
     "marks": _script(_MARKS),
     "friction": _script(_FRICTION),
+    "moved": _script(_MOVED),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join((_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _MARKS, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)).strip()
+SCHEMA = "\n".join(
+    (_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+).strip()

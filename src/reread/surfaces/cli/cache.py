@@ -71,9 +71,9 @@ def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Fi
     from reread.queries.session_caching import session_report
     from reread.queries.usage import Ask
 
-    from .opening import open_session
+    from .opening import knowing, open_session
 
     with open_session(given, config) as opened:
         copied = opened.archive.copied_into(given.session) if opened.archive is not None else frozenset[str]()
-        ask = Ask(by=by, wanted=wanted, zone=config.timezone)
+        ask = Ask(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
         return session_report(opened.session, ask, load_prices(config.prices), copied)

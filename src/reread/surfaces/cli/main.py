@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "sync": "takes everything new into the archive, for good",
     "list": "your sessions: when, where, about what, for how much",
     "mark": "stars, tags, notes and better titles on sessions",
+    "projects": "what was worked on where, and which folder is which today",
     "show": "a conversation by turns: prompts, replies, thinking, tool calls, subagents",
     "thinking": "what the model thought, in one session or all of them",
     "prompts": "what you typed, newest first",

@@ -169,17 +169,23 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
 @contextmanager
 def open_sessions(
     given: argparse.Namespace, config: Config, wanted: Filter
-) -> Iterator[tuple[Iterable[Session], list[SourceError]]]:
-    """One session, or all that may be asked for, oldest first; the list fills with what could not be read."""
+) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
+    """One session, or all that may be asked for, oldest first; the list fills with what could not be read. The filter
+    comes back with what the archive knows of folders that were moved."""
     if given.session is not None:
         with open_session(given, config) as opened:
-            yield [opened.session], []
+            yield [opened.session], [], knowing(wanted, opened.archive)
     elif is_straight(config):
         shelf = options.open_shelf(config)
-        yield shelf.oldest_first(), shelf.problems
+        yield shelf.oldest_first(), shelf.problems, wanted
     else:
         with open_archive(given, config) as archive:
-            yield archive.read_all(_window(wanted)), []
+            yield archive.read_all(_window(wanted)), [], knowing(wanted, archive)
+
+
+def knowing(wanted: Filter, archive: Archive | None) -> Filter:
+    """With the names that a project is found under, too."""
+    return wanted if archive is None else wanted._replace(moves=archive.moves())
 
 
 def _window(wanted: Filter) -> Filter:

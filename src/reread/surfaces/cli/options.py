@@ -85,7 +85,7 @@ def add_filters(
     parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
 ) -> None:
     group = parser.add_argument_group("filters")
-    group.add_argument("--project", metavar="TEXT", help="part of the real working directory")
+    group.add_argument("--project", metavar="TEXT", help="part of the real working directory, or of its name today")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument("--until", metavar="WHEN", help="the same; what lies before it is kept")
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")

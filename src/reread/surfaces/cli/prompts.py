@@ -30,7 +30,7 @@ def run(arguments: list[str]) -> int:
     from .opening import open_sessions
 
     wanted = options.make_filter(given, config)
-    with open_sessions(given, config, wanted) as (sessions, problems):
+    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
         found = prompts(sessions, wanted)
     options.show_answer(
         given,

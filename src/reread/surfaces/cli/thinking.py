@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
     from .opening import open_sessions
 
     wanted = options.make_filter(given, config)
-    with open_sessions(given, config, wanted) as (sessions, problems):
+    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
         answer = thinking(sessions, wanted, given.min_length)
     options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
     options.warn(problems)

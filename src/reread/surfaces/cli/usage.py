@@ -21,7 +21,7 @@ EXAMPLES = """\
   reread usage month --breakdown            with a line for every model
   reread usage session --since 7d --limit 10
   reread usage session --reconcile          beside what Claude Code itself counted
-  reread usage project --model opus
+  reread usage project --fold-worktrees     worktrees with the project they were made from
   reread usage block                        five-hour windows, the open one with its burn rate
   reread usage day --timezone UTC --json
   reread usage week --plot weeks.svg"""
@@ -41,6 +41,9 @@ A response that calls several tools is shared evenly between them in a report by
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
     made.add_argument(
         "--reconcile", action="store_true", help="by session: what Claude Code said it cost, and the difference"
+    )
+    made.add_argument(
+        "--fold-worktrees", action="store_true", help="by project: worktrees count to the one they were made from"
     )
     made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument(
@@ -72,6 +75,8 @@ def run(arguments: list[str]) -> int:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
+    if given.fold_worktrees and by != "project":
+        raise BadInput("worktrees are folded into projects; try `reread usage project --fold-worktrees`")
     if given.plot is not None:
         from .plotting import check_target
 
@@ -88,7 +93,9 @@ def run(arguments: list[str]) -> int:
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:
-            report = archive.usage(by, wanted, config.timezone, is_recorded=given.cost == "recorded")
+            is_recorded = given.cost == "recorded"
+            folds = given.fold_worktrees
+            report = archive.usage(by, wanted, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
             _show(given, config, report, archive.reconciliation() if given.reconcile else None)
     return 0
 

@@ -120,8 +120,8 @@ def _found(site: pages.Site, wanted: Wanted) -> dict[str, Any]:
     def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
         answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
         cells = archive.count_hits(query, wanted.fields, wanted.filter)
-        stored = {each.stored.id: each.stored for each in site.library.sessions()}
-        return answer, facets(cells, stored, site.settings.timezone)
+        listed = {each.stored.id: each for each in site.library.sessions()}
+        return answer, facets(cells, listed, site.settings.timezone)
 
     answer, counted = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
     number = len(answer.hits)

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 from reread.archive import Listed
 from reread.queries.filters import Filter, check_window, parse_time
 from reread.queries.listing import filtered
-from reread.queries.projects import project_of
+from reread.queries.project_list import earlier_folders
 from reread.render.listing import fate, is_expiring
 
 from . import pages
@@ -41,6 +41,8 @@ class Group(NamedTuple):
 
     project: str
     sessions: int
+    earlier: list[str]
+    """Folders it was moved from."""
 
 
 class Row(NamedTuple):
@@ -58,7 +60,7 @@ def sessions(request: Request) -> HTMLResponse:
     groups = _groups(ordered) if given["group"] else None
     if groups is not None:
         place = {name: number for number, name in enumerate(groups)}
-        ordered.sort(key=lambda each: place[project_of(each.stored.row.project)])
+        ordered.sort(key=lambda each: place[each.project])
     last_page = max(0, (len(ordered) - 1) // ON_A_PAGE)
     number = min(pages.number(request, "page"), last_page)
     shown = ordered[number * ON_A_PAGE : (number + 1) * ON_A_PAGE]
@@ -103,7 +105,8 @@ def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
 def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     wanted = make_filter(site, given)
     if wanted.tool is None and wanted.file is None:
-        found = filtered(site.library.sessions(), wanted)
+        moves = site.library.answer("moves", lambda archive: archive.moves())
+        found = filtered(site.library.sessions(), wanted._replace(moves=moves))
     else:
         days = site.settings.cleanup_days
         found = site.library.answer(("listed", wanted), lambda archive: archive.sessions(wanted, days))
@@ -141,16 +144,15 @@ def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
 
 def _groups(ordered: list[Listed]) -> dict[str, Group]:
     """By project, in the order of their first session."""
-    found: dict[str, Group] = {}
+    found: dict[str, list[Listed]] = {}
     for each in ordered:
-        name = project_of(each.stored.row.project)
-        found[name] = Group(name, found[name].sessions + 1 if name in found else 1)
-    return found
+        found.setdefault(each.project, []).append(each)
+    return {name: Group(name, len(sessions), earlier_folders(sessions)) for name, sessions in found.items()}
 
 
 def projects(site: pages.Site) -> list[str]:
     """By how lately they were worked in."""
-    found = dict.fromkeys(project_of(each.stored.row.project) for each in site.library.sessions())
+    found = dict.fromkeys(each.project for each in site.library.sessions())
     return [name for name in found if name][:MOST_PROJECTS]
 
 
@@ -158,8 +160,7 @@ def _rows(shown: list[Listed], site: pages.Site, groups: Mapping[str, Group] | N
     rows: list[Row] = []
     now, before = site.settings.now, None
     for each in shown:
-        project = project_of(each.stored.row.project)
-        begins = groups is not None and project != before
-        rows.append(Row(each, fate(each, now), groups[project] if groups is not None and begins else None))
-        before = project
+        begins = groups is not None and each.project != before
+        rows.append(Row(each, fate(each, now), groups[each.project] if groups is not None and begins else None))
+        before = each.project
     return rows

@@ -14,7 +14,6 @@ from starlette.responses import HTMLResponse
 from reread.archive import CacheReport, UsageReport
 from reread.queries.blocks import Block, block
 from reread.queries.caching import GROUPINGS as CACHE_GROUPINGS
-from reread.queries.projects import with_worktrees
 from reread.render.cache import cause_words, signed_money, told_or_inferred
 from reread.render.charts.folding import fold_names
 from reread.render.charts.png import NEEDED, can_draw_png
@@ -79,10 +78,10 @@ def saved(request: Request) -> HTMLResponse:
 
 def usage_report(site: pages.Site, given: Asked) -> UsageReport:
     zone = site.settings.timezone
-    found = site.library.answer(
-        ("usage", given.by, given.wanted), lambda archive: archive.usage(given.by, given.wanted, zone)
+    return site.library.answer(
+        ("usage", given.by, given.wanted),
+        lambda archive: archive.usage(given.by, given.wanted, zone, folds_worktrees=True),
     )
-    return with_worktrees(found) if given.by == "project" else found
 
 
 def projects_report(site: pages.Site, given: Asked) -> UsageReport:

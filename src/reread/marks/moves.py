@@ -1,0 +1,56 @@
+"""The rules for what a person says about folders: that what happened in one, and below it, belongs to another today.
+
+Lists ask for it, so nothing is imported that takes long, and annotations are not postponed: a named tuple compiles
+the text of each.
+"""
+
+import re
+from typing import NamedTuple
+
+from reread.errors import BadInput, printable
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def below(path: str, folder: str) -> str | None:
+    """What follows the folder in a path that is or lies in it, with plain slashes; None for one elsewhere.
+
+    Windows takes either slash, and does not mind case; the folder may be one of another machine.
+    """
+    plain, above = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
+    head, rest = plain[: len(above)], plain[len(above) :].rstrip("/")
+    is_same = head == above or (_DRIVE.match(above) is not None and head.lower() == above.lower())
+    return rest if is_same and rest[:1] in ("", "/") else None
+
+
+class Moves(NamedTuple):
+    """All that was said."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    """The earlier folder, and today's."""
+
+    def today(self, path: str) -> str:
+        """A path as it would be called today. One move may lead to another; each counts once, so none loops."""
+        left = sorted(self.pairs, key=lambda pair: -len(pair[0]))  # of folders in each other the inner one
+        while step := next((pair for pair in left if below(path, pair[0]) is not None), None):
+            rest = below(path, step[0]) or ""
+            path = step[1].rstrip("/\\") + (rest.replace("/", "\\") if "\\" in step[1] else rest) or step[1]
+            left.remove(step)
+        return path
+
+    def is_called(self, path: str | None, text: str) -> bool:
+        """Whether a text is part of the path as it was, or as it would be called today."""
+        names = [path, self.today(path)] if path and self.pairs else [path or ""]
+        return any(text.lower() in name.lower() for name in names)
+
+    def check(self, old: str, new: str) -> None:
+        """Raises BadInput where a further move would lead back to where it began."""
+        if below(new, old) is not None:
+            raise BadInput(f"{printable(new)} is {printable(old)} or lies in it, so it cannot be what that is today")
+        today = Moves(tuple(pair for pair in self.pairs if pair[0] != old)).today(new)
+        if below(today, old) is not None:
+            said = "`reread projects unmove` takes that back"
+            raise BadInput(f"{printable(new)} is {printable(today)} today, as was said before; {said}")
+
+
+NO_MOVES = Moves()
