@@ -65,6 +65,8 @@ __all__ = [
 
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
+MOST_HITS = 3_000
+"""Of one session: each is read from the safe."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
@@ -299,6 +301,14 @@ class Archive(Accounts, Marking, Retrospects):
 
         with snapshot(self.connection):
             return self._searcher().cells(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter())
+
+    def hits_in(self, stored: StoredSession, query: str, fields: frozenset[Field] | None = None) -> set[str]:
+        """The uuids of the lines of one session that a search finds, a few thousand at most."""
+        from reread.queries.language import DEFAULT_FIELDS
+
+        wanted = fields if fields is not None else DEFAULT_FIELDS
+        with snapshot(self.connection):
+            return self._searcher().lines_in(query, wanted, stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
         from datetime import UTC, datetime

@@ -27,6 +27,7 @@ PATHS = (
     "/s/@last",
     "/s/@last/turns",
     "/s/@last/states",
+    "/s/@last/hits?q=beacon",
     "/s/@last/events",
     "/s/@last/compare",
     "/no",

@@ -63,6 +63,7 @@ ROUTES = (
     Route("/s/{session}/states", session.states),
     Route("/s/{session}/outline", session.outline),
     Route("/s/{session}/where", session.where_is),
+    Route("/s/{session}/hits", session.hits_of),
     Route("/s/{session}/compare", session.compare),
     Route("/s/{session}/changes", session.changes),
     Route("/s/{session}/events", session.events),

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,6 +16,7 @@ from reread.render.html.comparing import compared
 from reread.render.retro import kinds_line
 
 from . import pages
+from .finding import hits, sought
 from .friction_map import friction_marks
 from .library import Held, stamp_of
 from .live import going_of
@@ -38,7 +40,9 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("reading.js", "marking.js"),
+            scripts=("reading.js", "finding.js", "marking.js"),
+            sought=sought(request),
+            at=where.anchor if where else "",
             page=lead,
             reading=reading,
             name=held.name,
@@ -74,6 +78,15 @@ def outline(request: Request) -> Response:
     with _reading(request) as (reading, _):
         rows = reading.branch(pages.value(request, "branch")).outline
         return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
+
+
+def hits_of(request: Request) -> Response:
+    """Which messages of a branch have the words that led here."""
+    with _reading(request) as (reading, held):
+        wanted = sought(request)
+        unfolding = reading.branch(pages.value(request, "branch"))
+        found = hits(pages.site_of(request).library, held.stored, unfolding, wanted) if wanted else []
+        return Response(msgspec.json.encode(found), media_type="application/json")
 
 
 def where_is(request: Request) -> Response:
