@@ -28,6 +28,7 @@ PATHS = (
     "/s/@last/turns",
     "/s/@last/states",
     "/s/@last/hits?q=beacon",
+    "/s/@last/beside",
     "/s/@last/events",
     "/s/@last/compare",
     "/no",

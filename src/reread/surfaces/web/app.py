@@ -62,6 +62,7 @@ ROUTES = (
     Route("/s/{session}/turns", session.more),
     Route("/s/{session}/states", session.states),
     Route("/s/{session}/outline", session.outline),
+    Route("/s/{session}/beside", session.beside),
     Route("/s/{session}/where", session.where_is),
     Route("/s/{session}/hits", session.hits_of),
     Route("/s/{session}/compare", session.compare),

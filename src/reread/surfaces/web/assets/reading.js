@@ -210,13 +210,28 @@
     const again = held && document.getElementById(held);
     if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
   };
-  const nameNewPrompts = async () => {
-    if (!outline || one("a[data-outline]", outline)) return;
-    const list = one("ol", outline), count = one(".count", outline);
-    const answer = await ask(`${base}/outline?branch=${branch}&from=${list.children.length}`);
-    list.append(parsed(await answer.text()));
-    outline.hidden = !list.children.length;
-    count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+  // Figures, friction and map come only where they are not what was sent last.
+  let seen = "";
+  const growBeside = async () => {
+    if (!outline) return;
+    const list = one("ol", outline), count = one(".count", outline), isWhole = !one("a[data-outline]", outline);
+    const answer = await ask(`${base}/beside?branch=${branch}&from=${isWhole ? list.children.length : 1e7}&seen=${seen}`);
+    if (!answer.ok) return;
+    const got = parsed(await answer.text());
+    list.append(...one("ol", got).children);
+    if (isWhole) {
+      outline.hidden = !list.children.length;
+      count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+    }
+    if (answer.headers.get("x-seen") === seen) return;
+    seen = answer.headers.get("x-seen");
+    for (const what of [".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    const friction = one(".friction-line", got), before = one(".friction-line", layout);
+    if (before) before.remove();
+    if (friction) one(".figures-place", layout).before(friction);
+    const changes = one("details.changes", layout);
+    delete changes.dataset.loaded;
+    if (changes.open) changes.dispatchEvent(new Event("toggle"));
   };
   // A late result or an agent may belong to a piece far above: every piece says in which state it is shown.
   const grow = async () => {
@@ -243,16 +258,20 @@
       for (const piece of all(".piece", got.html)) put(piece);
       setNext(got.next);
     }
-    await nameNewPrompts();
+    await growBeside();
     if (!isNewBelow) return;
     if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
     else fresh.hidden = false;
   };
   fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
   addEventListener("scroll", () => { if (!fresh.hidden && isAtEnd()) fresh.hidden = true; }, {passive: true});
-  let queue = Promise.resolve();
+  // One that waits sees all that came meanwhile.
+  let queue = Promise.resolve(), isWaiting = false;
   layout.addEventListener("grown", () => {
-    queue = queue.then(grow, grow).finally(() => layout.dispatchEvent(new Event("grew")));
+    if (isWaiting) return;
+    isWaiting = true;
+    const next = () => { isWaiting = false; return grow(); };
+    queue = queue.then(next, next).finally(() => layout.dispatchEvent(new Event("grew")));
   });
   if ("live" in layout.dataset) {
     // A browser opens six connections to a server, whatever the number of tabs: one that nobody sees needs none.

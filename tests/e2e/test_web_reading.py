@@ -1,4 +1,4 @@
-"""The words of a search inside the session that it led to, in a real browser."""
+"""Reading a session in a real browser: words of a search in it, what stands around it while it grows, its copies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.testing import (
@@ -142,12 +142,9 @@ def test_what_is_marked_is_what_search_matches(opened: Opened, query: str, expec
 def test_keys_and_buttons_step_through_the_messages_and_unfold_them(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}?q=quokka&in=prompt&in=text&in=thinking&in=result")
     expect(page.locator(".finding .count")).to_have_text("6 messages")
-    seen = []
+    seen: list[str] = []
     for _ in range(6):
         page.keyboard.press("m")
-        page.wait_for_function(
-            "was => document.querySelector('.finding .count').textContent !== was", arg=str(len(seen))
-        )
         expect(page.locator(".finding .count")).to_have_text(f"{len(seen) + 1} of 6 messages")
         seen.append(on_screen(page))
     assert seen[0] == "m-asked"
@@ -186,7 +183,12 @@ def test_matches_lead_to_what_is_not_loaded_and_are_marked_there(opened: Opened)
 def test_parts_that_come_later_are_marked(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}?q=nothing")
     expect(page.locator("#m-a-1 mark")).to_have_count(1)
-    until(lambda: page.keyboard.press("End") or page.locator("#m-a-120").count())
+
+    def has_read_on() -> bool:
+        page.keyboard.press("End")
+        return page.locator("#m-a-120").count() > 0
+
+    until(has_read_on)
     expect(page.locator("#m-a-120 mark")).to_have_text("nothing")
 
 
@@ -220,20 +222,88 @@ def test_words_stay_marked_wherever_in_the_session_one_goes(opened: Opened) -> N
     expect(page.locator("#m-a-290 mark")).to_have_text("okapi")
 
 
-def test_what_is_added_while_one_reads_is_marked_and_counted(opened: Opened) -> None:
-    grown = "growing-words"
-    begun: list[Entry] = [a_prompt("is there a numbat", uuid="n-1"), a_reply("Not yet.", uuid="n-2")]
-    path = a_session(*begun, a_title("Growing"), id=grown, cwd="/home/ann/grow").write(opened.claude / "projects")
-    until(lambda: opened.go("/sessions").locator(".list a.row", has_text="Growing").count())
-    page = opened.go(f"/s/{grown}?q=numbat")
-    expect(page.locator(".finding .count")).to_have_text("1 message")
-    whole = a_session(*begun, a_title("Growing"), a_prompt("a numbat came", uuid="n-3"), id=grown, cwd="/home/ann/grow")
-    lines = whole.write(opened.claude.parent / "apart").read_text().splitlines()
-    last = next(line for line in lines if json.loads(line).get("uuid") == "n-3")
+def write_growing(opened: Opened, name: str, title: str, begun: list[Entry]) -> Path:
+    """A session that the list has already."""
+    path = a_session(*begun, a_title(title), id=name, cwd="/home/ann/grow").write(opened.claude / "projects")
+    until(lambda: opened.go("/sessions").locator(".list a.row", has_text=title).count())
+    return path
+
+
+def append(path: Path, begun: list[Entry], *more: Entry) -> None:
+    """Lines that follow what the file has, each with its parent."""
+    whole = a_session(*begun, *more, id=path.stem, cwd="/home/ann/grow").write(path.parent.parent.parent / "apart")
+    known = {json.loads(line).get("uuid") for line in path.read_text().splitlines()}
+    lines = [line for line in whole.read_text().splitlines() if json.loads(line).get("uuid") not in known]
     with path.open("a") as file:
-        file.write(f"{last}\n")
+        file.write("".join(f"{line}\n" for line in lines))
+
+
+def test_what_is_added_while_one_reads_is_marked_and_counted(opened: Opened) -> None:
+    begun: list[Entry] = [a_prompt("is there a numbat", uuid="n-1"), a_reply("Not yet.", uuid="n-2")]
+    path = write_growing(opened, "growing-words", "Growing", begun)
+    page = opened.go(f"/s/{path.stem}?q=numbat")
+    expect(page.locator(".finding .count")).to_have_text("1 message")
+    append(path, begun, a_prompt("a numbat came", uuid="n-3"))
     expect(page.locator("#m-n-3 mark")).to_have_text("numbat", timeout=30_000)
-    expect(page.locator(".finding .count")).to_have_text("2 messages")
+    expect(page.locator(".finding .count")).to_have_text("2 messages", timeout=30_000)
+
+
+def wrote(name: str, content: str) -> list[Entry]:
+    path = "/home/ann/grow/nest.py"
+    call = a_tool_call("Write", {"file_path": path, "content": content}, id=name)
+    twin = {"type": "create", "filePath": path, "content": content, "structuredPatch": []}
+    return [a_reply(call, uuid=f"{name}-call"), a_tool_result("done", of=name, twin=twin, uuid=f"{name}-done")]
+
+
+def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> None:
+    begun: list[Entry] = [a_prompt("build a nest", uuid="g-1"), *wrote("w1", "twigs = 1\n")]
+    path = write_growing(opened, "growing-figures", "A nest", begun)
+    page = opened.go(f"/s/{path.stem}")
+    figures, lines = page.locator(".figures"), page.locator(".map a")
+    expect(figures).to_contain_text("1 prompt")
+    expect(figures).to_contain_text("1 tool call")
+    page.locator("details.changes summary").click()
+    expect(page.locator("details.changes")).to_contain_text("+1")
+    before, cost = lines.count(), figures.locator("dd").first.inner_text()
+    failed: list[Entry] = [
+        a_reply(a_tool_call("Bash", {"command": "fly"}, id="b1"), uuid="g-3"),
+        a_tool_result("no wings", of="b1", is_error=True, uuid="g-4"),
+    ]
+    append(path, begun, a_prompt("and another", uuid="g-2"), *wrote("w2", "twigs = 1\nmoss = 2\n"), *failed)
+    expect(figures).to_contain_text("2 prompts", timeout=30_000)
+    expect(figures).to_contain_text("3 tool calls")
+    expect(figures).to_contain_text("1 failed")
+    expect(figures.locator("dd").first).not_to_have_text(cost)
+    expect(lines).not_to_have_count(before)
+    expect(page.locator(".map .failed")).to_have_count(1)
+    expect(page.locator("details.changes")).to_contain_text("+2", timeout=30_000)
+    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+
+
+def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
+    for folder, more in (("one", []), ("other", [a_reply("Only here.", uuid="c-3")])):
+        said: list[Entry] = [a_prompt("keep two of me", uuid="c-1"), a_reply("Kept.", uuid="c-2"), *more]
+        made = a_session(*said, a_title("Kept twice"), id="kept-twice", cwd=f"/home/ann/{folder}")
+        made.write(opened.claude / "projects")
+    row = until(lambda: _rows(opened.go("/sessions?title=twice"), 2))
+    addresses = [each.get_attribute("href") for each in row]
+    assert len(set(addresses)) == 2
+    page = opened.page
+    seen = []
+    row[0].click()
+    for _ in range(2):
+        page.wait_for_url("**/s/kept-twice~*")
+        expect(page.locator(".copies a")).to_have_count(1)
+        seen.append((page.url.removeprefix(opened.server.base), page.get_by_text("Only here.").count()))
+        page.locator(".copies a").click()
+        page.wait_for_url(lambda address: not address.endswith(seen[-1][0]))
+    assert sorted(name for name, _ in seen) == sorted(address or "" for address in addresses)
+    assert sorted(number for _, number in seen) == [0, 1], "each shows its own lines"
+
+
+def _rows(page: Page, number: int) -> list[Locator]:
+    found = page.locator(".list a.row").all()
+    return found if len(found) == number else []
 
 
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
