@@ -122,8 +122,9 @@
     if (!place) return [];
     const inside = all("mark", place.matches(".turn") ? one(".prompt", place) || place : place);
     if (inside.length) return inside;
-    const after = all("mark", place.closest(".piece")).find(each => place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
-    return after ? [after] : [];
+    // Of several blocks in one line only the first has its name.
+    const isUnnamed = each => { const named = each.closest("[id^='m-']"); return (!named || named.matches(".turn")) && !each.closest(".prompt"); };
+    return all("mark", place.closest(".piece")).filter(each => isUnnamed(each) && place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING).slice(0, 1);
   };
   const point = each => {
     if (pointed) pointed.classList.remove("current");
@@ -143,7 +144,7 @@
   const tell = () => {
     const at = hits.findIndex(each => each.to === current), total = hits.length.toLocaleString("en");
     const words = hits.length === 1 ? "1 message" : `${total} messages`;
-    count.textContent = !hits.length ? (one("mark", title) ? "in the title" : "no message here") : at < 0 ? words : `${(at + 1).toLocaleString("en")} of ${words}`;
+    count.textContent = !hits.length ? (one("mark", title) ? "in the title" : "not found here") : at < 0 ? words : `${(at + 1).toLocaleString("en")} of ${words}`;
     for (const button of all("[data-step]", bar)) button.disabled = !hits.length;
   };
   // First what is left of a message that is longer than the screen, then the next message.
