@@ -57,7 +57,7 @@
   };
 
   // Words of ours between those of the session; and what holds one run of text, whatever is coloured inside.
-  const OURS = ".label, .who, .facts, .fate, .mark, .tally, .sizes, .seconds, .ending, .left-out, .rest > summary, .detail > summary, .raw";
+  const OURS = ".earlier, .empty, .piece > h2, .label, .who, .facts, .fate, .mark, .tally, .sizes, .seconds, .ending, .left-out, .rest > summary, .detail > summary, .raw";
   const BLOCKS = "p, li, td, th, pre, div, summary, header, figcaption, aside, article, section, h1, h2, h3, h4, h5, h6, .lead, .point, .tool, .failure";
   const runs = root => {
     const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
