@@ -67,6 +67,8 @@ __all__ = [
 
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
+MOST_HITS = 3_000
+"""Of one session: each is read from the safe."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
@@ -244,7 +246,10 @@ class Archive(Accounts, Marking, Retrospects):
         return counting.files_changed_since(self.connection, int(moment.timestamp() * 1000))
 
     def find(self, wanted: str) -> StoredSession:
-        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest."""
+        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
+
+        Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
+        """
         from reread.store.sessions import names_by_id, sessions
 
         known = names_by_id(self.connection)
@@ -253,15 +258,40 @@ class Archive(Accounts, Marking, Retrospects):
             if position.isdecimal() and 1 <= int(position) <= len(known):
                 return sessions(self.connection, limit=int(position))[-1]
             raise UnknownSession(wanted, [self.home])
-        ids = [number for number, name in known.items() if name == wanted]
-        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
-        found = sessions(self.connection, ids=ids)
+        found = self._called(known, wanted)
+        if not found:
+            name, _, sign = wanted.rpartition("~")
+            found = [each for each in self._called(known, name) if each.sign == sign]
         names = list(dict.fromkeys(each.row.uuid for each in found))
         if len(names) > 1:
             raise AmbiguousSession(wanted, names)
         if not found:
             raise UnknownSession(wanted, [self.home])
         return found[0]
+
+    def _called(self, known: dict[int, str], wanted: str) -> list[StoredSession]:
+        """All that have this id, or else one that begins so."""
+        from reread.store.sessions import sessions
+
+        ids = [number for number, name in known.items() if name == wanted]
+        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
+        return sessions(self.connection, ids=ids) if ids else []
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The other places that have a session of this id, the one that ended last first."""
+        if not stored.sign:
+            return []
+        from reread.store.sessions import names_by_id
+
+        return [each for each in self._called(names_by_id(self.connection), stored.row.uuid) if each.id != stored.id]
+
+    def find_one(self, wanted: str) -> StoredSession:
+        """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
+        found = self.find(wanted)
+        copies = self.copies(found)
+        if copies and not wanted.startswith("@") and not wanted.endswith(f"~{found.sign}"):
+            raise AmbiguousSession(wanted, [each.name for each in (found, *copies)])
+        return found
 
     def session(self, wanted: str) -> Session:
         """A session read from the safe, whether its source still exists or not."""
@@ -316,6 +346,14 @@ class Archive(Accounts, Marking, Retrospects):
 
         with snapshot(self.connection):
             return self._searcher().cells(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter())
+
+    def hits_in(self, stored: StoredSession, query: str, fields: frozenset[Field] | None = None) -> set[str]:
+        """The uuids of the lines of one session that a search finds, a few thousand at most."""
+        from reread.queries.language import DEFAULT_FIELDS
+
+        wanted = fields if fields is not None else DEFAULT_FIELDS
+        with snapshot(self.connection):
+            return self._searcher().lines_in(query, wanted, stored.id, MOST_HITS)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
         from datetime import UTC, datetime
@@ -392,7 +430,7 @@ class Archive(Accounts, Marking, Retrospects):
         from reread.store.safe import lock
 
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            found = self.find(wanted)
+            found = self.find_one(wanted)
             remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)

@@ -177,7 +177,7 @@ def test_two_copies_share_their_marks(archive: Archive, tmp_path: Path) -> None:
     copies = [each.stored for each in archive.sessions() if each.stored.row.uuid == ONE]
     assert [copy.mark for copy in copies] == [NOTED, NOTED]
     assert {copy.row.title for copy in copies} == {"A better title"}
-    archive.forget(ONE)
+    archive.forget(copies[0].name)
     assert archive.find(ONE).mark == NOTED
     archive.forget(ONE)
     assert archive.marks() == {}

@@ -27,6 +27,8 @@ PATHS = (
     "/s/@last",
     "/s/@last/turns",
     "/s/@last/states",
+    "/s/@last/hits?q=beacon",
+    "/s/@last/beside",
     "/s/@last/events",
     "/s/@last/compare",
     "/no",

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from reread.analyses.texts import Field
 from reread.errors import BadInput, printable
-from reread.store.tokens import Occurrence, has_token, is_unspaced, occurrences, query_tokens
+from reread.store.tokens import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
 __all__ = ["Candidate", "Field", "Hits", "Query", "Term", "fields_of", "hits", "parse", "rank", "regex", "suggest"]
 
@@ -35,6 +35,11 @@ class Term(Struct, frozen=True):
 
     def found_in(self, text: str) -> Iterator[Occurrence]:
         return occurrences(text, self.text, is_prefix=self.is_prefix)
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Its words as `found_in` looks for them, for who looks elsewhere."""
+        return pieces_of(self.text)
 
 
 class Query(Struct, frozen=True):

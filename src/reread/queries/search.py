@@ -120,6 +120,12 @@ class Searcher:
         cells += [Cell(hit.session.id, hit.field, _hour(hit.time), 1) for hit in own]
         return Cells(tuple(cells), query.fields, sum(cell.hits for cell in cells) > MOST)
 
+    def lines_in(self, text: str, fields: frozenset[Field], session: int, limit: int) -> set[str]:
+        """The uuids of the lines of one session that answer, the newest at most."""
+        query = parse(text, fields)
+        found = reading.matches(self._connection, query.match, below=None, limit=limit, sessions=[session])
+        return {read.uuid for match in found if (read := self._read(match)) is not None and read.uuid}
+
     def _own(
         self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
     ) -> Iterator[Hit]:

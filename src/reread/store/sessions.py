@@ -54,6 +54,13 @@ class StoredSession(NamedTuple):
     """Of that source, as last seen: the client's clean-up goes by it."""
     mark: Mark = NO_MARK
     """What a person noted on it; a title of theirs is already that of the row."""
+    sign: str = ""
+    """Of the place it lies in, where several have a session of this id: a folder that was copied, or two machines."""
+
+    @property
+    def name(self) -> str:
+        """Its id; with the sign of its place where the id alone could mean a copy."""
+        return f"{self.row.uuid}~{self.sign}" if self.sign else self.row.uuid
 
 
 _PRESENT = """(
@@ -76,7 +83,7 @@ def sessions(
     if without_hidden:
         chosen += " AND uuid NOT IN (SELECT session FROM mark WHERE hidden)"
     rows = connection.execute(
-        f"""SELECT session.id, {_SESSION}, session.present,
+        f"""SELECT session.id, {_SESSION}, session.present, session.machine,
                    max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
                    group_concat(
                        CASE typeof(file.path) WHEN 'blob' THEN char(1) || hex(file.path) ELSE file.path END, char(0)
@@ -88,11 +95,12 @@ def sessions(
         (limit if limit is not None else -1,),
     ).fetchall()
     noted = marks(connection, [row[1] for row in rows])
-    return [_session(row, noted) for row in rows]
+    copied = {uuid for (uuid,) in connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1")}
+    return [_session(row, noted, is_copied=row[1] in copied) for row in rows]
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark]) -> StoredSession:
-    number, *columns, present, mtime_ns, files = row
+def _session(row: Sequence[Any], noted: dict[str, Mark], *, is_copied: bool) -> StoredSession:
+    number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
         values[name] = list(_strings(values[name] or "[]"))
@@ -108,7 +116,15 @@ def _session(row: Sequence[Any], noted: dict[str, Mark]) -> StoredSession:
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
+        sign=_sign(machine, values["folder"]) if is_copied else "",
     )
+
+
+def _sign(machine: str, folder: str) -> str:
+    """Short, and the same whenever the archive is made anew."""
+    from zlib import crc32
+
+    return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
 
 @lru_cache(maxsize=1 << 10)  # thousands of sessions share a few versions, models and branches

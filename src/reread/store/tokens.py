@@ -15,7 +15,16 @@ from operator import add
 
 from msgspec import Struct
 
-__all__ = ["Occurrence", "has_token", "indexable", "is_unspaced", "occurrences", "query_tokens", "tool_text"]
+__all__ = [
+    "Occurrence",
+    "has_token",
+    "indexable",
+    "is_unspaced",
+    "occurrences",
+    "pieces_of",
+    "query_tokens",
+    "tool_text",
+]
 
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
@@ -256,8 +265,7 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
 
     Parts of camelCase names count, as they are in the index. A prefix takes its whole word.
     """
-    wanted = wanted.translate(_FOLDING)
-    pieces = tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
+    pieces = pieces_of(wanted)
     if not pieces:
         return
     folded = _folded(text)
@@ -267,6 +275,12 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
             end = _end_of(_late(_REST_OF_WORD).match(folded, end), end)
         if _is_border(text, start) and _is_border(text, end):
             yield Occurrence(start, end, _is_edge(text, start) and _is_edge(text, end))
+
+
+def pieces_of(wanted: str) -> tuple[str, ...]:
+    """The words of a word or phrase that must follow each other, folded as texts are."""
+    wanted = wanted.translate(_FOLDING)
+    return tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
 
 
 @lru_cache(maxsize=1)  # all terms of a query look at one text before the next

@@ -121,13 +121,13 @@ def _restore(arguments: list[str]) -> int:
     config = options.make_config(given)
     from reread.render.numbers import count, size
 
-    from .opening import open_archive
+    from .opening import find, open_archive
 
     to = expanded(given.to)
     with open_archive(given, config) as archive:
-        stored = archive.find(given.session)
+        stored = find(archive, given.session)
         _check_target(archive, stored, to, config, is_forced=given.force)
-        done = archive.restore(given.session, to)
+        done = archive.restore(stored.name, to)
     document = {
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
@@ -172,7 +172,7 @@ def _forget(arguments: list[str]) -> int:
     from .opening import bare_archive
 
     with bare_archive(config) as archive:
-        stored = archive.find(given.session)
+        stored = archive.find_one(given.session)
         warning = _what_goes(stored)
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
@@ -181,7 +181,7 @@ def _forget(arguments: list[str]) -> int:
             tell_lines("nothing was removed")
             return 0
         # By its whole id: what `@last` means may have changed while the person thought.
-        done = archive.forget(stored.row.uuid)
+        done = archive.forget(stored.name)
     document = {
         "schema": "reread.forget/1",
         "session": stored.row.uuid,

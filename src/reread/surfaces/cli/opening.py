@@ -19,7 +19,7 @@ from .telling import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.archive import Archive, Listed, SyncResult
+    from reread.archive import Archive, Listed, StoredSession, SyncResult
     from reread.config import Config
     from reread.queries.filters import Filter
     from reread.sessions import Session
@@ -160,10 +160,20 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
         yield Opened(options.open_shelf(config).session(given.session), None)
         return
     with open_archive(given, config) as archive:
-        found = archive.find(given.session)
+        found = find(archive, given.session)
         listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
         kept = next((each for each in listed if each.stored.id == found.id), None)
-        yield Opened(archive.session(given.session), kept, archive)
+        yield Opened(archive.session_of(found), kept, archive)
+
+
+def find(archive: Archive, wanted: str) -> StoredSession:
+    """The session that a person named; where copies answer to it, too, they are told which one it is."""
+    found = archive.find(wanted)
+    copies = archive.copies(found)
+    if copies and not wanted.endswith(f"~{found.sign}"):
+        others = ", ".join(f"{each.name} in {each.row.folder}" for each in copies)
+        tell(f"this is {found.name} in {found.row.folder}; there is also {others}")
+    return found
 
 
 @contextmanager

@@ -27,13 +27,13 @@ MOST_ANSWERS = 64
 MOST_HELD = 6
 MOST_HELD_BYTES = 120_000_000
 """Of the source files of sessions that are kept; the last one is kept whatever its size."""
-_USUAL = re.compile(r"[A-Za-z0-9_.@-]{1,80}")
+_USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
 
 
 def link_name(stored: StoredSession) -> str:
     """What a session is called in addresses: its id, or a number where the id would not survive one."""
-    name = stored.row.uuid
-    return name if _USUAL.fullmatch(name) and not name.startswith((".", "@")) else f"~{stored.id}"
+    name = stored.name
+    return name if _USUAL.fullmatch(name) and not name.startswith((".", "@", "~")) else f"~{stored.id}"
 
 
 class Held:
@@ -172,6 +172,13 @@ class Library:
     def sessions(self) -> list[Listed]:
         """All of them, the one that ended last first."""
         return self.answer("sessions", lambda archive: archive.sessions(cleanup_days=self.settings.cleanup_days))
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The other places that have a session of this id."""
+        if not stored.sign:
+            return []
+        named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
+        return [each for each in named if each.id != stored.id]
 
     def find(self, name: str) -> StoredSession:
         """A session by what an address calls it, or by what a person would type."""

@@ -49,9 +49,19 @@ _GZIP = 16
 
 Form = Mapping[str, Sequence[str]]
 
-STYLES = ("web.css", "reading.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
+STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
-SCRIPTS = ("web.js", "reading.js", "marking.js", "charts.js", "lists.js", "search.js", "retro.js", "live.js")
+SCRIPTS = (
+    "web.js",
+    "reading.js",
+    "finding.js",
+    "marking.js",
+    "charts.js",
+    "lists.js",
+    "search.js",
+    "retro.js",
+    "live.js",
+)
 """Each sent by its name: `web.js` goes with every page, the others with one."""
 
 

@@ -6,15 +6,17 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from reread.errors import RereadError
 from reread.render.html.comparing import compared
 from reread.render.retro import kinds_line
 
 from . import pages
+from .finding import hits, sought
 from .friction_map import friction_marks
 from .library import Held, stamp_of
 from .live import going_of
@@ -38,11 +40,15 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("reading.js", "marking.js"),
+            scripts=("reading.js", "finding.js", "marking.js"),
+            sought=sought(request),
+            at=where.anchor if where else "",
             page=lead,
             reading=reading,
             name=held.name,
             mark=held.mark,
+            copies=pages.site_of(request).library.copies(held.stored),
+            folder=held.stored.row.folder,
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,
@@ -74,6 +80,34 @@ def outline(request: Request) -> Response:
     with _reading(request) as (reading, _):
         rows = reading.branch(pages.value(request, "branch")).outline
         return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
+
+
+def beside(request: Request) -> Response:
+    """What stands around a conversation that grew: new prompts; figures, friction and map, unless the page has them."""
+    with _reading(request) as (reading, held):
+        unfolding = reading.branch(pages.value(request, "branch"))
+        moments = held.moments()
+        friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
+        state = _stamp((reading.figures, friction, marks))
+        body = pages.render(
+            "beside.html",
+            rows=unfolding.outline[pages.number(request, "from") :],
+            is_changed=state != pages.value(request, "seen"),
+            reading=reading,
+            friction=friction,
+            marks=marks,
+            name=held.name,
+        )
+        return HTMLResponse(body, headers={"x-seen": state})
+
+
+def hits_of(request: Request) -> Response:
+    """Which messages of a branch have the words that led here."""
+    with _reading(request) as (reading, held):
+        wanted = sought(request)
+        unfolding = reading.branch(pages.value(request, "branch"))
+        found = hits(pages.site_of(request).library, held.stored, unfolding, wanted) if wanted else []
+        return Response(msgspec.json.encode(found), media_type="application/json")
 
 
 def where_is(request: Request) -> Response:

@@ -139,6 +139,11 @@ class Unfolding:
         return self.outline[:MOST_PROMPTS]
 
     @cached_property
+    def places(self) -> dict[str, Where]:
+        """Every message by its anchor, in the order of the conversation."""
+        return places([self])
+
+    @cached_property
     def marks(self) -> list[Mark]:
         """Prompts and what went wrong, each at its share of the way; of many at one height the first is kept."""
         total = sum(map(_weight, self.pieces)) or 1
@@ -247,14 +252,16 @@ def ways(session: Session, shown: str) -> list[Way]:
 
 
 def places(unfoldings: Iterable[Unfolding]) -> dict[str, Where]:
-    """Every message by its anchor. A line that is not shown by itself, such as a result, is where the one before is."""
+    """Every message by its anchor. A result is where its call is, any other line that is not shown by itself where the
+    one before it is.
+    """
     found: dict[str, Where] = {}
     for unfolding in unfoldings:
         agents = unfolding.session.agents_by_call
         for number, turn in enumerate(unfolding.pieces):
             here = Where(unfolding.name, number, "")
-            for place in _anchors(turn, agents, set()):
-                found.setdefault(place, here._replace(anchor=place))
+            for name, place in _anchors(turn, agents, set()):
+                found.setdefault(name, here._replace(anchor=place))
         last = Where(unfolding.name, 0, "")
         for turn in unfolding.pieces:
             for record in turn.records:
@@ -262,18 +269,20 @@ def places(unfoldings: Iterable[Unfolding]) -> dict[str, Where]:
                     last = found.setdefault(anchor(record.uuid), last)
         for agent in unfolding.lone:
             for turn in agent.turns:
-                for place in _anchors(turn, agents, set()):
-                    found.setdefault(place, Where(unfolding.name, len(unfolding.pieces), place))
+                for name, place in _anchors(turn, agents, set()):
+                    found.setdefault(name, Where(unfolding.name, len(unfolding.pieces), place))
     return found
 
 
-def _anchors(turn: Turn, agents: Mapping[str, Subagent], seen: set[str]) -> Iterator[str]:
-    """Of a turn and of the agents below it."""
+def _anchors(turn: Turn, agents: Mapping[str, Subagent], seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Of the lines of a turn and of the agents below it, each with that of what shows it: of a result, its call."""
     if turn.prompt is not None and turn.prompt.uuid:
-        yield anchor(turn.prompt.uuid)
+        yield (place := anchor(turn.prompt.uuid)), place
     for step in turn.steps:
         if step.uuid:
-            yield anchor(step.uuid)
+            yield (place := anchor(step.uuid)), place
+            if isinstance(step, ToolCall) and step.output is not None and step.output.uuid:
+                yield anchor(step.output.uuid), place
         agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
         if agent is not None and agent.id not in seen:
             seen.add(agent.id)

@@ -7,6 +7,12 @@
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
   let loading = null;
 
+  // Words that led here stay in the address, wherever in the session one goes.
+  const along = path => {
+    const there = new URL(path, location.href), now = new URLSearchParams(location.search);
+    for (const name of ["q", "in"]) for (const value of now.getAll(name)) there.searchParams.append(name, value);
+    return there.href;
+  };
   const turns = async which => {
     const answer = await ask(`${base}/turns?branch=${branch}&${which}`);
     return {html: parsed(await answer.text()), next: +answer.headers.get("x-next"), first: +answer.headers.get("x-first")};
@@ -49,42 +55,62 @@
     for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     place.scrollIntoView({behavior: "instant"});
     if (focus) (one("a.number, summary", place) || place).focus({preventScroll: true});
+    layout.dispatchEvent(new CustomEvent("revealed", {detail: name}));
     return true;
   };
   const toHash = async () => {
     const name = decodeURIComponent(location.hash.slice(1));
     if (!name || reveal(name, false) || !name.startsWith("m-")) return;
-    const where = await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
     // A result has no place of its own: what is marked as the target is the call.
+    const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
+    const where = known ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
     if (where && where.anchor && document.getElementById(where.anchor)) {
       location.replace(`#${where.anchor}`);
       reveal(where.anchor, false);
-    } else if (where) location.replace(`${base}?at=${name}#${where.anchor || name}`);
+    } else if (where && !known) location.replace(along(`${base}?at=${name}#${where.anchor || name}`));
   };
   layout.addEventListener("click", event => {
     const other = event.target.closest("a[href^='#b-']");
-    if (other) { event.preventDefault(); location.href = `${base}?branch=${other.getAttribute("href").slice(1)}`; return; }
+    if (other) { event.preventDefault(); location.href = along(`${base}?branch=${other.getAttribute("href").slice(1)}`); return; }
     const link = event.target.closest("a[data-to], a[href^='#m-']");
     const name = link && (link.dataset.to || decodeURIComponent(link.getAttribute("href").slice(1)));
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.getElementById(name)) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!link || !document.getElementById(name)) {
+      const away = event.target.closest("a[href^='?']");
+      if (away && location.search.includes("q=")) { event.preventDefault(); location.href = along(away.getAttribute("href")); }
+      return;
+    }
     event.preventDefault();
     history.pushState(null, "", `#${name}`);
     reveal(name);
   });
 
+  // The next of some places, not all of which are loaded: from the last one while it is seen, else from where one reads.
+  const nextOf = (places, last, step) => {
+    const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : -1;
+    const topOf = ({to}) => {
+      let place = document.getElementById(to);
+      for (let fold = place; fold; fold = fold.parentElement.closest("details:not([open])")) place = fold;
+      return place ? place.getBoundingClientRect().top : null;
+    };
+    const side = each => {
+      if (each.piece !== here) return each.piece - here;
+      const top = topOf(each);
+      return top === null ? 0 : top - line;
+    };
+    const at = places.findIndex(each => each.to === last), top = at < 0 ? null : topOf(places[at]);
+    if (top !== null && top > -innerHeight && top < innerHeight) return places[at + step];
+    return step > 0 ? places.find(each => side(each) > 0) : places.findLast(each => side(each) < -70);
+  };
+
   // Where the person corrected the model; the map knows all such places, loaded or not.
   let corrected = null;
   const correction = () => {
-    const links = all(".map a[data-piece]"), line = 130;
-    const topOf = link => { const place = document.getElementById(link.dataset.to); return place ? place.getBoundingClientRect().top : null; };
-    const here = all(".piece", content).filter(piece => piece.getBoundingClientRect().top < line).pop();
-    const isBelow = link => { const top = topOf(link); return top === null ? here && +link.dataset.piece > +here.dataset.piece : top > line; };
-    const last = links.findIndex(link => link.dataset.to === corrected), top = last < 0 ? null : topOf(links[last]);
-    const isLooking = top !== null && top > 0 && top < innerHeight;
-    const next = isLooking ? links[last + 1] : links.find(isBelow);
+    const links = all(".map a[data-piece]").map(link => ({to: link.dataset.to, piece: +link.dataset.piece, link}));
+    const next = nextOf(links, corrected, 1);
     if (!next) return;
-    corrected = next.dataset.to;
-    if (!reveal(corrected)) location.href = next.getAttribute("href");
+    corrected = next.to;
+    if (!reveal(corrected)) location.href = along(next.link.getAttribute("href"));
   };
 
   // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
@@ -128,6 +154,11 @@
     const place = find();
     if (place) place.scrollIntoView({behavior: "instant"});
     scrollTo({top: place ? scrollY + place.getBoundingClientRect().top - top : top, behavior: "instant"});
+  };
+  const lead = async (name, piece) => {
+    await loading;
+    if (!document.getElementById(name)) await startAt(piece);
+    if (!reveal(name, false)) pieces[0].scrollIntoView({behavior: "instant"});
   };
   const isLeft = () => history.state && history.state.read;
   if ("run" in layout.dataset) {
@@ -180,13 +211,28 @@
     const again = held && document.getElementById(held);
     if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
   };
-  const nameNewPrompts = async () => {
-    if (!outline || one("a[data-outline]", outline)) return;
-    const list = one("ol", outline), count = one(".count", outline);
-    const answer = await ask(`${base}/outline?branch=${branch}&from=${list.children.length}`);
-    list.append(parsed(await answer.text()));
-    outline.hidden = !list.children.length;
-    count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+  // Figures, friction and map come only where they are not what was sent last.
+  let seen = "";
+  const growBeside = async () => {
+    if (!outline) return;
+    const list = one("ol", outline), count = one(".count", outline), isWhole = !one("a[data-outline]", outline);
+    const answer = await ask(`${base}/beside?branch=${branch}&from=${isWhole ? list.children.length : 1e7}&seen=${seen}`);
+    if (!answer.ok) return;
+    const got = parsed(await answer.text());
+    list.append(...one("ol", got).children);
+    if (isWhole) {
+      outline.hidden = !list.children.length;
+      count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "prompt" : "prompts"}`;
+    }
+    if (answer.headers.get("x-seen") === seen) return;
+    seen = answer.headers.get("x-seen");
+    for (const what of [".figures", ".map svg"]) one(what, layout).replaceWith(one(what, got));
+    const friction = one(".friction-line", got), before = one(".friction-line", layout);
+    if (before) before.remove();
+    if (friction) one(".figures-place", layout).before(friction);
+    const changes = one("details.changes", layout);
+    delete changes.dataset.loaded;
+    if (changes.open) changes.dispatchEvent(new Event("toggle"));
   };
   // A late result or an agent may belong to a piece far above: every piece says in which state it is shown.
   const grow = async () => {
@@ -213,16 +259,20 @@
       for (const piece of all(".piece", got.html)) put(piece);
       setNext(got.next);
     }
-    await nameNewPrompts();
+    await growBeside();
     if (!isNewBelow) return;
     if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight, behavior: calm.matches ? "instant" : "smooth"});
     else fresh.hidden = false;
   };
   fresh.addEventListener("click", () => { fresh.hidden = true; end.scrollIntoView({block: "end"}); });
   addEventListener("scroll", () => { if (!fresh.hidden && isAtEnd()) fresh.hidden = true; }, {passive: true});
-  let queue = Promise.resolve();
+  // One that waits sees all that came meanwhile.
+  let queue = Promise.resolve(), isWaiting = false;
   layout.addEventListener("grown", () => {
-    queue = queue.then(grow, grow).finally(() => layout.dispatchEvent(new Event("grew")));
+    if (isWaiting) return;
+    isWaiting = true;
+    const next = () => { isWaiting = false; return grow(); };
+    queue = queue.then(next, next).finally(() => layout.dispatchEvent(new Event("grew")));
   });
   if ("live" in layout.dataset) {
     // A browser opens six connections to a server, whatever the number of tabs: one that nobody sees needs none.
@@ -264,5 +314,5 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {more, earlier, correction, record: () => { if (target) location.href = one(".record", tools).href; }};
+  window.reread.session = {more, earlier, correction, lead, nextOf, record: () => { if (target) location.href = one(".record", tools).href; }};
 })();

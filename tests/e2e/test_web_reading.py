@@ -1,0 +1,325 @@
+"""Reading a session in a real browser: words of a search in it, what stands around it while it grows, its copies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from e2e.browsing import Opened, findings, needs_chromium, open_page
+from reread.testing import (
+    Entry,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_subagent,
+    a_thought,
+    a_title,
+    a_tool_call,
+    a_tool_result,
+)
+from web.serving import Served, served, until
+
+pytestmark = [pytest.mark.e2e, needs_chromium]
+
+TALK, LONG = "talk-of-words", "long-session"
+HOSTILE = '<img src=x onerror="document.title=1"> quokka <b>quokka</b>'
+
+
+def write_sessions(claude: Path) -> None:
+    a_session(
+        a_title("About the quokka"),
+        a_prompt("where does the Quokka sleep", uuid="asked", timestamp="2026-11-10T10:00:00.000Z"),
+        a_reply(a_thought("perhaps the quokka sleeps under a bush"), uuid="thought"),
+        a_reply(
+            "The **short-tailed** `wallaby` sleeps; fetchQuokkaName knows. Un café à 検索エンジン, quokkas.",
+            uuid="said",
+        ),
+        a_reply(
+            a_tool_call("Bash", {"command": "ls bushes"}, id="t1"),
+            a_tool_call("Bash", {"command": "ls burrows"}, id="t2"),
+            uuid="calls",
+        ),
+        a_tool_result("no quokka in the burrows", of="t2", uuid="r2"),
+        a_tool_result("\n".join(f"bush {number}" for number in range(200)) + "\nzebu", of="t1", uuid="r1"),
+        a_reply(a_tool_call("Task", {"description": "ask the keeper", "prompt": "ask"}, id="t3")),
+        a_subagent(a_prompt("ask"), a_reply("the keeper fed the quokka"), of="t3"),
+        a_tool_result("it was fed", of="t3"),
+        a_prompt(HOSTILE, uuid="hostile"),
+        a_reply("Nothing of that is markup."),
+        id=TALK,
+        cwd="/home/ann/zoo",
+    ).write(claude / "projects")
+    turns: list[Entry] = []
+    for number in range(1, 301):
+        words = "an okapi at last" if number in (2, 150, 151, 290) else "nothing new"
+        turns += [a_prompt(f"question {number}", uuid=f"q-{number}")]
+        turns += [a_reply(f"answer {number}: {words}\n\n" + "words " * 60, uuid=f"a-{number}")]
+    a_session(*turns, a_title("A long talk"), id=LONG, cwd="/home/ann/harbour").write(claude / "projects")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
+    folder = tmp_path_factory.mktemp("finding")
+    write_sessions(folder / "claude")
+    with served(folder / "home", folder / "claude") as server:
+        yield server, folder / "claude"
+
+
+@pytest.fixture
+def opened(browser: Browser, place: tuple[Served, Path], request: pytest.FixtureRequest) -> Iterator[Opened]:
+    wanted = getattr(request, "param", {})
+    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
+    found = open_page(context, *place)
+    found.page.goto(found.server.address)
+    until(lambda: found.go("/sessions").locator(".list a.row").count() >= 2)
+    yield found
+    assert not found.complaints
+    assert not found.foreign
+    context.close()
+
+
+def marks(page: Page) -> list[str]:
+    """All marked words, also those in folds, in order."""
+    return [each.lower() for each in page.locator("#content mark").all_text_contents()]
+
+
+def on_screen(page: Page) -> str:
+    """The words of the message that the bar says one is at."""
+    mark = page.locator("mark.current")
+    expect(mark).to_have_count(1)
+    expect(mark).to_be_in_viewport()
+    return str(mark.evaluate("each => each.closest('[id^=m-]').id"))
+
+
+def test_a_hit_opens_the_session_with_its_words_marked(opened: Opened) -> None:
+    page = opened.go("/search?q=quokka")
+    page.locator(".others summary").click()
+    page.locator(".hits a.row", has_text="under a bush").click()
+    page.wait_for_url("**/s/**q=quokka**")
+    current = page.locator("mark.current")
+    expect(current).to_have_text("quokka")
+    expect(page.locator("details.thought:target")).to_have_attribute("open", "")
+    expect(page.locator("h1 mark")).to_have_text("quokka")
+    expect(page.locator(".finding .count")).to_have_text("2 of 5 messages")
+    page.reload()
+    expect(page.locator("mark.current, #m-thought mark").first).to_be_visible()
+    page.goto(f"{opened.server.base}/sessions")
+    page.go_back()
+    expect(page.locator("#m-thought .thinking mark")).to_have_text("quokka")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("wallaby", ["wallaby"]),
+        ('"short tailed wallaby"', ["short-tailed", " ", "wallaby"]),
+        ("CAFE", ["café"]),
+        ("quokk* -wallaby", None),
+        ("検索", ["検索"]),
+        ("zebu OR burrows", None),
+        ("thinking", []),
+    ],
+)
+def test_what_is_marked_is_what_search_matches(opened: Opened, query: str, expected: list[str] | None) -> None:
+    page = opened.go(f"/s/{TALK}?q={quote(query)}&in=text&in=result")
+    expect(page.locator(".finding .count")).not_to_have_text("")
+    found = marks(page)
+    if query.startswith("quokk*"):
+        assert "quokkas" in found, "a beginning takes its whole word"
+        assert "quokkaname" in found, "also inside a name"
+        assert "wallaby" not in found, "what is not wanted is not marked"
+    elif " OR " in query:
+        assert {"zebu", "burrows"} == set(found)
+    else:
+        assert found == expected
+
+
+def test_keys_and_buttons_step_through_the_messages_and_unfold_them(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q=quokka&in=prompt&in=text&in=thinking&in=result")
+    expect(page.locator(".finding .count")).to_have_text("6 messages")
+    seen: list[str] = []
+    for _ in range(6):
+        page.keyboard.press("m")
+        expect(page.locator(".finding .count")).to_have_text(f"{len(seen) + 1} of 6 messages")
+        seen.append(on_screen(page))
+    assert seen[0] == "m-asked"
+    assert seen[1] == "m-thought"
+    expect(page.locator("#m-thought")).to_have_attribute("open", "")
+    expect(page.get_by_text("no quokka in the burrows")).to_be_visible()
+    expect(page.get_by_text("the keeper fed the quokka")).to_be_visible()
+    page.get_by_role("button", name="Previous match").click()
+    expect(page.locator(".finding .count")).to_have_text("5 of 6 messages")
+
+
+def test_a_match_below_a_fold_of_a_long_result_is_unfolded(opened: Opened) -> None:
+    page = opened.go("/search?q=zebu&in=result")
+    page.locator(".hits a.row").first.click()
+    page.wait_for_url("**/s/**")
+    expect(page.locator("mark.current")).to_have_text("zebu")
+    expect(page.locator("mark.current")).to_be_in_viewport()
+
+
+def test_matches_lead_to_what_is_not_loaded_and_are_marked_there(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}?q=okapi")
+    expect(page.locator(".finding .count")).to_have_text("4 messages")
+    for number, name in enumerate(("m-a-2", "m-a-150", "m-a-151", "m-a-290"), 1):
+        page.keyboard.press("m")
+        expect(page.locator(".finding .count")).to_have_text(f"{number} of 4 messages")
+        assert on_screen(page) == name
+    page.keyboard.press("Shift+M")
+    expect(page.locator(".finding .count")).to_have_text("3 of 4 messages")
+    assert on_screen(page) == "m-a-151"
+    opened.go(f"/s/{LONG}?q=okapi&at=m-q-285#m-q-285")
+    expect(page.locator(".finding .count")).to_have_text("4 messages")
+    page.keyboard.press("m")
+    assert on_screen(page) == "m-a-290"
+
+
+def test_parts_that_come_later_are_marked(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}?q=nothing")
+    expect(page.locator("#m-a-1 mark")).to_have_count(1)
+
+    def has_read_on() -> bool:
+        page.keyboard.press("End")
+        return page.locator("#m-a-120").count() > 0
+
+    until(has_read_on)
+    expect(page.locator("#m-a-120 mark")).to_have_text("nothing")
+
+
+def test_escape_takes_the_marks_away_for_good(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q=quokka")
+    expect(page.locator("#content mark").first).to_have_count(1)
+    before = page.locator("#content").inner_text()
+    page.keyboard.press("Escape")
+    expect(page.locator("mark")).to_have_count(0)
+    expect(page.locator(".finding")).to_be_hidden()
+    assert page.locator("#content").inner_text() == before
+    assert "q=" not in page.url
+    page.reload()
+    expect(page.locator("h1")).to_have_text("About the quokka")
+    expect(page.locator("mark")).to_have_count(0)
+
+
+def test_words_of_a_session_never_become_markup(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q={quote('quokka <b>')}")
+    prompt = page.locator("#m-hostile .asked")
+    expect(prompt.locator("mark").first).to_have_text("quokka")
+    assert prompt.text_content() == HOSTILE
+    assert prompt.locator("b, img").count() == 0
+    assert page.locator(".finding .sought").text_content() == "quokka <b>"
+
+
+def test_words_stay_marked_wherever_in_the_session_one_goes(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}?q=okapi")
+    page.locator(".outline a[data-to='m-q-290']").click()
+    page.wait_for_url("**q=okapi**")
+    expect(page.locator("#m-a-290 mark")).to_have_text("okapi")
+
+
+def write_growing(opened: Opened, name: str, title: str, begun: list[Entry]) -> Path:
+    """A session that the list has already."""
+    path = a_session(*begun, a_title(title), id=name, cwd="/home/ann/grow").write(opened.claude / "projects")
+    until(lambda: opened.go("/sessions").locator(".list a.row", has_text=title).count())
+    return path
+
+
+def append(path: Path, begun: list[Entry], *more: Entry) -> None:
+    """Lines that follow what the file has, each with its parent."""
+    whole = a_session(*begun, *more, id=path.stem, cwd="/home/ann/grow").write(path.parent.parent.parent / "apart")
+    known = {json.loads(line).get("uuid") for line in path.read_text().splitlines()}
+    lines = [line for line in whole.read_text().splitlines() if json.loads(line).get("uuid") not in known]
+    with path.open("a") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+
+
+def test_what_is_added_while_one_reads_is_marked_and_counted(opened: Opened) -> None:
+    begun: list[Entry] = [a_prompt("is there a numbat", uuid="n-1"), a_reply("Not yet.", uuid="n-2")]
+    path = write_growing(opened, "growing-words", "Growing", begun)
+    page = opened.go(f"/s/{path.stem}?q=numbat")
+    expect(page.locator(".finding .count")).to_have_text("1 message")
+    append(path, begun, a_prompt("a numbat came", uuid="n-3"))
+    expect(page.locator("#m-n-3 mark")).to_have_text("numbat", timeout=30_000)
+    expect(page.locator(".finding .count")).to_have_text("2 messages", timeout=30_000)
+
+
+def wrote(name: str, content: str) -> list[Entry]:
+    path = "/home/ann/grow/nest.py"
+    call = a_tool_call("Write", {"file_path": path, "content": content}, id=name)
+    twin = {"type": "create", "filePath": path, "content": content, "structuredPatch": []}
+    return [a_reply(call, uuid=f"{name}-call"), a_tool_result("done", of=name, twin=twin, uuid=f"{name}-done")]
+
+
+def test_figures_map_and_changes_follow_a_session_that_grows(opened: Opened) -> None:
+    begun: list[Entry] = [a_prompt("build a nest", uuid="g-1"), *wrote("w1", "twigs = 1\n")]
+    path = write_growing(opened, "growing-figures", "A nest", begun)
+    page = opened.go(f"/s/{path.stem}")
+    figures, lines = page.locator(".figures"), page.locator(".map a")
+    expect(figures).to_contain_text("1 prompt")
+    expect(figures).to_contain_text("1 tool call")
+    page.locator("details.changes summary").click()
+    expect(page.locator("details.changes")).to_contain_text("+1")
+    before, cost = lines.count(), figures.locator("dd").first.inner_text()
+    failed: list[Entry] = [
+        a_reply(a_tool_call("Bash", {"command": "fly"}, id="b1"), uuid="g-3"),
+        a_tool_result("no wings", of="b1", is_error=True, uuid="g-4"),
+    ]
+    append(path, begun, a_prompt("and another", uuid="g-2"), *wrote("w2", "twigs = 1\nmoss = 2\n"), *failed)
+    expect(figures).to_contain_text("2 prompts", timeout=30_000)
+    expect(figures).to_contain_text("3 tool calls")
+    expect(figures).to_contain_text("1 failed")
+    expect(figures.locator("dd").first).not_to_have_text(cost)
+    expect(lines).not_to_have_count(before)
+    expect(page.locator(".map .failed")).to_have_count(1)
+    expect(page.locator("details.changes")).to_contain_text("+2", timeout=30_000)
+    expect(page.locator(".outline summary")).to_contain_text("2 prompts")
+
+
+def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
+    for folder, more in (("one", []), ("other", [a_reply("Only here.", uuid="c-3")])):
+        said: list[Entry] = [a_prompt("keep two of me", uuid="c-1"), a_reply("Kept.", uuid="c-2"), *more]
+        made = a_session(*said, a_title("Kept twice"), id="kept-twice", cwd=f"/home/ann/{folder}")
+        made.write(opened.claude / "projects")
+    row = until(lambda: _rows(opened.go("/sessions?title=twice"), 2))
+    addresses = [each.get_attribute("href") for each in row]
+    assert len(set(addresses)) == 2
+    page = opened.page
+    seen = []
+    row[0].click()
+    for _ in range(2):
+        page.wait_for_url("**/s/kept-twice~*")
+        expect(page.locator(".copies a")).to_have_count(1)
+        seen.append((page.url.removeprefix(opened.server.base), page.get_by_text("Only here.").count()))
+        page.locator(".copies a").click()
+        page.wait_for_url(lambda address: not address.endswith(seen[-1][0]))
+    assert sorted(name for name, _ in seen) == sorted(address or "" for address in addresses)
+    assert sorted(number for _, number in seen) == [0, 1], "each shows its own lines"
+
+
+def _rows(page: Page, number: int) -> list[Locator]:
+    found = page.locator(".list a.row").all()
+    return found if len(found) == number else []
+
+
+@pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)
+def test_everybody_can_use_the_marks(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q=quokka")
+    expect(page.locator(".finding .count")).not_to_have_text("")
+    page.keyboard.press("t")
+    page.keyboard.press("o")
+    assert not findings(page)
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 390, "height": 844}, "is_mobile": True}], indirect=True)
+def test_the_bar_fits_a_phone(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q={quote('quokka OR ' + 'wallaby ' * 20)}")
+    box = page.locator(".finding").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
