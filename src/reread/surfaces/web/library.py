@@ -173,6 +173,10 @@ class Library:
         """All of them, the one that ended last first."""
         return self.answer("sessions", lambda archive: archive.sessions(cleanup_days=self.settings.cleanup_days))
 
+    def stamps(self) -> dict[str, Hashable]:
+        """The state that each session is in, by what addresses call it."""
+        return {link_name(each.stored): stamp_of(each.stored) for each in self.sessions()}
+
     def find(self, name: str) -> StoredSession:
         """A session by what an address calls it, or by what a person would type."""
         for each in self.sessions():
