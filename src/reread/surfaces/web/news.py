@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 BEAT = 10.0
-"""Seconds after which pages that wait hear that we are still there."""
+"""Seconds after which all pages hear that we are still there."""
 
 
 def told(to: str, what: str, **more: Any) -> str:
@@ -22,12 +22,19 @@ def told(to: str, what: str, **more: Any) -> str:
 
 
 async def together(sources: Sequence[AsyncGenerator[str]]) -> AsyncGenerator[str]:
-    """What any of them tells, until all have ended; a slow reader keeps each one waiting."""
+    """What any of them tells, until all have ended; a slow reader keeps each one waiting.
+
+    In between comes a sign of life for all pages: what one is told the others do not hear.
+    """
+    clock = asyncio.get_running_loop().time
+    due = clock() + BEAT
     pending = {asyncio.ensure_future(anext(source, None)): source for source in sources}
     try:
         while pending:
-            done, _ = await asyncio.wait(pending, timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
+            left = max(0.0, due - clock())
+            done, _ = await asyncio.wait(pending, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if clock() >= due:
+                due = clock() + BEAT
                 yield told("", "beat")
             for each in done:
                 source = pending.pop(each)
@@ -39,3 +46,5 @@ async def together(sources: Sequence[AsyncGenerator[str]]) -> AsyncGenerator[str
         for each in pending:
             each.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+        for source in sources:
+            await source.aclose()
