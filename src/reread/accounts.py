@@ -141,6 +141,19 @@ class Accounts(ABC):
         with snapshot(self.connection):
             return report(self.connection, Ask(by=by, wanted=wanted or Filter(), zone=timezone), self.prices)
 
+    def usage_and_caching(
+        self, by: str, wanted: Filter | None = None, timezone: tzinfo | None = None, *, folds_worktrees: bool = False
+    ) -> tuple[UsageReport, CacheReport]:
+        """`usage` and `caching` of the same responses, in the time of one of them."""
+        from reread.queries.caching import with_usage
+        from reread.queries.filters import Filter
+        from reread.queries.usage import Ask
+
+        self._reprice()
+        ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, folds_worktrees=folds_worktrees)
+        with snapshot(self.connection):
+            return with_usage(self.connection, ask, self.prices)
+
     def limits(self, now: datetime) -> Limits:
         """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
         from reread.queries.limits import limits

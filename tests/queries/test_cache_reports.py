@@ -307,3 +307,18 @@ def test_the_totals_over_a_tree_are_the_sum_over_its_sessions(tmp_path: Path) ->
     assert made.caching.rebuilds > 0
     assert made.totals.requests == len(once)
     assert any(len(copies) > 1 for copies in by_key.values())
+
+
+@pytest.mark.parametrize("by", ["day", "model", "project", "session"])
+def test_usage_and_cache_asked_for_together_are_the_same_as_apart(by: str, tmp_path: Path) -> None:
+    write(tmp_path, FIRST, HIT, told(REBUILD, "system_changed"))
+    write(tmp_path, a_request("other", "11:00:00", uncached=70), session=BOB, cwd="/home/bob/shed")
+    with synced(tmp_path) as archive:
+        for wanted in (Filter(), Filter(project="shed")):
+            usage, cache = archive.usage_and_caching(by, wanted, UTC)
+            apart = archive.usage(by, wanted, UTC)
+            rows = [replace(row, agents=None, abandoned=None) for row in apart.rows]
+            assert [replace(row, agents=None, abandoned=None) for row in usage.rows] == rows
+            assert (usage.totals, usage.models, usage.accounting) == (apart.totals, apart.models, apart.accounting)
+            assert cache == archive.caching(by, wanted, UTC)
+            assert rows

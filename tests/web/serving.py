@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,17 @@ def until(is_so: Callable[[], Any]) -> Any:
         assert time.monotonic() < end
         time.sleep(0.02)
     return found
+
+
+def heard(stream: Any, to: str, what: str) -> dict[str, Any]:
+    """The next piece of news of a kind, for the pages of an address."""
+    while True:
+        line = stream.readline()
+        assert line, "the stream has ended"
+        if line.startswith(b"data: "):
+            news: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+            if (news["to"], news["what"]) == (to, what):
+                return news
 
 
 class Served(NamedTuple):

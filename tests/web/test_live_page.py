@@ -28,7 +28,7 @@ from reread.surfaces.web.answering import decision_of
 from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
-from web.serving import served, until
+from web.serving import heard, served, until
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ class TestARun:
         assert "\x1b" not in site.get(f"{run}/now").text
 
     def test_that_is_unknown(self, empty: Asking) -> None:
-        for path in ("/live/nobody", "/live/nobody/now", "/live/nobody/turns", "/live/nobody/events"):
+        for path in ("/live/nobody", "/live/nobody/now", "/live/nobody/turns"):
             assert empty.get(path).status_code == 404
         assert empty.post("/live/nobody/end", {}).status_code == 404
 
@@ -416,34 +416,24 @@ def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, wor
         asked.request("POST", "/live", f"prompt=hello&folder={work.parent}", headers)
         run = asked.getresponse().headers["location"]
         first = server.connect()
-        first.request("GET", f"{run}/events?version=0", headers=server.cookie)
+        first.request("GET", f"/events?to={run}", headers=server.cookie)
         stream = first.getresponse()
         assert stream.headers["content-type"].startswith("text/event-stream")
         told = ""
         while "perhaps" not in told:
-            told += _next(stream, "forming").get("text", "")
+            told += heard(stream, run, "forming").get("text", "")
         assert "\x1b" not in told and told.startswith("a wick, ")
         late = server.connect()
-        late.request("GET", f"{run}/events", headers=server.cookie)
-        again = _next(late.getresponse(), "forming")
+        late.request("GET", f"/events?to={run}", headers=server.cookie)
+        again = heard(late.getresponse(), run, "forming")
         assert (again["at"], again["text"]) == (0, told), "all of it at once"
         asked = server.connect()
         asked.request("POST", f"{run}/say", "prompt=go+on", {**headers, "X-Part": "1"})
         assert asked.getresponse().status == 204
-        while _next(stream, "changed")["forming"]:
+        while heard(stream, run, "changed")["forming"]:
             pass
         asked = server.connect()
         asked.request("GET", f"{run}/turns", headers=server.cookie)
         assert b"or wind" in asked.getresponse().read()
         for connection in (first, late):
             connection.close()
-
-
-def _next(stream: Any, name: str) -> dict[str, Any]:
-    """The next event of a kind."""
-    while True:
-        line = stream.readline()
-        assert line, "the stream has ended"
-        if line == f"event: {name}\n".encode():
-            found: dict[str, Any] = json.loads(stream.readline().removeprefix(b"data: "))
-            return found

@@ -240,3 +240,14 @@ def test_home_tells_of_today(tmp_path: Path) -> None:
         today = datetime.now().astimezone().date().isoformat()
         assert any(link.startswith(f"/usage?by=session&since={today}") for link in page.links())
         assert len([tag for tag in page.of("svg") if "Calendar, 365 days" in (tag.get("aria-label") or "")]) == 1
+
+
+def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -> None:
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z"
+    timeless = a_reply("when", timestamp="no time")
+    a_session(a_prompt("go"), timeless, a_reply("now", timestamp=now)).write(tmp_path / "claude" / "projects")
+    a_session(a_prompt("go"), a_reply("then", timestamp="2026-01-05T10:00:00.000Z"), id="then").write(
+        tmp_path / "claude" / "projects"
+    )
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "The open block ends" in plain(site.part("/usage/beside?since=all").text)

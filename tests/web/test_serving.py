@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.kept import HARBOUR
 from cli.running import reread
+from reread.surfaces.web.hearing import MOST_STREAMS
+from reread.surfaces.web.serving import MOST_AT_ONCE
 from reread.testing import a_prompt, a_session
-from web.serving import SECONDS, served
+from web.serving import SECONDS, heard, served, until
 
 
 def test_its_first_line_ends_with_an_address_that_opens(claude: Path, tmp_path: Path) -> None:
@@ -36,8 +41,8 @@ def test_it_ends_well_when_asked_to_even_while_pages_wait(number: signal.Signals
         waiting = server.connect()
         waiting.request("GET", "/", headers=server.cookie)
         assert waiting.getresponse().read()
-        waiting.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
-        assert waiting.getresponse().status in (200, 404), "404 until the first sync is done"
+        waiting.request("GET", f"/events?to=/s/{HARBOUR}&to=/live", headers=server.cookie)
+        assert waiting.getresponse().status == 200
         server.process.send_signal(number)
         _, err = server.process.communicate(timeout=SECONDS)
         assert server.process.returncode == 0, err.decode()
@@ -59,44 +64,104 @@ def test_a_form_that_does_not_come_whole_is_no_fault_of_ours(claude: Path, tmp_p
         assert err == b""
 
 
-def test_a_page_hears_that_its_session_grew(claude: Path, tmp_path: Path) -> None:
+def test_one_connection_tells_of_all_that_pages_wait_for(claude: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert reread("sync", "--source", claude, "--home", home).code == 0
     with served(home, claude) as server:
         connection = server.connect()
-        connection.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        asked = "&".join(f"to={topic}" for topic in (f"/s/{HARBOUR}", "/live", "/live/nobody", "/s/nobody", "/no"))
+        connection.request("GET", f"/events?{asked}", headers=server.cookie)
         answer = connection.getresponse()
         assert answer.headers["content-type"].startswith("text/event-stream")
-        assert answer.readline() == b"event: grown\n", "it does not know yet what the page shows"
-        stamp = answer.readline().decode().removeprefix("data: ").strip()
+        first = dict(_next(answer) for _ in range(3))
+        assert set(first) == {f"/s/{HARBOUR}", "/live", "/live/nobody"}, "how things stand"
+        assert first["/live/nobody"]["what"] == "gone"
+        assert first["/live"]["title"] == "Live · reread"
         trunk = next(claude.rglob(f"{HARBOUR}.jsonl"))
         extra = a_session(a_prompt("a gull, too"), id="extra").write(tmp_path / "other").read_bytes()
         with trunk.open("ab") as file:
             file.write(extra)
-        lines: list[bytes] = []
-        while not lines or not lines[-1].startswith(b"data: "):
-            lines.append(answer.readline())
-        assert lines[-1].decode().removeprefix("data: ").strip() != stamp
+        while heard(answer, f"/s/{HARBOUR}", "grown")["stamp"] == first[f"/s/{HARBOUR}"]["stamp"]:
+            pass
         connection.close()
         connection.request("GET", f"/s/{HARBOUR}", headers=server.cookie)
         assert b"a gull, too" in connection.getresponse().read()
 
 
+def _next(stream: Any) -> tuple[str, Any]:
+    while not (line := stream.readline()).startswith(b"data: "):
+        assert line, "the stream has ended"
+    news = json.loads(line.removeprefix(b"data: "))
+    return news["to"], news
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-def test_a_page_of_a_session_that_is_forgotten_hears_no_more(claude: Path, tmp_path: Path) -> None:
+def test_a_session_that_is_forgotten_is_told_of_no_more_and_the_others_are(claude: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert reread("sync", "--source", claude, "--home", home).code == 0
     with served(home, claude) as server:
         connection = server.connect()
-        connection.request("GET", f"/s/{HARBOUR}/events", headers=server.cookie)
+        connection.request("GET", f"/events?to=/s/{HARBOUR}&to=/s/another", headers=server.cookie)
         answer = connection.getresponse()
-        assert answer.readline() == b"event: grown\n"
+        heard(answer, f"/s/{HARBOUR}", "grown")
         assert reread("archive", "forget", HARBOUR, "--yes", "--home", home).code == 0
         a_session(a_prompt("another"), id="another").write(claude / "projects")
-        assert b"event" not in answer.read(), "it has ended"
+        to, _ = _next(answer)
+        assert to == "/s/another"
         server.process.send_signal(signal.SIGTERM)
         _, err = server.process.communicate(timeout=SECONDS)
         assert err == b""
+
+
+def test_connections_on_which_nothing_is_asked_lock_nobody_out(claude: Path, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(served(tmp_path / "home", claude))
+        with ExitStack() as silent:
+            for number in range(MOST_AT_ONCE + 5):
+                each = silent.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                if number % 2:
+                    each.sendall(b"GET / HTTP/1.1\r\n")
+            asked = server.connect()
+            asked.request("GET", "/", headers=server.cookie)
+            assert asked.getresponse().status == 200
+        listening = server.connect()
+        listening.request("GET", "/events?to=/live", headers=server.cookie)
+        stream = listening.getresponse()
+        assert heard(stream, "/live", "list")
+        for _ in range(MOST_AT_ONCE + 5):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        asked = server.connect()
+        asked.request("GET", "/", headers=server.cookie)
+        assert asked.getresponse().status == 200
+        a_session(a_prompt("another"), id="another").write(claude / "projects")
+        while "another" not in heard(stream, "/live", "list")["html"]:  # who waits for news is not idle
+            pass
+        listening.close()
+
+
+def test_who_listens_leaves_room_for_pages(claude: Path, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(served(tmp_path / "home", claude))
+        listening = [server.connect() for _ in range(MOST_STREAMS + 1)]
+        for each in listening:
+            stack.callback(each.close)
+            each.request("GET", "/events?to=/live", headers=server.cookie)
+            stream = each.getresponse()
+            if each is not listening[-1]:
+                assert heard(stream, "/live", "list")
+        assert (stream.status, stream.read()) == (503, b"Too many listen already.")
+        asked = server.connect()
+        asked.request("GET", "/live", headers=server.cookie)
+        assert asked.getresponse().status == 200
+        listening[0].close()
+
+        def is_heard() -> bool:
+            again = server.connect()
+            stack.callback(again.close)
+            again.request("GET", "/events?to=/live", headers=server.cookie)
+            return again.getresponse().status == 200
+
+        until(is_heard)
 
 
 def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from reread.surfaces.web.library import Library
 from reread.surfaces.web.settings import Settings
 from reread.surfaces.web.watching import Hub, Watch
 from web.asking import Asking
-from web.serving import until
+from web.serving import SECONDS, until
 
 
 def test_a_watch_that_fails_says_so_and_tries_again(
@@ -37,6 +39,29 @@ def test_a_watch_that_fails_says_so_and_tries_again(
     until(lambda: not watch.problem)
     assert len(until(library.sessions)) == 2
     watch.stop()
+    library.close()
+
+
+def test_what_two_ask_at_once_is_answered_once(claude: Path, tmp_path: Path) -> None:
+    library = Library(Settings(tmp_path / "home", (claude,)))
+    asked: list[int] = []
+    is_first_asking, is_second_waiting = threading.Event(), threading.Event()
+
+    def ask(archive: Archive) -> int:
+        asked.append(threading.get_ident())
+        is_first_asking.set()
+        assert is_second_waiting.wait(SECONDS)
+        return len(archive.sessions(cleanup_days=0))
+
+    def later() -> int:
+        assert is_first_asking.wait(SECONDS)
+        threading.Timer(0.05, is_second_waiting.set).start()
+        return library.answer("both", ask)
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(library.answer, "both", ask), pool.submit(later)]
+        assert [answer.result() for answer in answers] == [0, 0]
+    assert len(asked) == 1
     library.close()
 
 

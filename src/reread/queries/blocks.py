@@ -38,7 +38,8 @@ def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int,
     """
     numbers = list(quarters)
     starts = window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
-    return {number: _text(starts[number]) if number in starts else None for number in numbers}
+    texts = {start: _text(start) for start in set(starts.values())}
+    return {number: texts[starts[number]] if number in starts else None for number in numbers}
 
 
 def _text(seconds: int) -> str:

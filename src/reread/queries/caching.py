@@ -120,13 +120,18 @@ class CacheCell(NamedTuple):
 
 def report(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> CacheReport:
     """The answer over everything the archive keeps."""
+    return with_usage(connection, ask, prices)[1]
+
+
+def with_usage(connection: sqlite3.Connection, ask: Ask, prices: Prices) -> tuple[UsageReport, CacheReport]:
+    """The report of usage and that of the cache, for one look at the responses."""
     check_grouping(ask.by)
     cells = list(_cells(connection, ask))
     plain = with_shown_models((each.cell for each in cells), prices)
     usage = summed(ask.by, plain, prices, ledger.lines_read(connection))
     if ask.by == "session":
         usage = with_titles(connection, usage)
-    return with_caching(usage, [each._replace(cell=cell) for each, cell in zip(cells, plain, strict=True)])
+    return usage, with_caching(usage, [each._replace(cell=cell) for each, cell in zip(cells, plain, strict=True)])
 
 
 def check_grouping(by: str) -> None:

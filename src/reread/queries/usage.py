@@ -277,7 +277,11 @@ def _models(cells: Iterable[Cell]) -> tuple[ModelUse, ...]:
 def _cells(connection: sqlite3.Connection, ask: Ask, told: Sequence[int]) -> Iterator[Cell]:
     if ask.by == "block":
         whole = Ask(wanted=Filter(sources=ask.wanted.sources))
-        everything = [each.number for each in quarters(connection, whole)]
+        everything = (
+            [each.number for each in quarters(connection, whole)]
+            if _needs_ledger(whole)
+            else usage_cells.quarters_used(connection)
+        )
         return _periodic(quarters(connection, ask), ask, everything, told)
     if ask.by not in (*PERIODS, "model"):
         return _placed(connection, ask)

@@ -80,6 +80,12 @@ def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model
     )
 
 
+def quarters_used(connection: sqlite3.Connection) -> list[int]:
+    """All of them, in the order of time."""
+    source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"
+    return [number for (number,) in connection.execute(f"SELECT DISTINCT quarter FROM {source} ORDER BY 1")]  # noqa: S608
+
+
 def days_used(connection: sqlite3.Connection) -> list[int]:
     """Days since 1970, in UTC, on which anything was used."""
     source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"

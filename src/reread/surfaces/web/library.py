@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from reread.analyses.friction.events import Event
 from reread.archive import Archive, Listed, StoredSession
@@ -99,6 +100,8 @@ class Library:
         self._version_archive = self.open()
         self._version = (0, 0)
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._asking: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+        """Of each question that is being answered; parts of a page that are fetched at once ask the same."""
 
     def open(self) -> Archive:
         return Archive(self.settings.home, self.settings.sources, price_file=self.settings.prices)
@@ -130,20 +133,23 @@ class Library:
         lent.close()
 
     def answer(self, key: Hashable, ask: Callable[[Archive], Answer]) -> Answer:
-        """An answer that holds until the archive changes."""
-        with self._version_lock:
-            version = self._current()
-            if key in self._answers:
-                self._answers.move_to_end(key)
-                found: Answer = self._answers[key]
-                return found
-        with self.archive() as archive:
-            made = ask(archive)
-        with self._version_lock:
-            if version == self._version:
-                self._answers[key] = made
-                while len(self._answers) > MOST_ANSWERS:
-                    self._answers.popitem(last=False)
+        """An answer that holds until the archive changes; whoever asks the same meanwhile waits for it."""
+        with self._lock:
+            asking = self._asking.setdefault(key, threading.Lock())
+        with asking:
+            with self._version_lock:
+                version = self._current()
+                if key in self._answers:
+                    self._answers.move_to_end(key)
+                    found: Answer = self._answers[key]
+                    return found
+            with self.archive() as archive:
+                made = ask(archive)
+            with self._version_lock:
+                if version == self._version:
+                    self._answers[key] = made
+                    while len(self._answers) > MOST_ANSWERS:
+                        self._answers.popitem(last=False)
         return made
 
     def _current(self) -> tuple[int, int]:
@@ -179,6 +185,10 @@ class Library:
             return []
         named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
         return [each for each in named if each.id != stored.id]
+
+    def stamps(self) -> dict[str, Hashable]:
+        """The state that each session is in, by what addresses call it."""
+        return {link_name(each.stored): stamp_of(each.stored) for each in self.sessions()}
 
     def find(self, name: str) -> StoredSession:
         """A session by what an address calls it, or by what a person would type."""

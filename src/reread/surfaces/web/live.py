@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -22,7 +21,7 @@ from reread.live.starting import Resumed, is_folder, program, resumed
 
 from . import pages
 from .driving import MOST_AT_ONCE, NOT_HERE, Run, Wanted, checked_prompt
-from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
+from .news import told
 from .running import activity_now, is_recent, running, runs_of
 
 LOOK_AGAIN = 3.0
@@ -57,7 +56,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
             "live.html",
             f"{shown['waiting']}Live",
             status=status,
-            scripts=["live.js"],
+            scripts=["hearing.js", "live.js"],
             given={**_EMPTY, "folder": known[0] if known else "", **given},
             known=known,
             problem=problem,
@@ -93,27 +92,18 @@ def listed(request: Request) -> HTMLResponse:
     return pages.fragment("running.html", **running(site, runs_of(site)))
 
 
-async def events(request: Request) -> Response:
-    """The list whenever it is another, as server-sent events."""
-    site = pages.site_of(request)
-
-    async def heard() -> AsyncIterator[str]:
-        seen, silent = b"", 0.0
-        while not site.hub.is_closed:
-            shown = await run_in_threadpool(running, site, runs_of(site))
-            html = pages.render("running.html", **shown)
-            told = msgspec.json.encode({"html": html, "title": f"{shown['waiting']}Live · reread"})
-            if told != seen:
-                seen, silent = told, 0.0
-                yield event("list", told.decode())
-            elif silent >= KEEP_ALIVE:
-                silent = 0.0
-                yield STILL_HERE
-            await site.hub.wait(AT_MOST_EVERY)
-            silent += LOOK_AGAIN
-            await site.hub.wait(LOOK_AGAIN)
-
-    return event_stream(heard())
+async def heard(site: pages.Site) -> AsyncGenerator[str]:
+    """The list whenever it is another."""
+    seen = ""
+    while not site.hub.is_closed:
+        shown = await run_in_threadpool(running, site, runs_of(site))
+        html = pages.render("running.html", **shown)
+        news = told("/live", "list", html=html, title=f"{shown['waiting']}Live · reread")
+        if news != seen:
+            seen = news
+            yield news
+        await site.hub.wait(AT_MOST_EVERY)
+        await site.hub.wait(LOOK_AGAIN)
 
 
 async def start(request: Request) -> Response:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reread.errors import BadInput
 
@@ -24,7 +25,7 @@ from .guard import Names, is_loopback
 from .settings import Settings
 
 MOST_AT_ONCE = 100
-"""Connections; every open session page holds one."""
+"""Connections; those on which nothing is asked make room for new ones."""
 FEW_COLLECTIONS = 500_000
 """Allocations before the collector looks for cycles. Reading a session makes none, and its looks would cost a third."""
 PATIENCE = 2
@@ -65,11 +66,43 @@ def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens
             proxy_headers=False,
             date_header=False,
             limit_concurrency=MOST_AT_ONCE,
+            http=_Connection,
             timeout_graceful_shutdown=PATIENCE,
             ws="none",
             lifespan="on",
         )
         asyncio.run(_Server(config, app.dismiss).serve([listener]))
+
+
+class _Connection(H11Protocol):
+    """One that takes the place of another on which nothing happens, where there are too many: anything on this machine
+    can open connections and keep them, and must not lock the person out by it."""
+
+    used = 0.0
+    """When something last came, by the clock of the loop."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.used = self.loop.time()
+        if len(self.connections) >= MOST_AT_ONCE:
+            idle = [
+                each for each in self.connections if isinstance(each, _Connection) and each.is_idle and each is not self
+            ]
+            if idle:
+                min(idle, key=lambda each: each.used).leave()
+
+    def data_received(self, data: bytes) -> None:
+        self.used = self.loop.time()
+        super().data_received(data)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was asked, or not wholly, or all is answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def leave(self) -> None:
+        self.connections.discard(self)  # at once: the loop tells only later that it is closed
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):

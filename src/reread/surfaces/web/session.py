@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 
@@ -11,17 +11,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from reread.errors import RereadError
 from reread.render.html.comparing import compared
 from reread.render.retro import kinds_line
 
 from . import pages
 from .finding import hits, sought
 from .friction_map import friction_marks
-from .library import Held, stamp_of
+from .library import Held
 from .live import going_of
 from .marking import tag_names
-from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
+from .news import BEAT, told
 from .reading import Reading, more_of, record_in, states_in, where_in
 from .unfolding import FIRST_STEPS, ways
 
@@ -40,7 +39,7 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("reading.js", "finding.js", "marking.js"),
+            scripts=("hearing.js", "reading.js", "finding.js", "marking.js"),
             sought=sought(request),
             at=where.anchor if where else "",
             page=lead,
@@ -149,26 +148,18 @@ def record(request: Request) -> Response:
         return record_in(reading, request, back=f"/s/{held.name}", title=reading.session.title or "a session")
 
 
-async def events(request: Request) -> Response:
-    """Says `grown` when the session did, as server-sent events."""
-    site = pages.site_of(request)
-    name, known = request.path_params["session"], pages.value(request, "stamp")
-    await run_in_threadpool(site.library.find, name)
-
-    async def heard() -> AsyncIterator[str]:
-        seen = known
-        while not site.hub.is_closed:
-            try:
-                stamp = _stamp(stamp_of(await run_in_threadpool(site.library.find, name)))
-            except RereadError:  # it was forgotten; the browser asks again, and is told
-                return
-            if stamp != seen:
-                seen = stamp
-                yield event("grown", stamp)
-            elif not await site.hub.wait(KEEP_ALIVE):
-                yield STILL_HERE
-
-    return event_stream(heard())
+async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
+    """The state of each of these sessions, whenever it is another; nothing of those that are not kept."""
+    seen: dict[str, str] = {}
+    while not site.hub.is_closed:
+        changes = site.hub.changes
+        stamps = await run_in_threadpool(site.library.stamps) if names else {}
+        for name in names:
+            stamp = _stamp(stamps[name]) if name in stamps else ""
+            if stamp and stamp != seen.get(name):
+                seen[name] = stamp
+                yield told(f"/s/{name}", "grown", stamp=stamp)
+        await site.hub.wait(BEAT, since=changes)
 
 
 def _stamp(stamp: object) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, NamedTuple, Self
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -24,7 +23,7 @@ from . import pages
 from .answering import decision_of
 from .driving import Run
 from .library import link_name
-from .news import KEEP_ALIVE, STILL_HERE, event, event_stream
+from .news import BEAT, told
 from .reading import Reading, more_of, record_in, states_in, where_in
 from .unfolding import FIRST_STEPS, Stretch
 
@@ -54,7 +53,7 @@ async def show(request: Request) -> HTMLResponse:
             request,
             "talking.html",
             f"{'(1) ' if values['asked'] else ''}{run.title}",
-            scripts=["reading.js", "live.js"],
+            scripts=["hearing.js", "reading.js", "live.js"],
             stretch=stretch,
             branch=unfolding.name if unfolding else "",
             **values,
@@ -138,33 +137,26 @@ def _nothing() -> Response:
     return HTMLResponse("", headers={"x-next": "-1", "x-first": "0"})
 
 
-async def events(request: Request) -> Response:
-    """Blocks as they form, and `changed` when the page should ask again; a page that comes back is told what it missed.
-
-    The id of an event is the version of the run, which a browser repeats when it comes back.
-    """
-    run = _run_of(request)
-    seen = request.headers.get("last-event-id") or pages.value(request, "version")
-
-    async def heard() -> AsyncIterator[str]:
-        nonlocal seen
-        sent: dict[str, int] = {}
-        while not run.hub.is_closed:
-            news = list(_grown(run, sent))
-            if seen != str(run.version):
-                seen = str(run.version)
-                news.append(_event("changed", {"forming": list(run.forming)}, seen))
-            for each in news:
-                yield each
-            if news:
-                await asyncio.sleep(AT_MOST_EVERY)
-            elif not await run.hub.wait(KEEP_ALIVE):
-                yield STILL_HERE
-
-    return event_stream(heard())
+async def heard(site: pages.Site, name: str) -> AsyncGenerator[str]:
+    """Blocks as they form, and which version of the run there is; a page that shows another asks again."""
+    run, topic = site.driver.find(name), f"/live/{name}"
+    seen, sent = -1, dict[str, int]()
+    while run is not None and not run.hub.is_closed:
+        news = [told(topic, "forming", **each) for each in _grown(run, sent)]
+        if seen != run.version:
+            seen = run.version
+            news.append(told(topic, "changed", version=seen, forming=list(run.forming)))
+        for each in news:
+            yield each
+        if news:
+            await asyncio.sleep(AT_MOST_EVERY)
+        else:
+            await run.hub.wait(BEAT)
+    if not site.hub.is_closed:
+        yield told(topic, "gone")
 
 
-def _grown(run: Run, sent: dict[str, int]) -> list[str]:
+def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
     """What the blocks that form have gained since they were last told."""
     for key in [key for key in sent if key not in run.forming]:
         del sent[key]
@@ -173,13 +165,9 @@ def _grown(run: Run, sent: dict[str, int]) -> list[str]:
         start, end = sent.get(key, 0), len(block.text)
         if end > start or key not in sent:
             about = {"key": key, "kind": block.kind, "name": block.name, "agent": block.is_agent, "at": start}
-            found.append(_event("forming", {**about, "end": end, "text": harmless(block.text[start:end])}))
+            found.append({**about, "end": end, "text": harmless(block.text[start:end])})
             sent[key] = end
     return found
-
-
-def _event(name: str, data: dict[str, Any], version: str = "") -> str:
-    return event(name, msgspec.json.encode(data).decode(), version)
 
 
 # What a person does

@@ -5,6 +5,7 @@ What takes long on a large archive comes after the page: where the money went, t
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from starlette.responses import HTMLResponse
 
 from reread.archive import CacheReport, UsageReport
 from reread.queries.blocks import Block, block
-from reread.queries.caching import GROUPINGS as CACHE_GROUPINGS
+from reread.queries.filters import Filter
 from reread.render.cache import cause_words, signed_money, told_or_inferred
 from reread.render.charts.folding import fold_names
 from reread.render.charts.png import NEEDED, can_draw_png
@@ -32,6 +33,8 @@ MOST_ROWS = 400
 MOST_NAMES = 12
 """Bars of a chart of names: the table has the others."""
 MOST_PROJECTS = 10
+_LAST_BLOCKS = timedelta(days=1)
+"""An open block began within this time."""
 _MAIN = Sheet(width=860, plot=230, crop=16)
 _BESIDE = Sheet(width=520, plot=250, crop=16)
 
@@ -86,13 +89,16 @@ def usage_report(site: pages.Site, given: Asked) -> UsageReport:
 
 def projects_report(site: pages.Site, given: Asked) -> UsageReport:
     """The same by project."""
-    return usage_report(site, given._replace(by="project"))
+    return _by_project(site, given)[0]
 
 
-def _cache_report(site: pages.Site, given: Asked) -> CacheReport:
-    by = given.by if given.by in CACHE_GROUPINGS else "model"
+def _by_project(site: pages.Site, given: Asked) -> tuple[UsageReport, CacheReport]:
+    """What stands beside the chart, whatever the chart is by."""
     zone = site.settings.timezone
-    return site.library.answer(("cache", by, given.wanted), lambda archive: archive.caching(by, given.wanted, zone))
+    return site.library.answer(
+        ("beside", given.wanted),
+        lambda archive: archive.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
+    )
 
 
 def _limited(report: UsageReport) -> UsageReport:
@@ -116,7 +122,7 @@ def _rows(site: pages.Site, given: Asked, report: UsageReport) -> list[dict[str,
 
 
 def _saved(site: pages.Site, given: Asked) -> dict[str, Any]:
-    found = _cache_report(site, given)
+    _, found = _by_project(site, given)
     is_partial = found.totals.unpriced_tokens > 0
     return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
 
@@ -125,7 +131,7 @@ def _beside(site: pages.Site, given: Asked) -> dict[str, Any]:
     projects = projects_report(site, given)
     by_project = given._replace(by="project")
     links = tuple(narrowed(by_project, row.key) for row in projects.rows)
-    cache = _cache_report(site, given)
+    _, cache = _by_project(site, given)
     names = short_names([row.key or "" for row in projects.rows])
     total = projects.totals.nanodollars or 0
     return {
@@ -153,7 +159,8 @@ def _limits(site: pages.Site) -> dict[str, Any]:
     """The open block and the windows that a status line told of, whatever the page is narrowed to."""
     now, zone = site.settings.now, site.settings.timezone
     limits = site.library.answer(("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.limits(now))
-    found = site.library.answer("blocks", lambda archive: archive.usage("block", None, zone))
+    recent = Filter(since=now.replace(minute=0, second=0, microsecond=0) - _LAST_BLOCKS)
+    found = site.library.answer(("blocks", recent.since), lambda archive: archive.usage("block", recent, zone))
     open_block = _open_block(found, site)
     return {
         "limits": limits,

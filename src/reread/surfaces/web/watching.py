@@ -19,6 +19,10 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed: asyncio.Event | None = None
         self.is_closed = False
+        self.changes = 0
+        """How often something changed."""
+        self.listeners = 0
+        """Connections that wait for news."""
 
     def begin(self) -> None:
         """Inside the loop that serves."""
@@ -38,15 +42,18 @@ class Hub:
 
     def wake(self) -> None:
         """Inside the loop."""
+        self.changes += 1
         if self._changed is not None:
             self._changed.set()
             self._changed = asyncio.Event()
 
-    async def wait(self, seconds: float) -> bool:
-        """Whether something changed within so many seconds."""
+    async def wait(self, seconds: float, since: int | None = None) -> bool:
+        """Whether something changed within so many seconds, or already after the change of that number."""
         changed = self._changed
         if changed is None or self.is_closed:
             return False
+        if since is not None and since != self.changes:
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await changed.wait()

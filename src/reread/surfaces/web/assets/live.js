@@ -1,22 +1,19 @@
 (() => {
   "use strict";
-  const {all, ask, one, parsed} = window.reread;
+  const {all, ask, hear, one, parsed} = window.reread;
   // A page that comes back from the browser's memory has missed what happened.
   addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 
   // The list of what runs.
   const list = one("#running");
   if (list) {
-    const source = new EventSource("/live/events");
-    source.addEventListener("list", event => {
-      const told = JSON.parse(event.data);
+    hear("/live", {list: news => {
       const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
-      list.replaceChildren(parsed(told.html));
-      document.title = told.title;
+      list.replaceChildren(parsed(news.html));
+      document.title = news.title;
       const again = focused && all("a", list).find(link => link.getAttribute("href") === focused);
       if (again) again.focus({preventScroll: true});
-    });
-    addEventListener("pagehide", () => source.close());
+    }});
   }
 
   // One run.
@@ -111,15 +108,20 @@
     } finally { isBusy = false; }
   };
 
-  const source = new EventSource(`${base}/events?version=${layout.dataset.version}`);
-  source.addEventListener("forming", event => forming(JSON.parse(event.data)));
-  source.addEventListener("changed", event => { alive = new Set(JSON.parse(event.data).forming); refresh(); });
-  source.addEventListener("open", () => { if (told.dataset.lost) { told.textContent = ""; delete told.dataset.lost; } });
-  source.addEventListener("error", () => {
-    told.dataset.lost = "1";
-    told.textContent = source.readyState === EventSource.CLOSED ? "This server does not know the run any more." : "The server does not answer; trying again.";
+  let version = +layout.dataset.version;
+  const lose = words => { told.dataset.lost = "1"; told.textContent = words; };
+  hear(base, {
+    forming,
+    changed: news => {
+      if (news.version === version) return;
+      version = news.version;
+      alive = new Set(news.forming);
+      refresh();
+    },
+    open: () => { if (told.dataset.lost) { told.textContent = ""; delete told.dataset.lost; } },
+    lost: () => lose("The server does not answer; trying again."),
+    gone: () => lose("This server does not know the run any more."),
   });
-  addEventListener("pagehide", () => source.close());
   settle();
 
   // What a person says and decides.

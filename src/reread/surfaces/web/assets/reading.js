@@ -1,7 +1,7 @@
 // A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, calm, copy, later, one, parsed} = window.reread;
+  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed} = window.reread;
   const layout = one(".layout[data-session]");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
@@ -275,17 +275,15 @@
     queue = queue.then(next, next).finally(() => layout.dispatchEvent(new Event("grew")));
   });
   if ("live" in layout.dataset) {
-    // A browser opens six connections to a server, whatever the number of tabs: one that nobody sees needs none.
-    let source = null, stamp = layout.dataset.stamp;
-    const listen = () => {
-      if (source) source.close();
-      source = document.hidden ? null : new EventSource(`${base}/events?stamp=${stamp}`);
-      if (source) source.addEventListener("grown", event => { stamp = event.data; layout.dispatchEvent(new Event("grown")); });
+    // Nothing is fetched for a page that nobody sees.
+    let stamp = layout.dataset.stamp, isDue = false;
+    const look = () => {
+      if (!isDue || document.hidden) return;
+      isDue = false;
+      layout.dispatchEvent(new Event("grown"));
     };
-    listen();
-    document.addEventListener("visibilitychange", listen);
-    addEventListener("pagehide", () => { if (source) source.close(); });
-    addEventListener("pageshow", event => { if (event.persisted) listen(); });
+    hear(base, {grown: news => { isDue = isDue || news.stamp !== stamp; stamp = news.stamp; look(); }});
+    document.addEventListener("visibilitychange", look);
   }
 
   // Link, record and copy for the message under the pointer.

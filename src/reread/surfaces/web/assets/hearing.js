@@ -1,0 +1,36 @@
+// What a page is told without asking. A browser opens six connections to a server, whatever the number of its tabs:
+// all of them share one (news.js).
+(() => {
+  "use strict";
+  // The server says something every ten seconds. Where nothing comes, the worker has gone with the tab whose process it shared.
+  const DEAF = 25000;
+  const source = "/static/news.js";
+
+  const shared = () => new SharedWorker(source, "reread").port;
+  // Older browsers on phones have no shared workers: there the page runs the same script itself.
+  const own = () => {
+    const {port1, port2} = new MessageChannel();
+    const script = Object.assign(document.createElement("script"), {src: source});
+    script.addEventListener("load", () => self.onconnect({ports: [port2]}));
+    document.head.append(script);
+    return port1;
+  };
+
+  // The news of a topic, which is the address of a page; `on` has what to do with each kind.
+  window.reread.hear = (topic, on) => {
+    let port = null, deaf = 0;
+    const stop = () => { clearTimeout(deaf); if (port) port.postMessage(""); };
+    const wait = () => { clearTimeout(deaf); deaf = setTimeout(listen, DEAF); };
+    const listen = () => {
+      stop();
+      port = window.SharedWorker ? shared() : port || own();
+      port.onmessage = ({data: news}) => { wait(); if (on[news.what]) on[news.what](news); };
+      port.postMessage(topic);
+      wait();
+    };
+    listen();
+    if (!window.SharedWorker) document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else listen(); });
+    addEventListener("pagehide", stop);
+    addEventListener("pageshow", event => { if (event.persisted) listen(); });
+  };
+})();

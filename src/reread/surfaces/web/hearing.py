@@ -1,0 +1,44 @@
+"""The one address at which a browser hears of everything that its tabs wait for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Iterator
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from . import live, pages, session, talking
+from .news import together
+
+MOST_TOPICS = 60
+MOST_STREAMS = 40
+"""At once. A browser needs one; the rest of what can be open is for pages."""
+BUSY = "Too many listen already."
+
+
+async def events(request: Request) -> Response:
+    """News as they come, for the pages whose addresses are asked for with `to`."""
+    site = pages.site_of(request)
+    if site.hub.listeners >= MOST_STREAMS:
+        return PlainTextResponse(BUSY, status_code=503)
+    topics = dict.fromkeys(request.query_params.getlist("to")[:MOST_TOPICS])
+
+    async def heard() -> AsyncGenerator[str]:
+        site.hub.listeners += 1
+        try:
+            async for news in together(list(_sources(site, topics))):
+                yield news
+        finally:
+            site.hub.listeners -= 1
+
+    return StreamingResponse(heard(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+def _sources(site: pages.Site, topics: Iterable[str]) -> Iterator[AsyncGenerator[str]]:
+    kept = [topic.removeprefix("/s/") for topic in topics if topic.startswith("/s/")]
+    yield session.heard(site, kept)
+    for topic in topics:
+        if topic == "/live":
+            yield live.heard(site)
+        elif topic.startswith("/live/"):
+            yield talking.heard(site, topic.removeprefix("/live/"))

@@ -1,0 +1,130 @@
+"""Many tabs of one browser: it opens six connections to a server, and all of them must hear."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
+
+from e2e.browsing import needs_chromium
+from reread.testing import a_prompt, a_reply, a_session, a_title
+from web.serving import Served, served, until
+
+pytestmark = [pytest.mark.e2e, needs_chromium]
+
+NAMES = ("bellows", "cistern", "dovecote")
+SOON = 60_000
+"""Milliseconds: a tab notices only after a while that what it listens to is gone."""
+
+
+class Tabs:
+    def __init__(self, context: BrowserContext, server: Served, claude: Path) -> None:
+        self.context = context
+        self.server = server
+        self.claude = claude
+
+    def open(self, path: str) -> Page:
+        page = self.context.new_page()
+        page.goto(f"{self.server.base}{path}")
+        return page
+
+    def path(self, name: str) -> Path:
+        return next(self.claude.rglob(f"{name}.jsonl"))
+
+    def grow(self, name: str, answer: str) -> None:
+        apart = a_session(a_prompt(f"say {answer}"), a_reply(answer), id=name).write(self.claude.parent / answer)
+        lines = [json.loads(line) for line in apart.read_text().splitlines()]
+        last = [line for line in map(json.loads, self.path(name).read_text().splitlines()) if line.get("uuid")][-1]
+        for number, line in enumerate(lines):
+            line["uuid"] = f"{answer}-{number}"
+            line["parentUuid"] = f"{answer}-{number - 1}" if number else last["uuid"]
+        with self.path(name).open("a") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+
+    def begin(self, name: str) -> None:
+        a_session(a_title(f"The {name}"), a_prompt("begin"), id=name).write(self.claude / "projects")
+
+
+@pytest.fixture
+def tabs(browser: Browser, tmp_path: Path) -> Iterator[Tabs]:
+    claude = tmp_path / "claude"
+    for name in NAMES:
+        a_session(a_title(f"The {name}"), a_prompt("begin"), a_reply("Begun."), id=name).write(claude / "projects")
+    with served(tmp_path / "home", claude) as server:
+        context = browser.new_context()
+        first = context.new_page()
+        first.goto(server.address)
+        until(lambda: all(context.request.get(f"{server.base}/s/{name}").ok for name in NAMES))
+        first.close()
+        yield Tabs(context, server, claude)
+        context.close()
+
+
+def all_say(pages: list[Page], words: str) -> None:
+    for page in pages:
+        expect(page.locator("#content")).to_contain_text(words, timeout=SOON)
+
+
+def test_ten_tabs_hear_by_one_connection_whichever_of_them_is_closed(tabs: Tabs) -> None:
+    live = [tabs.open("/live") for _ in range(3)]
+    talks = {name: [tabs.open(f"/s/{name}") for _ in range(3)] for name in NAMES}
+    tabs.grow("bellows", "first")
+    all_say(talks["bellows"], "first")
+    tabs.begin("gatehouse")
+    all_say(live, "The gatehouse")
+    live.pop(0).close()
+    talks["bellows"].pop(0).close()
+    tabs.grow("bellows", "second")
+    tabs.grow("dovecote", "third")
+    all_say(talks["bellows"], "second")
+    all_say(talks["dovecote"], "third")
+    tabs.begin("boathouse")
+    all_say(live, "The boathouse")
+    expect(tabs.open("/search?q=second").locator("#hits")).to_contain_text("bellows")
+
+
+def test_a_tab_that_crashes_takes_nothing_from_the_others(tabs: Tabs) -> None:
+    first = tabs.open("/s/cistern")
+    others = [tabs.open("/s/bellows"), tabs.open("/s/bellows")]
+    tabs.grow("bellows", "before")
+    all_say(others, "before")
+    with first.expect_event("crash"), pytest.raises(Error):
+        first.goto("chrome://crash")
+    tabs.grow("bellows", "after")
+    all_say(others, "after")
+
+
+def test_a_page_that_nobody_sees_catches_up_when_it_is_seen(tabs: Tabs) -> None:
+    page, seen = tabs.open("/s/bellows"), tabs.open("/s/bellows")
+    _set_hidden(page, is_hidden=True)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    tabs.grow("bellows", "meanwhile")
+    all_say([seen], "meanwhile")
+    assert not asked
+    _set_hidden(page, is_hidden=False)
+    all_say([page], "meanwhile")
+
+
+def _set_hidden(page: Page, *, is_hidden: bool) -> None:
+    page.evaluate(
+        "is => {Object.defineProperty(document, 'hidden', {value: is, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'));}",
+        is_hidden,
+    )
+
+
+def test_a_browser_without_shared_workers_hears_too(tabs: Tabs) -> None:
+    tabs.context.add_init_script("delete window.SharedWorker")
+    page, live = tabs.open("/s/bellows"), tabs.open("/live")
+    tabs.grow("bellows", "alone")
+    all_say([page], "alone")
+    _set_hidden(page, is_hidden=True)
+    tabs.grow("bellows", "unseen")
+    tabs.begin("gatehouse")
+    all_say([live], "The gatehouse")
+    _set_hidden(page, is_hidden=False)
+    all_say([page], "unseen")
