@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
+    from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
     from reread.store.safe import Safe
@@ -143,9 +144,17 @@ class Archive(Accounts, Marking, Retrospects):
 
             adopt(self.wire)
 
-    def sync(self, report: Report | None = None, *, full: bool = False, patience: float = LOCK_SECONDS) -> SyncResult:
+    def sync(
+        self,
+        report: Report | None = None,
+        *,
+        full: bool = False,
+        patience: float = LOCK_SECONDS,
+        with_backups: bool = True,
+    ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
-        then raises SafeBusy. `full` first makes the index anew from the safe.
+        then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
+        stay can do without the backups of files.
         """
         from reread.ingest.results import SyncResult
 
@@ -165,7 +174,16 @@ class Archive(Accounts, Marking, Retrospects):
         with lock(self.home / "safe", timeout=patience):
             custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
-            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file, captures)
+            return sync(
+                self.connection,
+                self.safe,
+                self.machine,
+                self.sources,
+                report,
+                self.price_file,
+                captures,
+                with_backups=with_backups,
+            )
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -255,6 +273,13 @@ class Archive(Accounts, Marking, Retrospects):
         stored = self.find(wanted)
         trunk = self.files.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.files.content(trunk)
+
+    def kept_backups(self) -> KeptBackups:
+        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
+        None where none was kept."""
+        from reread.store.backups import KeptBackups
+
+        return KeptBackups(self.connection, self.files)
 
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
@@ -346,9 +371,9 @@ class Archive(Accounts, Marking, Retrospects):
 
     def restore_targets(self, stored: StoredSession, to: Path) -> list[Path]:
         """Where `restore` would write."""
-        from reread.store import custody, reading
+        from reread.store import custody
 
-        return [to / custody.below(row, stored) for row in reading.files_of(self.connection, stored.id)]
+        return [to / custody.below(row, stored) for row in custody.kept_files(self.connection, stored)]
 
     def rebuild(self) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""

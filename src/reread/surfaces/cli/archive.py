@@ -75,12 +75,16 @@ def _status(arguments: list[str]) -> int:
         "files": status.files,
         "vanished": status.vanished,
         "bytes": status.bytes,
+        "backups": status.backups,
+        "backup_bytes": status.backup_bytes,
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
     }
+    files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
         printable(str(status.home)),
-        f"{count(status.sessions, 'session')}, {count(status.files, 'file')}, {size(status.bytes)} of transcripts",
+        f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
+        f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
     ]
