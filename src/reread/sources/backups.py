@@ -16,7 +16,7 @@ from .files import source_error
 from .find import SourceFile
 from .places import Kind
 
-__all__ = ["FOLDER", "LARGEST", "Refused", "backup_reader", "config_folders", "history_folder", "list_backups"]
+__all__ = ["FOLDER", "LARGEST", "Refused", "backup_reader", "config_folders", "history_of", "list_backups"]
 
 FOLDER = "file-history"
 LARGEST = 128 << 20
@@ -28,9 +28,9 @@ class Refused(SourceError):
     """What lies among the backups and is none, or too large: trying again is of no use."""
 
 
-def history_folder(folder: Path, session: str) -> Path | None:
-    """Where the backups of a session lie whose transcript lies in this folder; None outside a config directory."""
-    return folder.parent.parent / FOLDER / session if folder.parent.name == "projects" else None
+def history_of(project: Path) -> Path | None:
+    """Where the folders of backups lie for sessions in a folder of `projects`; None for any other folder."""
+    return project.parent.parent / FOLDER if project.parent.name == "projects" else None
 
 
 def config_folders(walked: Iterable[Path]) -> set[Path]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reread.sources import Kind
-from reread.sources.backups import history_folder
+from reread.sources.backups import history_of
 
 from . import reading
 from .bytes_kept import KeptBytes
@@ -71,8 +71,16 @@ def resolved(pieces: Sequence[tuple[PieceHeader, Place]]) -> list[tuple[PieceHea
 def history_folders(connection: sqlite3.Connection, machine: str) -> dict[Path, int]:
     """Where backups of the sessions of a machine may lie, and whose they are: of copies, the one that came first."""
     rows = connection.execute("SELECT id, uuid, folder FROM session WHERE machine = ? ORDER BY id DESC", (machine,))
-    folders = ((history_folder(Path(as_path(folder)), as_path(uuid)), number) for number, uuid, folder in rows)
-    return {folder: number for folder, number in folders if folder is not None}
+    histories: dict[str, Path | None] = {}
+    found = {}
+    for number, uuid, stored in rows:
+        folder = as_path(stored)
+        if folder not in histories:  # thousands of sessions lie in a few folders
+            histories[folder] = history_of(Path(folder))
+        history = histories[folder]
+        if history is not None:
+            found[history / as_path(uuid)] = number
+    return found
 
 
 def sessions_with_backups(connection: sqlite3.Connection) -> set[int]:
@@ -146,12 +154,12 @@ def _other_copy(connection: sqlite3.Connection, session: int) -> int | None:
     machine, uuid, folder = connection.execute(
         "SELECT machine, uuid, folder FROM session WHERE id = ?", (session,)
     ).fetchone()
-    wanted = history_folder(Path(as_path(folder)), as_path(uuid))
+    wanted = history_of(Path(as_path(folder)))
     copies = connection.execute(
         "SELECT id, folder FROM session WHERE machine = ? AND uuid = ? AND id <> ? ORDER BY id",
         (machine, uuid, session),
     )
-    found = (number for number, at in copies if history_folder(Path(as_path(at)), as_path(uuid)) == wanted)
+    found = (number for number, at in copies if history_of(Path(as_path(at))) == wanted)
     return next(found, None) if wanted is not None else None
 
 
