@@ -177,7 +177,7 @@ def _forget(arguments: list[str]) -> int:
 
     with bare_archive(config) as archive:
         stored = archive.find(given.session)
-        warning = _what_goes(stored)
+        warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
             "forgetting cannot be undone and there is nobody to ask; say --yes",
@@ -197,12 +197,14 @@ def _forget(arguments: list[str]) -> int:
     return 0
 
 
-def _what_goes(stored: StoredSession) -> str:
+def _what_goes(stored: StoredSession, backups: int) -> str:
     from reread.render.numbers import count, size
     from reread.render.text import shorten
 
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
+    if backups:
+        files += f", {count(backups, 'backup')} of files it changed"
     fate = "Its source is gone: this is the only copy."
     if all(name.endswith(".wire") for name in stored.files):
         fate = "It was captured and has no source: this is the only copy."
