@@ -17,7 +17,8 @@ from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
 from reread.retrospects import Retrospects
-from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
+from reread.searching import Searching
+from reread.store.database import FILE_NAME, StoreError, connect, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +26,19 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
-    from reread.analyses.texts import Field
     from reread.ingest.results import Progress, Report, SyncResult
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
-    from reread.queries.facets import Cells as CountedHits
     from reread.queries.filters import Filter
     from reread.queries.listing import Listed
     from reread.queries.project_list import Project
     from reread.queries.reconciling import Reconciled
     from reread.queries.retro import Retro
-    from reread.queries.search import SearchAnswer, Searcher
+    from reread.queries.search import SearchAnswer
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
+    from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
     from reread.store.safe import Safe
@@ -67,13 +67,11 @@ __all__ = [
 
 LOCK_SECONDS = 120.0
 """How long a sync waits for another one."""
-MOST_HITS = 3_000
-"""Of one session: each is read from the safe."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive(Accounts, Marking, Retrospects):
+class Archive(Accounts, Marking, Retrospects, Searching):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -147,9 +145,17 @@ class Archive(Accounts, Marking, Retrospects):
 
             adopt(self.wire)
 
-    def sync(self, report: Report | None = None, *, full: bool = False, patience: float = LOCK_SECONDS) -> SyncResult:
+    def sync(
+        self,
+        report: Report | None = None,
+        *,
+        full: bool = False,
+        patience: float = LOCK_SECONDS,
+        with_backups: bool = True,
+    ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
-        then raises SafeBusy. `full` first makes the index anew from the safe.
+        then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
+        stay can do without the backups of files.
         """
         from reread.ingest.results import SyncResult
 
@@ -169,7 +175,16 @@ class Archive(Accounts, Marking, Retrospects):
         with lock(self.home / "safe", timeout=patience):
             custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
-            return sync(self.connection, self.safe, self.machine, self.sources, report, self.price_file, captures)
+            return sync(
+                self.connection,
+                self.safe,
+                self.machine,
+                self.sources,
+                report,
+                self.price_file,
+                captures,
+                with_backups=with_backups,
+            )
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -303,6 +318,13 @@ class Archive(Accounts, Marking, Retrospects):
         trunk = self.files.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.files.content(trunk)
 
+    def kept_backups(self) -> KeptBackups:
+        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
+        None where none was kept."""
+        from reread.store.backups import KeptBackups
+
+        return KeptBackups(self.connection, self.files)
+
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
         for each in reversed(self.sessions(wanted)):
@@ -314,54 +336,6 @@ class Archive(Accounts, Marking, Retrospects):
 
         files = self.files.session_files(stored.id, stored.row.uuid)
         return load_session(files, disk=self.files, prices=self.prices, mark=stored.mark)
-
-    def search(
-        self,
-        query: str,
-        fields: frozenset[Field] | None = None,
-        wanted: Filter | None = None,
-        limit: int = 20,
-        *,
-        is_regex: bool = False,
-        now: datetime | None = None,
-    ) -> SearchAnswer:
-        """The best of the newest matches in all fields but tool results, unless others are named.
-
-        With `is_regex` every text is held against a pattern.
-        """
-        from reread.queries.filters import Filter
-        from reread.queries.language import DEFAULT_FIELDS
-
-        searcher = self._searcher(now)
-        ask = searcher.scan if is_regex else searcher.search
-        with snapshot(self.connection):
-            return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
-
-    def count_hits(
-        self, query: str, fields: frozenset[Field] | None = None, wanted: Filter | None = None
-    ) -> CountedHits:
-        """How many hits a search has in which session, field and hour; for `reread.queries.facets`."""
-        from reread.queries.filters import Filter
-        from reread.queries.language import DEFAULT_FIELDS
-
-        with snapshot(self.connection):
-            return self._searcher().cells(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter())
-
-    def hits_in(self, stored: StoredSession, query: str, fields: frozenset[Field] | None = None) -> set[str]:
-        """The uuids of the lines of one session that a search finds, a few thousand at most."""
-        from reread.queries.language import DEFAULT_FIELDS
-
-        wanted = fields if fields is not None else DEFAULT_FIELDS
-        with snapshot(self.connection):
-            return self._searcher().lines_in(query, wanted, stored.id, MOST_HITS)
-
-    def _searcher(self, now: datetime | None = None) -> Searcher:
-        from datetime import UTC, datetime
-
-        from reread.queries.search import Searcher
-        from reread.store.bytes_kept import KeptBytes
-
-        return Searcher(self.connection, KeptBytes(self.connection, self.safe), now or datetime.now(UTC))
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
@@ -401,9 +375,9 @@ class Archive(Accounts, Marking, Retrospects):
 
     def restore_targets(self, stored: StoredSession, to: Path) -> list[Path]:
         """Where `restore` would write."""
-        from reread.store import custody, reading
+        from reread.store import custody
 
-        return [to / custody.below(row, stored) for row in reading.files_of(self.connection, stored.id)]
+        return [to / custody.below(row, stored) for row in custody.kept_files(self.connection, stored)]
 
     def rebuild(self) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""

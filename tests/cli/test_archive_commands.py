@@ -303,6 +303,9 @@ def test_forgetting_asks_and_needs_somebody_to_ask(kept: Kept) -> None:
 def test_forgetting_says_what_goes_and_waits_for_a_yes(kept: Kept, answer: str, left: int) -> None:
     import pty
 
+    backup = kept.claude / "file-history" / HARBOUR / "848ba454848ee7c8@v1"
+    backup.parent.mkdir(parents=True)
+    backup.write_text("as it was")
     kept("sync")
     ours, theirs = pty.openpty()
     command = [*PROGRAM, "archive", "forget", "@last", "--source", str(kept.claude), "--home", str(kept.home)]
@@ -313,6 +316,7 @@ def test_forgetting_says_what_goes_and_waits_for_a_yes(kept: Kept, answer: str, 
     os.close(theirs)
     assert process.returncode == 0
     assert "draw the harbour" in said.decode()
+    assert "1 backup of files it changed" in said.decode()
     assert "later syncs pass it by" in said.decode()
     assert len(kept.json("list", "--no-sync")["sessions"]) == left
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from cli.files import APP, FIRST, SECOND, change, fill, written
 from cli.kept import Kept
 from cli.running import Run, on_terminal, without_colour
-from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from reread.testing import a_line, a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 LANTERN = f"{APP}/src/lantern.py"
 
@@ -276,3 +277,44 @@ def test_sources_that_are_only_looked_into_can_be_asked_too(run: Run, travel: Ke
     ran = run("restore", LANTERN, "--at", "w1", "--source", travel.claude)
     assert (ran.code, ran.out) == (0, "one\ntwo\n")
     assert run("diff", travel.trunk(FIRST), "--stat").out.endswith("2 files, 4 added, 0 removed\n")
+
+
+@pytest.fixture
+def backed_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """A file that a person changed between two prompts: only the backup of the client knows what it held."""
+    claude = tmp_path / ".claude"
+    time = "2026-01-05T09:00:04.500Z"
+    tracked = {"notes.txt": {"backupFileName": "848ba454848ee7c8@v2", "version": 2, "backupTime": time}}
+    a_session(
+        a_prompt("make it"),
+        a_reply(a_tool_call("Write", {"file_path": f"{APP}/notes.txt", "content": "one\n"})),
+        a_tool_result("ok", twin={"type": "create", "filePath": f"{APP}/notes.txt", "content": "one\n"}),
+        a_line("file-history-snapshot", messageId="m", snapshot={"timestamp": time, "trackedFileBackups": tracked}),
+        a_prompt("go on", uuid="after"),
+        a_reply("yes"),
+        id="848ba454-0000-4000-8000-000000000000",
+        cwd=APP,
+    ).write(claude / "projects")
+    backup = claude / "file-history" / "848ba454-0000-4000-8000-000000000000" / "848ba454848ee7c8@v2"
+    backup.parent.mkdir(parents=True)
+    backup.write_bytes(b"one\nby hand\n")
+    monkeypatch.chdir(tmp_path)
+    return Kept(run, claude, tmp_path / "archive")
+
+
+def test_what_only_a_backup_knows_is_told_when_its_source_is_gone(backed_up: Kept, tmp_path: Path) -> None:
+    def answers() -> list[str]:
+        return [
+            backed_up("restore", "notes.txt", "--at", "after").out,
+            backed_up("blame", "notes.txt", "--json").out,
+            backed_up("diff", "@last", "--json").out,
+            backed_up("summary", "@last", "--json").out,
+        ]
+
+    before = answers()
+    assert before[0] == "one\nby hand\n"
+    shutil.rmtree(tmp_path / ".claude" / "file-history")
+    assert answers() == before
+    status = json.loads(backed_up("archive", "status", "--json").out)
+    assert (status["files"], status["backups"], status["backup_bytes"]) == (2, 1, 12)
+    assert "1 backup of files that were changed" in backed_up("archive", "status").out

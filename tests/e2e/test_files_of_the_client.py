@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -194,6 +195,32 @@ def test_two_branches_of_a_rewind_are_restored_as_they_were_on_disk(
         for name in ("a.txt", "one.txt", "two.txt", "three.txt"):
             assert reader.restored(name, moment.isoformat()) == files.get(name), (name, moment)
     _assert_branches(reader, scratch, with_code=with_code)
+
+
+@needs_tmux
+def test_what_only_a_backup_knows_outlives_the_folder_of_the_client(scratch: Scratch, tmp_path: Path) -> None:
+    points: list[tuple[datetime, bytes]] = []
+    file = scratch.work / "a.txt"
+    with scratch.screen("--permission-mode", "acceptEdits") as screen:
+        screen.wait_for("❯")
+        answer(screen, "mock:make", "Made it")
+        for number in range(2):
+            file.write_bytes(f"by hand {number}\r\n".encode())
+            answer(screen, f"mock:text(plain {number})", f"You said: plain {number}")
+            points.append((datetime.now(UTC), file.read_bytes()))
+        screen.leave()
+    config = scratch.projects.parent
+    bare = tmp_path / "without-backups" / ".claude"
+    shutil.copytree(config, bare, ignore=shutil.ignore_patterns("file-history"))
+    for moment, content in points:
+        told = run_reread(
+            "restore", str(file), "--at", moment.isoformat(), "--source", bare, "--home", tmp_path / "bare"
+        )
+        assert content.decode().strip() not in told.out
+    reader = Reader(scratch, tmp_path)
+    assert [reader.restored("a.txt", moment.isoformat()) for moment, _ in points] == [each for _, each in points]
+    shutil.rmtree(config)
+    assert [reader.restored("a.txt", moment.isoformat()) for moment, _ in points] == [each for _, each in points]
 
 
 def _assert_branches(reader: Reader, scratch: Scratch, *, with_code: bool) -> None:

@@ -7,11 +7,11 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from faults.unprivileged import as_nobody
 from reread.archive import Archive
 from reread.errors import RereadError
 from reread.queries.language import ALL_FIELDS
@@ -21,7 +21,6 @@ from trees import digests, traces
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 GOOD = "0a1b2c3d-1111-4222-8333-444455556666"
 OTHER = "0a1b9999-1111-4222-8333-444455556666"
-NOBODY = 65534
 
 
 def a_good_session(folder: Path, name: str = GOOD, word: str = "alpaca") -> Path:
@@ -152,28 +151,6 @@ def test_names_that_are_not_utf_8_pass_between_processes(tmp_path: Path, monkeyp
     with taken(tmp_path) as archive:
         assert finds(archive, "alpaca") == {GOOD}
         assert archive.verify().ok
-
-
-def as_nobody(work: Callable[[], str]) -> str:
-    """Runs without root's rights, which no mode stops; gives what the child answered."""
-    if os.geteuid() != 0:
-        return work()
-    readable, writable = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            answer = work()
-        except BaseException as error:  # noqa: BLE001  the child must never return into pytest
-            answer = f"failed: {type(error).__name__}: {error}"
-        os.write(writable, answer.encode("utf-8", "surrogateescape"))
-        os._exit(0)
-    os.close(writable)
-    with os.fdopen(readable, "rb") as file:
-        answer = file.read().decode("utf-8", "replace")
-    os.waitpid(child, 0)
-    return answer
 
 
 @pytest.fixture

@@ -48,8 +48,10 @@ _NUMBER = {field: number for number, field in enumerate(Field)}
 def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> SessionBatch:
     """Everything the archive must learn about a session; `is_kept` says that its bytes are in the safe already.
 
-    Raises SourceError when a file cannot be read.
+    Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
     """
+    if job.backup_of is not None:
+        return _take_backups(job, job.backup_of, _kept_bytes(disk) if is_kept else _new_bytes)
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
@@ -63,6 +65,17 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
         give_back_memory()
     files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
     return SessionBatch(session=session, files=files, friction=friction)
+
+
+def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _Taken]) -> SessionBatch:
+    """Kept and not read: what they hold is no conversation."""
+    batch = SessionBatch(session=None, files=[], backup_of=session, unread=[])
+    for each in job.changed:
+        try:
+            batch.files.append(_file_batch(each, _Rows([]), bytes_of(each)))
+        except SourceError as problem:
+            batch.unread.append((str(problem.path), problem.reason))
+    return batch
 
 
 class _Rows(NamedTuple):
@@ -234,6 +247,8 @@ def _new_bytes(job: FileJob) -> _Taken:
                 frame = compress(raw)
                 pieces.append(PieceRow(start=position, length=len(raw), sha256=sha256(raw).digest(), frame=frame))
                 position += len(raw)
+            if not position and job.file.kind is Kind.BACKUP:  # that a file was empty is worth knowing
+                pieces.append(PieceRow(start=0, length=0, sha256=sha256().digest(), frame=compress(b"")))
             file.seek(max(0, position - EDGE))
             tail = file.read(min(EDGE, position))
     except OSError as error:

@@ -57,6 +57,8 @@ class SessionJob(Struct, frozen=True, kw_only=True):
     prices: Path | None = None
     """The user's own price file."""
     changed: tuple[FileJob, ...]
+    backup_of: int | None = None
+    """The session that all of them are backups of; nothing else of it is read then."""
 
     @property
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from reread import sources
 from reread.loading import Strays
 from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
+from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
 from reread.store.keys import file_key
 from reread.store.rows import OWN
@@ -44,17 +46,17 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         files.know(machine_name)
         for job in _jobs(own):
             writer.apply([take(replace(job, prices=prices), files, is_kept=True)], is_older=False)
+        for job in _backup_jobs(own, history_folders(connection, machine_name)):
+            writer.apply([take(job, files, is_kept=True)], is_older=False)
         writer.close_books()
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
 def _kept(safe: Safe) -> dict[str, _Kept]:
     kept: dict[str, _Kept] = {}
-    for found in safe.scan():
-        if not isinstance(found, Found):
-            continue
-        entry = kept.setdefault(found.header.file, _Kept(found.header, []))
-        entry.pieces.append((found.header, found.place))
+    pieces = [(found.header, found.place) for found in safe.scan() if isinstance(found, Found)]
+    for header, place_ in resolved(pieces):
+        kept.setdefault(header.file, _Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
         entry.pieces = _as_last_taken(entry.pieces)
         entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
@@ -77,7 +79,7 @@ def _taken(header: PieceHeader) -> int:
 
 def _jobs(kept: dict[str, _Kept]) -> list[SessionJob]:
     """Sessions in the order they were last written to, so that newer ones get the larger ids."""
-    files = {_source_file(entry): entry for entry in kept.values()}
+    files = {_source_file(entry): entry for entry in kept.values() if entry.last.kind != Kind.BACKUP}
     strays = Strays(files)
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
@@ -89,6 +91,16 @@ def _jobs(kept: dict[str, _Kept]) -> list[SessionJob]:
     ]
     aside = [file for file in files if file.session is None and file.kind in _ASIDE]
     return [SessionJob(files=None, changed=(_job(file, files[file]),)) for file in aside] + jobs
+
+
+def _backup_jobs(kept: dict[str, _Kept], folders: Mapping[Path, int]) -> list[SessionJob]:
+    """Backups of the sessions that are known by now, a job for each."""
+    found: dict[int, list[FileJob]] = {}
+    for entry in kept.values():
+        session = folders.get(Path(entry.last.path).parent) if entry.last.kind == Kind.BACKUP else None
+        if session is not None:
+            found.setdefault(session, []).append(_job(_source_file(entry), entry))
+    return [SessionJob(files=None, changed=tuple(jobs), backup_of=session) for session, jobs in found.items()]
 
 
 def _source_file(entry: _Kept) -> SourceFile:

@@ -46,9 +46,9 @@ class Survey:
         self._safe = safe
         self._prices = prices
         self._source_of: dict[Path, Path] = {}
-        self._missing: set[Path] = set()
+        self.missing: set[Path] = set()
         self.known = reading.known_files(connection, machine)
-        self._forgotten = reading.forgotten(connection)
+        self.forgotten = reading.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
@@ -68,7 +68,7 @@ class Survey:
         except SourceError as problem:
             self.problems.append(problem)
             if not os.path.lexists(place):
-                self._missing.add(place.absolute())
+                self.missing.add(place.absolute())
             return []
 
     def _waiting(self, captures: Path) -> list[SourceFile]:
@@ -156,19 +156,19 @@ class Survey:
         found: list[FileJob] = []
         for file in files:
             try:
-                job = file_job(self._machine, self._source_of[file.path], file, self.known, self._still_holds)
+                job = file_job(self._machine, self._source_of[file.path], file, self.known, self.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif job.key in self._forgotten:
+            elif job.key in self.forgotten:
                 continue
             else:
                 found.append(job)
         return tuple(found)
 
-    def _still_holds(self, row: FileRow) -> bool:
+    def still_holds(self, row: FileRow) -> bool:
         """Whether a file of the same size as before holds all that was taken of it."""
         pieces = reading.pieces_of(self._connection, row.id, row.generation)
         try:
@@ -187,7 +187,7 @@ class Survey:
         ]
 
     def _was_walked(self, row: FileRow) -> bool:
-        return any(parent in self.folders or parent in self._missing for parent in row.path.parents)
+        return any(parent in self.folders or parent in self.missing for parent in row.path.parents)
 
 
 def _with_gone(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:

@@ -13,10 +13,12 @@ import msgspec
 
 from reread.errors import SourceError
 from reread.pricing import load_prices
+from reread.sources.backups import Refused
 from reread.store.rows import SessionBatch
 from reread.store.safe import Safe
 from reread.store.writing import StoreWriter
 
+from .backups import BackupSurvey
 from .captures import put_away
 from .extract import take
 from .jobs import SessionJob
@@ -38,6 +40,8 @@ def sync(
     report: Report | None = None,
     prices: Path | None = None,
     captures: Path | None = None,
+    *,
+    with_backups: bool = True,
 ) -> SyncResult:
     """One pass over the sources, and over captures that wait in a folder of our own.
 
@@ -48,13 +52,29 @@ def sync(
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
+    if with_backups:
+        _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
     writer.close_books()
-    writer.remember_folders(survey.folders, [problem.path for problem in result.problems])
+    unread = [problem.path for problem in result.problems if not isinstance(problem, Refused)]
+    writer.remember_folders(survey.folders, unread)
     put_away(connection, machine, survey.waiting)
     result.seconds = time.monotonic() - began
     return result
+
+
+def _take_backups(
+    backups: BackupSurvey, survey: Survey, writer: StoreWriter, result: SyncResult, report: Report | None
+) -> None:
+    result.problems += backups.problems + backups.refused
+    result.unchanged += backups.unchanged
+    result.vanished += len(backups.vanished)
+    run(backups.jobs, writer, result, report, is_first=False)
+    survey.vanished += backups.vanished
+    # What could not be read is tried again, so its folder must not look as if it were known.
+    failed = {problem.path.parent for problem in result.problems if not isinstance(problem, Refused)}
+    survey.folders |= {folder: time for folder, time in backups.folders.items() if folder not in failed}
 
 
 def run(
@@ -69,6 +89,7 @@ def run(
         if isinstance(batch, SourceError):
             result.problems.append(batch)
         else:
+            result.problems += [SourceError(Path(path), reason) for path, reason in batch.unread]
             pending.append(batch)
             weight += _weight(batch)
             result.sessions += batch.session is not None

@@ -31,12 +31,14 @@ class Traced(Struct, frozen=True, kw_only=True):
 ParseTime = Callable[[str], datetime]
 
 
-def trace(sessions: Iterable[Session], path: str, at: str | None, parse_time: ParseTime) -> Traced:
+def trace(
+    sessions: Iterable[Session], path: str, at: str | None, parse_time: ParseTime, kept: ReadBackup | None = None
+) -> Traced:
     """A file's history from the sessions that touched it, which come oldest first. `at` is a line, or a moment.
 
-    Raises BadInput where it is neither.
+    `kept` reads backups whose source is gone. Raises BadInput where it is neither.
     """
-    gathered = _Gathered(key_of(path), at)
+    gathered = _Gathered(key_of(path), at, kept)
     for session in sessions:
         gathered.add(session)
     if not gathered.events:
@@ -61,7 +63,8 @@ def _moment(at: str, parse_time: ParseTime) -> datetime:
 class _Gathered:
     """What sessions tell of one file, and when the line asked for was written."""
 
-    def __init__(self, key: str, line: str | None) -> None:
+    def __init__(self, key: str, line: str | None, kept: ReadBackup | None) -> None:
+        self._kept = kept
         self._key = key
         self._line = line
         self._copies = Copies()
@@ -73,7 +76,7 @@ class _Gathered:
 
     @property
     def read_backup(self) -> ReadBackup:
-        return backup_reader(self._trunks)
+        return backup_reader(self._trunks, self._kept)
 
     def add(self, session: Session) -> None:
         parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
@@ -100,6 +103,6 @@ def trunks_of(session: Session) -> dict[str, Path]:
     return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
 
 
-def edits_of(session: Session) -> SessionEdits:
-    """The changes of a session, with the backups that can still be read."""
-    return SessionEdits(session, backup_reader(trunks_of(session)))
+def edits_of(session: Session, kept: ReadBackup | None = None) -> SessionEdits:
+    """The changes of a session, with the backups that can still be read, or were kept."""
+    return SessionEdits(session, backup_reader(trunks_of(session), kept))

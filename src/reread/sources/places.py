@@ -28,6 +28,8 @@ class Kind(StrEnum):
     SETTINGS = "settings"
     CAPTURE = "capture"
     """What crossed the wire in a run that reread started."""
+    BACKUP = "backup"
+    """A file as it was before the client changed it; `sources.backups` finds them, no walk does."""
 
 
 class Place(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from reread.errors import RereadError, printable
 from reread.pricing import Prices
 
 from . import reading
+from .backups import give_away
 from .database import FILE_NAME, StoreError, connect, transaction
 from .folders import make_private
 from .friction import forget_friction, keep_labels, labels
@@ -24,7 +25,7 @@ from .marks import MarkRow, all_rows, forget_mark, keep_rows, moves_of_copy, row
 from .moves import MoveRow, forget_moves, keep_moves, move_rows
 from .paths import as_path
 from .rows import FileRow
-from .safe import Damage, Rewrite, Safe
+from .safe import Damage, Place, Rewrite, Safe
 from .said import forget_said, keep_status_lines, status_lines
 from .sessions import StoredSession
 from .unindexing import unindex
@@ -39,6 +40,9 @@ class Status(Struct, frozen=True, kw_only=True):
     vanished: int
     bytes: int
     """Of source files, before compression."""
+    backups: int
+    """Of those files, how many are backups of what the client changed."""
+    backup_bytes: int
     stored_bytes: int
     index_bytes: int
 
@@ -85,8 +89,9 @@ def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) ->
 
 
 def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
-    files, vanished, size = connection.execute(
-        "SELECT count(*), coalesce(sum(present = 0), 0), coalesce(sum(taken), 0) FROM file"
+    files, vanished, size, backups, backup_size = connection.execute(
+        """SELECT count(*), ifnull(sum(present = 0), 0), ifnull(sum(taken), 0),
+                  count(backup_of), ifnull(sum(taken) FILTER (WHERE backup_of IS NOT NULL), 0) FROM file"""
     ).fetchone()
     sessions = connection.execute("SELECT count(*) FROM session").fetchone()[0]
     index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*"))
@@ -96,6 +101,8 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
         files=files,
         vanished=vanished,
         bytes=size,
+        backups=backups,
+        backup_bytes=backup_size,
         stored_bytes=sum(safe.packs().values()),
         index_bytes=index,
     )
@@ -188,7 +195,7 @@ def restore(
     A file that was rewritten less often comes as it was last. Raises StoreError, before anything is written, when a
     file is there already with other bytes: what came after must not be lost to what came before.
     """
-    rows = {to / below(row, session): row for row in reading.files_of(connection, session.id)}
+    rows = {to / below(row, session): row for row in kept_files(connection, session)}
     for target, row in rows.items():
         if _differs(target, files.bytes_of(row, _wanted(row, generation))):
             raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
@@ -203,6 +210,11 @@ def restore(
             raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
         size += len(content)
     return Restored(files=list(rows), bytes=size)
+
+
+def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[FileRow]:
+    """All that is kept of a session: its own files, and backups of those it changed."""
+    return reading.files_of(connection, session.id) + reading.backups_of(connection, session.id)
 
 
 def _wanted(row: FileRow, generation: int | None) -> int:
@@ -224,8 +236,13 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def below(row: FileRow, session: StoredSession) -> Path:
-    """A file's place below the folder its session lay in; a capture lies with the session's own files."""
+    """A file's place below the folder its session lay in; a capture lies with the session's own files.
+
+    Backups get a folder beside them, as they had one beside `projects`.
+    """
     folder = Path(session.row.folder)
+    if row.kind == "backup":
+        return Path(*row.path.parts[-3:])
     if row.kind == "capture" and not row.path.is_relative_to(folder):
         return Path(row.path.parent.name) / row.path.name
     return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
@@ -239,7 +256,8 @@ def forget(
     The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
     """
     finish_forget(connection, safe, prices)
-    rows = reading.files_of(connection, session.id)
+    give_away(connection, safe, session.id)
+    rows = kept_files(connection, session)
     rewrite = safe.rewrite_without({row.key for row in rows})
     hidden = _settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
@@ -269,7 +287,8 @@ def _settle(
             for table in ("tool_call", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
-            sessions.add(row[1])
+            if row[1] is not None:
+                sessions.add(row[1])
         ledger.settle()
         connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
@@ -283,12 +302,26 @@ def _settle(
             for name, project in names:
                 forget_moves(connection, project)  # first: the copy of the marks has these, too
                 forget_mark(connection, home, name)
-        connection.executemany(
-            "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE pack = ? AND offset = ?",
-            [(new.pack, new.offset, new.stored, old.pack, old.offset) for old, new in rewrite.moved],
-        )
+        _move(connection, rewrite.moved)
     ledger.close()
     return hidden
+
+
+def _move(connection: sqlite3.Connection, moved: Sequence[tuple[Place, Place]]) -> None:
+    """By way of a table: no index leads from a place to its rows, and a scan for each piece would take minutes."""
+    connection.execute(
+        """CREATE TEMP TABLE moved (old_pack, old_offset, new_pack, new_offset, new_stored,
+                                    PRIMARY KEY (old_pack, old_offset)) WITHOUT ROWID"""
+    )
+    connection.executemany(
+        "INSERT INTO moved VALUES (?, ?, ?, ?, ?)",
+        [(old.pack, old.offset, new.pack, new.offset, new.stored) for old, new in moved],
+    )
+    connection.execute(
+        """UPDATE piece SET pack = new_pack, offset = new_offset, stored = new_stored
+           FROM moved WHERE pack = old_pack AND offset = old_offset"""
+    )
+    connection.execute("DROP TABLE moved")
 
 
 def _scrub(connection: sqlite3.Connection) -> None:

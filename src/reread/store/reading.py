@@ -44,13 +44,21 @@ _MATCH = """block.id, file.session, block.file, block.offset, block.length, bloc
 
 
 def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileRow]:
-    """Every file of a machine, by key."""
-    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE machine = ?", (machine,))  # noqa: S608  our own names
+    """Every file of a machine but the backups, by key."""
+    rows = connection.execute(
+        f"SELECT {_FILE} FROM file WHERE machine = ? AND backup_of IS NULL",  # noqa: S608  our own names
+        (machine,),
+    )
     return {row[1]: _file(row) for row in rows}
 
 
 def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     rows = connection.execute(f"SELECT {_FILE} FROM file WHERE session = ? ORDER BY path", (session,))  # noqa: S608
+    return [_file(row) for row in rows]
+
+
+def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
+    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE backup_of = ? ORDER BY path", (session,))  # noqa: S608
     return [_file(row) for row in rows]
 
 

@@ -191,3 +191,7 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
     friction: FrictionBatch | None = None
+    backup_of: int | None = None
+    """The session that the files are backups of; it is known already."""
+    unread: list[tuple[str, str]] = []
+    """Path and reason of files that could not be read, where the others do not need them."""

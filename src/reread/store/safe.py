@@ -74,11 +74,15 @@ class Safe:
 
     def read(self, place: Place) -> bytes:
         """The raw bytes of a piece, proved by length and hash; raises SafeDamaged."""
-        return self._read(place, hashed=True)
+        return self._read(place, hashed=True)[1]
+
+    def owner(self, place: Place) -> str:
+        """The key of the file that a piece was kept for; raises SafeDamaged."""
+        return self._read(place, hashed=False)[0].file
 
     def slice(self, place: Place, start: int, length: int) -> bytes:
         """A range of the raw bytes of a piece, proved by the CRC of its frame; raises SafeDamaged."""
-        return self._read(place, hashed=False)[start : start + length]
+        return self._read(place, hashed=False)[1][start : start + length]
 
     def packs(self) -> dict[int, int]:
         """The stored bytes of every pack that counts."""
@@ -170,7 +174,7 @@ class Safe:
 
     # -- inside
 
-    def _read(self, place: Place, *, hashed: bool) -> bytes:
+    def _read(self, place: Place, *, hashed: bool) -> tuple[PieceHeader, bytes]:
         try:
             with Pack(self._names.pack(place.pack), place.pack) as pack:
                 found = pack.read(place, hashed=hashed)
@@ -180,7 +184,7 @@ class Safe:
             found = Damage(place.pack, place.offset, place.stored, f"{error.strerror or error}")
         if isinstance(found, Damage):
             raise SafeDamaged(found.pack, found.offset, found.reason, found.path)
-        return found[1]
+        return found
 
     def _let_go(self) -> None:
         if self._writer is not None:

@@ -305,6 +305,15 @@ CREATE TABLE moved (
 ) WITHOUT ROWID;
 """
 
+_BACKUPS = """
+-- Copies of files from before the client changed them are files, too, of no session but `backup_of` one: whoever asks
+-- for a session's files means its conversation. Backups with the same bytes share a piece.
+ALTER TABLE file ADD COLUMN backup_of INTEGER REFERENCES session;
+CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NOT NULL;
+"""
+# What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
+_LOOK_AGAIN = "DELETE FROM seen;"
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -340,9 +349,10 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "marks": _script(_MARKS),
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
+    "backups": _script(_BACKUPS + _LOOK_AGAIN),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
 SCHEMA = "\n".join(
-    (_FILES, _SESSIONS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+    (_FILES, _SESSIONS, _BACKUPS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
 ).strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ UNREAD = -1
 """The time of what could not be read at the last walk."""
 
 _FOLDER = -1
+_GROWING_NS = 60 * 10**9
+"""How long a backup may take to be written; generous, for a file that a network drive holds."""
 
 JOURNAL = "rewrite.json"
 """In the folder of the safe while a forget is under way."""
@@ -27,9 +30,12 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     """Packs what is known of a machine's files, and the folders of the walk with their times, into one row.
 
     A file that is not there any more is of a source that this walk was not sent to: it would be news for ever.
+    Backups are written once: their folders tell of new ones, and only one that may still grow is looked at itself.
     """
     rows = connection.execute(
-        "SELECT path, size, mtime_ns FROM file WHERE machine = ? AND present = 1", (machine,)
+        """SELECT path, size, mtime_ns FROM file
+           WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)""",
+        (machine, time.time_ns() - _GROWING_NS),
     ).fetchall()
     states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
     states |= {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}

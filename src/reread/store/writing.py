@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import msgspec
 
 from reread.pricing import Prices
 
+from .backups import KnownPieces, standing_for
 from .database import transaction
 from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
@@ -32,6 +34,7 @@ MIDDLE = 1 << 27
 """Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
 tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
 
+_BACKUP = "backup"
 _WHOLE = frozenset({"tool_result", "capture"})
 """Kinds of files whose rows are all made again whenever one is."""
 KEPT_ALONE = 2
@@ -56,6 +59,10 @@ class StoreWriter:
         """Tells pieces of one sync from those of another that was killed before it could commit."""
         self._lowest, self._highest = self._id_range()
 
+    @cached_property
+    def _backups(self) -> KnownPieces:
+        return KnownPieces(self._connection)
+
     def _id_range(self) -> tuple[int, int]:
         low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
         return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
@@ -70,7 +77,7 @@ class StoreWriter:
                 session = self._session(batch.session) if batch.session is not None else None
                 name = stored_path(batch.session.uuid) if batch.session is not None else ""
                 for file in batch.files:
-                    row = self._file(file, session)
+                    row = self._file(file, session, batch.backup_of)
                     self._pieces(row, file, places[id(file)])
                     if file.withdrawn:
                         unindex(self._connection, SafeFiles(self._connection, self._safe), row, file.withdrawn)
@@ -83,7 +90,18 @@ class StoreWriter:
             self._index(blocks, is_older=is_older)
 
     def _keep(self, file: FileBatch) -> list[Place]:
-        return [self._safe.append_compressed(self._header(file, piece), piece.frame) for piece in file.pieces]
+        keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
+        return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
+
+    def _keep_once(self, header: PieceHeader, frame: bytes) -> Place:
+        """Bytes that another backup has, too, are kept once; whatever was kept, the safe tells of this file."""
+        place = self._backups.place(header.sha256)
+        if place is None:
+            place = self._safe.append_compressed(header, frame)
+            self._backups.learn(header.sha256, place)
+        else:
+            self._safe.append_compressed(*standing_for(header))
+        return place
 
     def _header(self, file: FileBatch, piece: PieceRow) -> PieceHeader:
         return PieceHeader(
@@ -112,7 +130,7 @@ class StoreWriter:
         ).fetchone()
         return int(found[0])
 
-    def _file(self, file: FileBatch, session: int | None) -> int:
+    def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
         known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             unindex(self._connection, SafeFiles(self._connection, self._safe), known[0])
@@ -123,6 +141,7 @@ class StoreWriter:
             "source": stored_path(file.source),
             "machine": self._machine,
             "session": session,
+            "backup_of": backup_of,
             "present": KEPT_ALONE if file.source == OWN else 1,
             "vanished": None,
         }

@@ -75,12 +75,16 @@ def _status(arguments: list[str]) -> int:
         "files": status.files,
         "vanished": status.vanished,
         "bytes": status.bytes,
+        "backups": status.backups,
+        "backup_bytes": status.backup_bytes,
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
     }
+    files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
         printable(str(status.home)),
-        f"{count(status.sessions, 'session')}, {count(status.files, 'file')}, {size(status.bytes)} of transcripts",
+        f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
+        f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
     ]
@@ -173,7 +177,7 @@ def _forget(arguments: list[str]) -> int:
 
     with bare_archive(config) as archive:
         stored = archive.find_one(given.session)
-        warning = _what_goes(stored)
+        warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
             "forgetting cannot be undone and there is nobody to ask; say --yes",
@@ -193,12 +197,14 @@ def _forget(arguments: list[str]) -> int:
     return 0
 
 
-def _what_goes(stored: StoredSession) -> str:
+def _what_goes(stored: StoredSession, backups: int) -> str:
     from reread.render.numbers import count, size
     from reread.render.text import shorten
 
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
+    if backups:
+        files += f", {count(backups, 'backup')} of files it changed"
     fate = "Its source is gone: this is the only copy."
     if all(name.endswith(".wire") for name in stored.files):
         fate = "It was captured and has no source: this is the only copy."

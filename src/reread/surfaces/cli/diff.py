@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
 
     with open_session(given, config) as opened:
         session = opened.session
-        edits = edits_of(session)
+        edits = edits_of(session, opened.kept_backups)
         if given.branch is None:
             found = edits.on_disk()
         else:

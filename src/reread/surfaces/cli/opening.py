@@ -19,6 +19,7 @@ from .telling import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.analyses.edits.histories import ReadBackup
     from reread.archive import Archive, Listed, StoredSession, SyncResult
     from reread.config import Config
     from reread.queries.filters import Filter
@@ -68,7 +69,7 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive
     with TemporaryDirectory(prefix="reread-") as folder:
         places = [source.absolute() for source in sources]
         with Archive(Path(folder), places, price_file=config.prices) as archive:
-            tell_problems(archive.sync())
+            tell_problems(archive.sync(with_backups=False))
             yield archive
 
 
@@ -145,6 +146,11 @@ class Opened:
         self.kept = kept
         self.archive = archive
         """The one it came from."""
+
+    @property
+    def kept_backups(self) -> ReadBackup | None:
+        """What reads backups of files whose source is gone."""
+        return self.archive.kept_backups() if self.archive is not None else None
 
 
 @contextmanager

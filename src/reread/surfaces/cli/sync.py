@@ -19,7 +19,9 @@ EXAMPLES = """\
 
 
 def parser() -> options.Parser:
-    about = "Takes every new or grown transcript, with its subagents and tool results, into the archive, for good."
+    about = (
+        "Takes every new or grown transcript, with its subagents, tool results and backups, into the archive, for good."
+    )
     made = options.make_parser("sync", about, EXAMPLES, syncs=False)
     made.add_argument("--watch", action="store_true", help="keep following; ends with Ctrl-C")
     made.add_argument("--full", action="store_true", help="read everything again, changed or not")

@@ -49,7 +49,13 @@ def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> T
     index = index_of(archive)
     path = meant(given.file, index)
     sessions = (archive.session(name) for name in index.sessions_with(path))
-    return trace(sessions, path, given.at, lambda text: parse_time(text, config.now, config.timezone, "--at"))
+    return trace(
+        sessions,
+        path,
+        given.at,
+        lambda text: parse_time(text, config.now, config.timezone, "--at"),
+        archive.kept_backups(),
+    )
 
 
 def meant(name: str, index: FileIndex) -> str:

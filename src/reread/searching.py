@@ -1,0 +1,82 @@
+"""What the archive finds in the words of sessions; `Archive` is one."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+
+from reread.store.database import snapshot
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from reread.analyses.texts import Field
+    from reread.queries.facets import Cells as CountedHits
+    from reread.queries.filters import Filter
+    from reread.queries.search import SearchAnswer, Searcher
+    from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
+
+MOST_HITS = 3_000
+"""Of one session: each is read from the safe."""
+
+
+class Searching(ABC):
+    """Questions to the full-text index."""
+
+    @property
+    @abstractmethod
+    def connection(self) -> sqlite3.Connection: ...
+
+    @property
+    @abstractmethod
+    def safe(self) -> Safe: ...
+
+    def search(
+        self,
+        query: str,
+        fields: frozenset[Field] | None = None,
+        wanted: Filter | None = None,
+        limit: int = 20,
+        *,
+        is_regex: bool = False,
+        now: datetime | None = None,
+    ) -> SearchAnswer:
+        """The best of the newest matches in all fields but tool results, unless others are named.
+
+        With `is_regex` every text is held against a pattern.
+        """
+        from reread.queries.filters import Filter
+        from reread.queries.language import DEFAULT_FIELDS
+
+        searcher = self._searcher(now)
+        ask = searcher.scan if is_regex else searcher.search
+        with snapshot(self.connection):
+            return ask(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter(), limit)
+
+    def count_hits(
+        self, query: str, fields: frozenset[Field] | None = None, wanted: Filter | None = None
+    ) -> CountedHits:
+        """How many hits a search has in which session, field and hour; for `reread.queries.facets`."""
+        from reread.queries.filters import Filter
+        from reread.queries.language import DEFAULT_FIELDS
+
+        with snapshot(self.connection):
+            return self._searcher().cells(query, fields if fields is not None else DEFAULT_FIELDS, wanted or Filter())
+
+    def hits_in(self, stored: StoredSession, query: str, fields: frozenset[Field] | None = None) -> set[str]:
+        """The uuids of the lines of one session that a search finds, a few thousand at most."""
+        from reread.queries.language import DEFAULT_FIELDS
+
+        wanted = fields if fields is not None else DEFAULT_FIELDS
+        with snapshot(self.connection):
+            return self._searcher().lines_in(query, wanted, stored.id, MOST_HITS)
+
+    def _searcher(self, now: datetime | None = None) -> Searcher:
+        from datetime import UTC, datetime
+
+        from reread.queries.search import Searcher
+        from reread.store.bytes_kept import KeptBytes
+
+        return Searcher(self.connection, KeptBytes(self.connection, self.safe), now or datetime.now(UTC))
