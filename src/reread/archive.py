@@ -60,6 +60,7 @@ __all__ = [
     "UnpricedModel",
     "UsageReport",
     "Verified",
+    "load",
     "open_archive",
 ]
 
@@ -388,6 +389,23 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
     return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
+
+
+def load(wanted: str | Path) -> Session:
+    """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
+    by its id, a unique beginning of it, `@last` or `@2`.
+    """
+    from reread import loading
+
+    place = Path(wanted)
+    if isinstance(wanted, Path) or place.exists() or place.name != wanted or place.suffix:
+        return loading.load(place)
+    with open_archive() as archive:
+        if not archive.exists:  # looking for a session makes no archive
+            raise UnknownSession(wanted, [archive.home])
+        stored = archive.find(wanted)
+        archive.files.hold(archive.files.session_files(stored.id, stored.row.uuid).tool_results)
+        return archive.session_of(stored)
 
 
 _RESULTS = {
