@@ -17,7 +17,7 @@ from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
 from reread.retrospects import Retrospects
-from reread.store.database import FILE_NAME, StoreError, connect, set_aside, snapshot
+from reread.store.database import FILE_NAME, NewerArchive, StoreError, connect, set_aside, snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +106,11 @@ class Archive(Accounts, Marking, Retrospects):
             return (self.home / FILE_NAME).exists()
         except OSError:  # below a folder that may not be entered
             return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its database could be opened, and was."""
+        return "connection" in self.__dict__
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
@@ -335,6 +340,8 @@ class Archive(Accounts, Marking, Retrospects):
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             try:
                 connection = self.connection
+            except NewerArchive:  # nothing is known to be damaged
+                raise
             except StoreError as problem:
                 return custody.verify_without_database(self.safe, problem)
             return custody.verify(connection, self.safe, self.prices)

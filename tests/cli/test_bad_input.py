@@ -75,14 +75,14 @@ def test_a_wrong_request_is_refused_in_one_sentence(
     assert_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
 
 
+def test_a_home_that_cannot_be_is_told_once(run: Run, source: Path, tmp_path: Path) -> None:
+    home = tmp_path / "taken"
+    home.touch()
+    assert_refused(run("list", "--source", source, "--home", home), "taken: cannot be made")
+
+
 def test_a_process_refuses_with_the_same_sentence_and_no_traceback() -> None:
     assert_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
-
-
-@pytest.mark.parametrize("command", ["", "prompts", "tools", "thinking", "doctor"])
-def test_a_folder_without_transcripts_is_named(run: Run, tmp_path: Path, command: str) -> None:
-    (tmp_path / "empty").mkdir()
-    assert_refused(run(*command.split(), "--source", tmp_path / "empty"), "no transcripts in", str(tmp_path / "empty"))
 
 
 def test_a_folder_without_transcripts_cannot_be_shown(run: Run, tmp_path: Path) -> None:

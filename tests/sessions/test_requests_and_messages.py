@@ -114,6 +114,11 @@ def test_parallel_rows_of_a_gateway_response_are_told_by_their_chain() -> None:
     assert len(session.requests) == 2
 
 
+def test_dated_rows_of_a_gateway_that_no_chain_holds_together_are_responses_of_their_own() -> None:
+    first, second = (gateway(text, parentUuid=None) for text in "ab")
+    assert len(build(a_prompt("one"), first, second).requests) == 2
+
+
 def test_a_gateway_request_id_tells_responses_apart() -> None:
     session = build(gateway("a", requestId="r1"), gateway("b", requestId="r1"), gateway("c", requestId="r2"))
     assert len(session.requests) == 2

@@ -275,6 +275,7 @@ def tools_document(counts: list[ToolCount]) -> Document:
 
 def health_document(health: Health, *, with_fields: bool = False) -> Document:
     fields = {label: {"objects": found.objects, "fields": found.fields} for label, found in health.drift.fields.items()}
+    days = float(health.cleanup_period_days)
     return {
         "schema": "reread.doctor/1",
         "files": health.files,
@@ -291,7 +292,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
         "orphan_parents": health.orphan_parents,
         "cross_file_duplicates": health.cross_file_duplicates,
         "retention": {
-            "cleanup_period_days": health.cleanup_period_days,
+            "cleanup_period_days": int(days) if days.is_integer() else days,
             "expiring_sessions": health.expiring_sessions,
         },
         "expiring_not_archived": health.unkept_sessions,
