@@ -55,7 +55,7 @@ def session_document(
             }
             for branch in session.branches
         ],
-        "subagents": [agent_row(agent) for agent in session.subagents],
+        "subagents": [agent_row(agent) | _lone_turns(session, agent) for agent in session.subagents],
         "coverage": {
             "records": session.coverage.records,
             "placed": session.coverage.placed,
@@ -102,6 +102,11 @@ def agent_row(agent: Subagent) -> Document:
         "parent": agent.parent,
         "usage": tokens_document(agent.usage),
     }
+
+
+def _lone_turns(session: Session, agent: Subagent) -> Document:
+    """Only where no call names the agent: the others are told below theirs."""
+    return {"turns": [turn_document(session, agent, turn) for turn in agent.turns]} if agent.call is None else {}
 
 
 def turn_document(session: Session, speaker: Conversation, turn: Turn) -> Document:
