@@ -168,6 +168,13 @@ def test_a_home_nobody_may_enter_does_not_matter_when_a_file_is_named(open_folde
     assert reread_as_nobody("show", path, home=str(home)).code == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
+def test_a_source_nobody_may_enter_is_named(open_folder: Path) -> None:
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0)
+    assert_refused(reread_as_nobody("list", "--source", closed / "projects"), str(closed / "projects"), "denied")
+
+
 def test_an_empty_session_name_is_unknown_rather_than_the_current_folder(
     run: Run, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

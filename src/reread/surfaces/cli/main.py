@@ -82,7 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        tell(error.strerror or error)
+        reason = error.strerror or error
+        tell(f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes) else reason)
         return EXIT_USAGE
     return code
 
