@@ -67,7 +67,7 @@ def facts(session: Session) -> dict[str, object]:
         "agent lines": [[record.raw for record in agent.records] for agent in session.subagents],
         "thinking": [thought.text for thought in session.thinking()],
         "calls": [(call.id, call.status, session.full_output(call)) for call in session.tool_calls],
-        "usage": (session.usage, session.total_usage),
+        "usage": (session.own_usage, session.usage),
         "compactions": len(session.compactions),
         "files": (sorted(session.files), session.size),
         "problems": session.problems,
@@ -305,3 +305,10 @@ def test_a_session_whose_folder_was_renamed_is_found_where_it_is_now(tmp_path: P
         path.parent.rename(tmp_path / "projects" / "-home-ann-renamed")
         archive.sync()
         assert archive.find(ANN).present
+
+
+def test_an_archive_of_a_newer_version_is_not_called_damaged(tmp_path: Path) -> None:
+    with Archive(tmp_path) as archive:
+        archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
+    with Archive(tmp_path) as archive, pytest.raises(reread.RereadError, match="newer reread"):
+        archive.verify()

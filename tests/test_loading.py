@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -277,3 +278,41 @@ def test_a_multi_megabyte_line_is_read(tmp_path: Path) -> None:
     output = reread.load(path).tool_calls[0].output
     assert output is not None
     assert len(output.text) == 3_000_000
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A session in the archive that the environment names, and nowhere else."""
+    source = tmp_path / "source"
+    path = spilled("/home/ann/.claude/projects/p/tool-results/toolu_1.txt").write(source)
+    with reread.open(sources=[source]) as archive:
+        archive.sync()
+    shutil.rmtree(source)
+    return path
+
+
+@pytest.mark.parametrize("name", [ID, ID[:6], "@last"])
+def test_a_name_is_a_session_of_the_archive_whole_though_its_source_is_gone(kept: Path, name: str) -> None:
+    session = reread.load(name)
+    assert session.id == ID
+    assert session.files[0] == str(kept)
+    assert session.full_output(session.tool_calls[0]) == "the whole output"
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_name_that_no_session_has_is_unknown() -> None:
+    with pytest.raises(reread.UnknownSession, match="no session 'ffff'"):
+        reread.load("ffff")
+
+
+def test_looking_for_a_session_makes_no_archive() -> None:
+    with pytest.raises(reread.UnknownSession):
+        reread.load(ID)
+    assert not Path(os.environ["REREAD_HOME"]).exists()
+
+
+def test_a_file_goes_before_a_session_of_the_archive(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.parent.mkdir(parents=True)
+    monkeypatch.chdir(kept.parent)
+    a_session(a_prompt("q"), id=OTHER).write(kept.parent).rename(ID[:8])
+    assert reread.load(ID[:8]).id == OTHER

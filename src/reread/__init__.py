@@ -10,7 +10,7 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
-    from .archive import Archive
+    from .archive import Archive, load
     from .archive import open_archive as open  # noqa: A004  the name users know it by
     from .errors import (
         AmbiguousSession,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
     from .live.thinking import thinking_budget
-    from .loading import load, read
+    from .loading import read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
     from .sources import follow
@@ -48,7 +48,7 @@ _HOME = {
     "RereadError": ".errors",
     "SourceError": ".errors",
     "UnknownSession": ".errors",
-    "load": ".loading",
+    "load": ".archive",
     "read": ".loading",
     "Record": ".records",
     "Unknown": ".records",

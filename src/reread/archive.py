@@ -17,8 +17,9 @@ from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
 from reread.retrospects import Retrospects
+from reread.safekeeping import LOCK_SECONDS, Safekeeping
 from reread.searching import Searching
-from reread.store.database import FILE_NAME, StoreError, connect, set_aside
+from reread.store.database import FILE_NAME, StoreError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
-    from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
     from reread.store.safe import Safe
@@ -62,16 +62,15 @@ __all__ = [
     "UnpricedModel",
     "UsageReport",
     "Verified",
+    "load",
     "open_archive",
 ]
 
-LOCK_SECONDS = 120.0
-"""How long a sync waits for another one."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
 
-class Archive(Accounts, Marking, Retrospects, Searching):
+class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
     def __init__(
@@ -107,6 +106,11 @@ class Archive(Accounts, Marking, Retrospects, Searching):
             return (self.home / FILE_NAME).exists()
         except OSError:  # below a folder that may not be entered
             return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its database could be opened, and was."""
+        return "connection" in self.__dict__
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
@@ -318,13 +322,6 @@ class Archive(Accounts, Marking, Retrospects, Searching):
         trunk = self.files.session_files(stored.id, stored.row.uuid).trunk
         return b"" if trunk is None else self.files.content(trunk)
 
-    def kept_backups(self) -> KeptBackups:
-        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
-        None where none was kept."""
-        from reread.store.backups import KeptBackups
-
-        return KeptBackups(self.connection, self.files)
-
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
         for each in reversed(self.sessions(wanted)):
@@ -350,66 +347,6 @@ class Archive(Accounts, Marking, Retrospects, Searching):
 
         return SCHEMA
 
-    def status(self) -> Status:
-        from reread.store import custody
-
-        return custody.status(self.connection, self.home, self.safe)
-
-    def verify(self) -> Verified:
-        """Proves every byte of the safe and the integrity of the index; a database beyond opening is damage too."""
-        from reread.store import custody
-        from reread.store.safe import lock
-
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            try:
-                connection = self.connection
-            except StoreError as problem:
-                return custody.verify_without_database(self.safe, problem)
-            return custody.verify(connection, self.safe, self.prices)
-
-    def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
-        """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
-        from reread.store import custody
-
-        return custody.restore(self.connection, self.files, self.find(wanted), to, generation=generation)
-
-    def restore_targets(self, stored: StoredSession, to: Path) -> list[Path]:
-        """Where `restore` would write."""
-        from reread.store import custody
-
-        return [to / custody.below(row, stored) for row in custody.kept_files(self.connection, stored)]
-
-    def rebuild(self) -> int:
-        """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
-        from reread.ingest.rebuild import rebuild
-        from reread.store import custody
-        from reread.store.safe import lock
-
-        self.close()
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
-            set_aside(self.home)
-            custody.keep_unsafe(self.connection, known)
-            self._reprice()
-            return rebuild(self.connection, self.safe, self.price_file)
-
-    def forget(self, wanted: str) -> Forgotten:
-        """Removes a session for good: from the index, from the safe, and from databases that were set aside.
-
-        Captures of it go too, also those that were not taken in yet.
-        """
-        from reread.ingest.captures import remove_waiting
-        from reread.store import custody
-        from reread.store.database import remove_set_aside
-        from reread.store.safe import lock
-
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            found = self.find_one(wanted)
-            remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
-            forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
-            remove_set_aside(self.home)
-            return forgotten
-
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:
     """The archive below `home`, over `sources`; without them the ones the environment names."""
@@ -417,6 +354,23 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
     return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
+
+
+def load(wanted: str | Path) -> Session:
+    """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
+    by its id, a unique beginning of it, `@last` or `@2`.
+    """
+    from reread import loading
+
+    place = Path(wanted)
+    if isinstance(wanted, Path) or place.exists() or place.name != wanted or place.suffix:
+        return loading.load(place)
+    with open_archive() as archive:
+        if not archive.exists:  # looking for a session makes no archive
+            raise UnknownSession(wanted, [archive.home])
+        stored = archive.find(wanted)
+        archive.files.hold(archive.files.session_files(stored.id, stored.row.uuid).tool_results)
+        return archive.session_of(stored)
 
 
 _RESULTS = {

@@ -149,6 +149,22 @@ def expanded(path: str) -> Path:
         return Path(path)
 
 
+def local_zone(environ: Mapping[str, str] = os.environ, link: str = "/etc/localtime") -> str:
+    """The name of the machine's own zone: such as Europe/Berlin where it has one, else the short form of the clock."""
+    now = datetime.now().astimezone()
+    short = now.tzname() or str(now.tzinfo)
+    given = environ.get("TZ")
+    name = given.removeprefix(":") if given is not None else os.path.realpath(link).rpartition("zoneinfo/")[2]
+    return name if short != "UTC" and _is_zone(name) else short
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        return _zone(name) is not None
+    except BadInput:
+        return False
+
+
 def _zone(name: str | None) -> tzinfo | None:
     if name is None:
         return None

@@ -75,14 +75,14 @@ def test_a_wrong_request_is_refused_in_one_sentence(
     assert_refused(ran, *(word.replace("SOURCE", str(source)) for word in words))
 
 
+def test_a_home_that_cannot_be_is_told_once(run: Run, source: Path, tmp_path: Path) -> None:
+    home = tmp_path / "taken"
+    home.touch()
+    assert_refused(run("list", "--source", source, "--home", home), "taken: cannot be made")
+
+
 def test_a_process_refuses_with_the_same_sentence_and_no_traceback() -> None:
     assert_refused(reread("show", "missing.jsonl"), "missing.jsonl: no such file or folder")
-
-
-@pytest.mark.parametrize("command", ["", "prompts", "tools", "thinking", "doctor"])
-def test_a_folder_without_transcripts_is_named(run: Run, tmp_path: Path, command: str) -> None:
-    (tmp_path / "empty").mkdir()
-    assert_refused(run(*command.split(), "--source", tmp_path / "empty"), "no transcripts in", str(tmp_path / "empty"))
 
 
 def test_a_folder_without_transcripts_cannot_be_shown(run: Run, tmp_path: Path) -> None:
@@ -166,6 +166,13 @@ def test_a_home_nobody_may_enter_does_not_matter_when_a_file_is_named(open_folde
     home = open_folder / "closed"
     home.mkdir(mode=0o700)
     assert reread_as_nobody("show", path, home=str(home)).code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
+def test_a_source_nobody_may_enter_is_named(open_folder: Path) -> None:
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0)
+    assert_refused(reread_as_nobody("list", "--source", closed / "projects"), str(closed / "projects"), "denied")
 
 
 def test_an_empty_session_name_is_unknown_rather_than_the_current_folder(

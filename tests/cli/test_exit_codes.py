@@ -32,6 +32,15 @@ def test_an_empty_result_is_a_result(run: Run, session: Path, arguments: list[st
     assert run(*arguments, "--source", session) == (0, said, "")
 
 
+@pytest.mark.parametrize("command", ["", "list", "usage", "prompts", "tools", "thinking", "doctor", "doctor --strict"])
+def test_a_folder_without_transcripts_is_an_empty_result_too(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = run(*command.split(), "--source", tmp_path / "empty")
+    assert ran.code == 0
+    assert ran.out
+    assert ran.err in ("", f"reread: no transcripts in {tmp_path / 'empty'}\n")
+
+
 def test_an_empty_file_is_an_empty_session(run: Run, tmp_path: Path) -> None:
     (tmp_path / "nothing.jsonl").touch()
     ran = run("show", tmp_path / "nothing.jsonl")
@@ -96,6 +105,16 @@ def test_a_closed_standard_output_is_no_traceback() -> None:
         check=False,
     )
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX shell")
+def test_a_closed_standard_error_changes_no_answer() -> None:
+    shell = '"$0" -m reread demo tools'
+    closed, usual = (
+        subprocess.run(["sh", "-c", line, sys.executable], stdout=subprocess.PIPE, env=environment(), check=False)
+        for line in (f"{shell} 2>&-", shell)
+    )
+    assert (closed.returncode, closed.stdout) == (0, usual.stdout)
 
 
 def test_without_any_transcript_the_overview_is_a_demonstration(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ DOCTOR: dict[str, Any] = {
     "versions": dict,
     "orphan_parents": int,
     "cross_file_duplicates": int,
-    "retention": {"cleanup_period_days": (int, float), "expiring_sessions": int},
+    "retention": {"cleanup_period_days": int, "expiring_sessions": int},
     "price_table_date": str,
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from cli.kept import Kept
-from cli.running import Run
+from cli.running import Run, reread
 from reread.render.text import cells
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_usage
 
@@ -187,3 +188,9 @@ def test_a_window_without_usage_is_empty_too(odd: Kept) -> None:
     ran = odd("usage", "--no-sync", "--since", "2020-01-01", "--until", "2020-02-01")
     assert (ran.code, ran.out.splitlines()[0]) == (0, "nothing was used")
     assert json.loads(odd("usage", "--no-sync", "--json", "--project", "nobody has this").out)["rows"] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not go by TZ")
+@pytest.mark.parametrize(("machine", "named"), [("Asia/Tokyo", "Asia/Tokyo"), ("JST-9", "JST"), ("UTC", "UTC")])
+def test_the_zone_of_the_machine_is_named_so_that_it_can_be_asked_for(machine: str, named: str) -> None:
+    assert json.loads(reread("demo", "usage", "--json", TZ=machine).out)["timezone"] == named

@@ -461,7 +461,7 @@ def test_a_fork_of_nothing_is_refused() -> None:
 def test_a_client_that_is_not_installed_is_named_with_the_way_to_install_it(tmp_path: Path) -> None:
     with pytest.raises(ClientError, match=r"npm install -g @anthropic-ai/claude-code.*--claude PATH"):
         program(None, {"PATH": str(tmp_path)})
-    with pytest.raises(ClientError, match=r"'nope' is no program.*npm install"):
+    with pytest.raises(ClientError, match=r"'nope' is no program that can be run; Claude Code was.*npm install"):
         program("nope", {"PATH": str(tmp_path)})
 
 

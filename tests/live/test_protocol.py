@@ -80,6 +80,14 @@ def test_a_frame_without_its_newline_is_complete() -> None:
     assert events_of(*lines) == events_of(MESSAGE)
 
 
+def test_noise_without_a_newline_costs_no_frame() -> None:
+    stream = Stream()
+    assert stream.feed(b"(node:1) Warning: ") == []
+    noise, started = stream.feed(b'{"type":"system","subtype":"init","session_id":"s"}')
+    assert (type(noise), type(started)) == (events.UnknownFrame, events.SessionStarted)
+    assert stream.feed(b"\n") == []
+
+
 def test_a_message_without_stream_events_gives_the_same_blocks() -> None:
     lines = [line + b"\n" for line in MESSAGE.splitlines() if b'"assistant"' in line]
     assert wholes(events_of(*lines)) == wholes(events_of(MESSAGE))

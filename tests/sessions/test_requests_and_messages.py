@@ -114,6 +114,11 @@ def test_parallel_rows_of_a_gateway_response_are_told_by_their_chain() -> None:
     assert len(session.requests) == 2
 
 
+def test_dated_rows_of_a_gateway_that_no_chain_holds_together_are_responses_of_their_own() -> None:
+    first, second = (gateway(text, parentUuid=None) for text in "ab")
+    assert len(build(a_prompt("one"), first, second).requests) == 2
+
+
 def test_a_gateway_request_id_tells_responses_apart() -> None:
     session = build(gateway("a", requestId="r1"), gateway("b", requestId="r1"), gateway("c", requestId="r2"))
     assert len(session.requests) == 2
@@ -148,9 +153,9 @@ def test_agents_are_in_the_total_and_each_response_is_counted_once() -> None:
         copied,
         a_subagent(a_prompt("look"), replay, a_reply("own", usage=a_usage(1, 7)), id="aside_question-1"),
     )
-    assert session.usage.output_tokens == 100
-    assert session.total_usage.output_tokens == 107
-    assert session.total_usage.cache_read_tokens == 3_000
+    assert session.own_usage.output_tokens == 100
+    assert session.usage.output_tokens == 107
+    assert session.usage.cache_read_tokens == 3_000
 
 
 def test_a_copied_line_in_the_same_file_changes_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from reread.errors import RereadError
 from reread.store import database
-from reread.store.database import FILE_NAME, StoreError, connect, transaction
+from reread.store.database import FILE_NAME, NewerArchive, StoreError, connect, transaction
 from reread.store.schema import MIGRATIONS
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
@@ -53,7 +53,7 @@ def test_a_migration_that_fails_leaves_nothing_and_the_next_start_tries_again(
 def test_a_newer_archive_is_refused_with_a_sentence(tmp_path: Path) -> None:
     connection = connect(tmp_path)
     connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
-    with pytest.raises(StoreError, match=r"newer reread \(shiny\); please upgrade"):
+    with pytest.raises(NewerArchive, match=r"newer reread \(shiny\); please upgrade"):
         connect(tmp_path)
 
 

@@ -47,6 +47,9 @@ REMEMBERED = 32
 """Messages of a conversation that may still get a late frame."""
 _TASK_GOES_ON = frozenset({"pending", "running", "in_progress", "paused"})
 
+_BEFORE_A_FRAME = b" \t\r\0\xef\xbb\xbf"
+"""What a decoder passes over: white space, zeros of a torn write, a byte order mark."""
+
 
 class _Thread:
     """One conversation in the stream: the session's own, or that of an agent."""
@@ -143,10 +146,22 @@ class Stream:
         self._carried.append(chunk)
         # No beginning of a JSON object is an object itself, so one that can be read is complete without its newline.
         if chunk.endswith(b"}"):
-            record = decode(b"".join(self._carried))
+            whole = b"".join(self._carried)
+            record = decode(whole)
             if not (isinstance(record, Unknown) and record.malformed) and not record.rest:
                 self._carried = []
                 yield record
+            elif not whole.lstrip(_BEFORE_A_FRAME).startswith(b"{"):
+                yield from self._behind_noise(chunk)
+
+    def _behind_noise(self, chunk: bytes) -> Iterator[Record]:
+        """A frame, when what came before it without a newline can be no beginning of one."""
+        record = decode(chunk)
+        if not (isinstance(record, Unknown) and record.malformed):
+            noise = b"".join(self._carried[:-1])
+            self._carried = []
+            yield decode(noise)
+            yield record
 
     def _received(self, record: Record) -> Iterable[Event]:
         if record.session_id is not None:

@@ -78,7 +78,7 @@ def program(claude: Program | None, environment: Mapping[str, str]) -> list[str]
         return [found]
     if claude is None:
         raise ClientError(NOT_FOUND)
-    raise ClientError(f"{wanted!r} is no program that can be run; {NOT_FOUND[0].lower()}{NOT_FOUND[1:]}")
+    raise ClientError(f"{wanted!r} is no program that can be run; {NOT_FOUND}")
 
 
 class Resumed(NamedTuple):

@@ -56,7 +56,7 @@ def session_document(
             }
             for branch in session.branches
         ],
-        "subagents": [agent_row(agent) for agent in session.subagents],
+        "subagents": [agent_row(agent) | _lone_turns(session, agent) for agent in session.subagents],
         "coverage": {
             "records": session.coverage.records,
             "placed": session.coverage.placed,
@@ -104,6 +104,11 @@ def agent_row(agent: Subagent) -> Document:
         "parent": agent.parent,
         "usage": tokens_document(agent.usage),
     }
+
+
+def _lone_turns(session: Session, agent: Subagent) -> Document:
+    """Only where no call names the agent: the others are told below theirs."""
+    return {"turns": [turn_document(session, agent, turn) for turn in agent.turns]} if agent.call is None else {}
 
 
 def turn_document(session: Session, speaker: Conversation, turn: Turn) -> Document:
@@ -277,6 +282,7 @@ def tools_document(counts: list[ToolCount]) -> Document:
 
 def health_document(health: Health, *, with_fields: bool = False) -> Document:
     fields = {label: {"objects": found.objects, "fields": found.fields} for label, found in health.drift.fields.items()}
+    days = float(health.cleanup_period_days)
     return {
         "schema": "reread.doctor/1",
         "files": health.files,
@@ -293,7 +299,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
         "orphan_parents": health.orphan_parents,
         "cross_file_duplicates": health.cross_file_duplicates,
         "retention": {
-            "cleanup_period_days": health.cleanup_period_days,
+            "cleanup_period_days": int(days) if days.is_integer() else days,
             "expiring_sessions": health.expiring_sessions,
         },
         "expiring_not_archived": health.unkept_sessions,

@@ -59,6 +59,12 @@ def session_lines(session: Session, branches: Iterable[Branch], turns: range | N
             if turns is None or turn.index in turns:
                 is_last = branch.active and turn is branch.turns[-1]
                 yield from turn_lines(session, turn, view, is_last=is_last)
+    lone = [agent for agent in session.working_agents if agent.call is None and agent.turns]
+    if lone and turns is None and view.tools != "none":
+        yield ""
+        yield view.style.paint(ruler("agents that no call names", view.width), "blue")
+        for agent in lone:
+            yield from agent_lines(session, agent, view)
 
 
 def heading(session: Session, view: View) -> Iterator[str]:

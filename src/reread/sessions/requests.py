@@ -130,7 +130,11 @@ def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
         return ("uuid", record.uuid) if record.uuid else (_BY_PLACE, record.line, record.offset)
     if message_id.startswith("msg_"):
         return (message_id,)
-    key = _scoped(record, message_id, chained.get(record.parent_uuid or "", previous))
+    if record.parent_uuid is not None:
+        previous = chained.get(record.parent_uuid, previous)
+    elif record.timestamp is not None:
+        previous = ()  # it begins a chain: only frames of a stream, which have neither, go by their order alone
+    key = _scoped(record, message_id, previous)
     if record.uuid is not None:
         chained[record.uuid] = key
     return key

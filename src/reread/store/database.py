@@ -23,6 +23,10 @@ class StoreError(RereadError):
     """The archive cannot be opened or written; the text says why."""
 
 
+class NewerArchive(StoreError):
+    """Another version of reread has given it a form that this one does not know."""
+
+
 def make_home(home: Path) -> None:
     """The archive's folder, closed to everybody else."""
     try:
@@ -96,7 +100,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
     unknown = applied - MIGRATIONS.keys()
     if unknown:
-        raise StoreError(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
+        raise NewerArchive(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
     for name, apply in MIGRATIONS.items():
         if name not in applied:
             with transaction(connection):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reread.loading import Disk, records_of
@@ -23,6 +23,7 @@ class SafeFiles(KeptBytes, Disk):
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         super().__init__(connection, safe)
         self._rows: dict[Path, FileRow] = {}
+        self._held: dict[Path, bytes] = {}
 
     def session_files(self, session: int, uuid: str) -> SessionFiles:
         """The files of a session as the reader wants them."""
@@ -60,8 +61,13 @@ class SafeFiles(KeptBytes, Disk):
         for line in split(self.bytes_of(row)):
             yield from records_of(line)
 
+    def hold(self, files: Iterable[SourceFile]) -> None:
+        """Reads files now whose content may be asked for when the archive is closed."""
+        self._held.update({file.path: self.content(file) for file in files})
+
     def content(self, file: SourceFile) -> bytes:
-        return self.bytes_of(self._rows[file.path])
+        held = self._held.get(file.path)
+        return held if held is not None else self.bytes_of(self._rows[file.path])
 
     def spilled(self, outputs: tuple[SourceFile, ...], name: str) -> str | None:  # type: ignore[override]
         found = next((file for file in outputs if file.path.name == name), None)

@@ -51,7 +51,7 @@ def run(arguments: list[str]) -> int:
     options.show_answer(
         given,
         config,
-        lambda: cache_document(report, options.zone_name(config.timezone, given.timezone)),
+        lambda: cache_document(report, options.zone_name(given.timezone)),
         lambda view: cache_lines(report, view),
     )
     return 0

@@ -83,7 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        tell(error.strerror or error)
+        reason = error.strerror or error
+        tell(f"{os.fsdecode(error.filename)}: {reason}" if isinstance(error.filename, str | bytes) else reason)
         return EXIT_USAGE
     return code
 
@@ -133,8 +134,9 @@ def _tell_fault(kind: type[BaseException], error: BaseException, trace: Tracebac
 
 def _never_fail_to_print() -> None:
     """Transcripts hold every character there is; a Windows console or a C locale does not."""
-    if sys.stdout is None:  # started with its output closed
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  lives as long as the process
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # started with it closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

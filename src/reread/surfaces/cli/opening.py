@@ -110,6 +110,8 @@ def freshen(archive: Archive) -> None:
         raise
     except RereadError as problem:
         progress.close()
+        if not archive.is_open:  # nor can it answer
+            raise
         tell(f"not brought up to date: {problem}")
     else:
         progress.close()

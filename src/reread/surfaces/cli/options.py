@@ -14,7 +14,6 @@ from .telling import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import tzinfo
     from typing import Any, NoReturn, TypeVar
 
     from reread.archive import CacheReport, UsageReport
@@ -153,13 +152,13 @@ def _spellings(place: Path) -> list[str]:
 
 
 def open_shelf(config: Config) -> Shelf:
-    """The transcripts of the sources; having none is an error a person can act on."""
+    """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
     from reread.loading import Shelf
 
     refuse_no_sources(config)
     shelf = Shelf(config.sources)
     if not shelf.sessions and not shelf.files:
-        raise BadInput(f"no transcripts in {', '.join(map(str, config.sources))}")
+        tell(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf
 
 
@@ -214,14 +213,13 @@ def limited(report: AnyReport, limit: int | None) -> AnyReport:
     return replace(report, rows=report.rows[-limit:] if report.by in _TIMES else report.rows[:limit])
 
 
-def zone_name(zone: tzinfo | None, named: str | None) -> str:
+def zone_name(named: str | None) -> str:
     """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
     if named is not None:
         return named
-    from datetime import datetime
+    from reread.config import local_zone
 
-    local = datetime.now().astimezone(zone)
-    return local.tzname() or str(local.tzinfo)
+    return local_zone()
 
 
 def print_lines(lines: Iterable[str]) -> None:

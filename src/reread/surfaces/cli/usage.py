@@ -134,6 +134,6 @@ def _show(
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, options.zone_name(config.timezone, given.timezone), config.now, reconciliation),
+        lambda: usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
         lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation),
     )

@@ -1,0 +1,129 @@
+"""What the archive keeps: counted, proved, given back, made anew, removed; `Archive` is one."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from reread.store.database import NewerArchive, StoreError, set_aside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.pricing import Prices
+    from reread.store.backups import KeptBackups
+    from reread.store.custody import Forgotten, Restored, Status, Verified
+    from reread.store.keeping import SafeFiles
+    from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
+
+LOCK_SECONDS = 120.0
+"""How long one that writes waits for another one."""
+
+
+class Safekeeping(ABC):
+    """The safe, and the index over it."""
+
+    home: Path
+    price_file: Path | None
+
+    @property
+    @abstractmethod
+    def connection(self) -> sqlite3.Connection: ...
+
+    @property
+    @abstractmethod
+    def safe(self) -> Safe: ...
+
+    @property
+    @abstractmethod
+    def files(self) -> SafeFiles: ...
+
+    @property
+    @abstractmethod
+    def wire(self) -> Path: ...
+
+    @property
+    @abstractmethod
+    def prices(self) -> Prices: ...
+
+    @abstractmethod
+    def _reprice(self) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def find(self, wanted: str) -> StoredSession: ...
+
+    @abstractmethod
+    def find_one(self, wanted: str) -> StoredSession: ...
+
+    def status(self) -> Status:
+        from reread.store import custody
+
+        return custody.status(self.connection, self.home, self.safe)
+
+    def verify(self) -> Verified:
+        """Proves every byte of the safe and the integrity of the index; a database beyond opening is damage too."""
+        from reread.store import custody
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            try:
+                connection = self.connection
+            except NewerArchive:  # nothing is known to be damaged
+                raise
+            except StoreError as problem:
+                return custody.verify_without_database(self.safe, problem)
+            return custody.verify(connection, self.safe, self.prices)
+
+    def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
+        """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
+        from reread.store import custody
+
+        return custody.restore(self.connection, self.files, self.find(wanted), to, generation=generation)
+
+    def restore_targets(self, stored: StoredSession, to: Path) -> list[Path]:
+        """Where `restore` would write."""
+        from reread.store import custody
+
+        return [to / custody.below(row, stored) for row in custody.kept_files(self.connection, stored)]
+
+    def rebuild(self) -> int:
+        """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
+        from reread.ingest.rebuild import rebuild
+        from reread.store import custody
+        from reread.store.safe import lock
+
+        self.close()
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+            set_aside(self.home)
+            custody.keep_unsafe(self.connection, known)
+            self._reprice()
+            return rebuild(self.connection, self.safe, self.price_file)
+
+    def forget(self, wanted: str) -> Forgotten:
+        """Removes a session for good: from the index, from the safe, and from databases that were set aside.
+
+        Captures of it go too, also those that were not taken in yet.
+        """
+        from reread.ingest.captures import remove_waiting
+        from reread.store import custody
+        from reread.store.database import remove_set_aside
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            found = self.find_one(wanted)
+            remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
+            forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
+            remove_set_aside(self.home)
+            return forgotten
+
+    def kept_backups(self) -> KeptBackups:
+        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
+        None where none was kept."""
+        from reread.store.backups import KeptBackups
+
+        return KeptBackups(self.connection, self.files)
