@@ -67,7 +67,7 @@ def facts(session: Session) -> dict[str, object]:
         "agent lines": [[record.raw for record in agent.records] for agent in session.subagents],
         "thinking": [thought.text for thought in session.thinking()],
         "calls": [(call.id, call.status, session.full_output(call)) for call in session.tool_calls],
-        "usage": (session.own_usage, session.usage),
+        "usage": (session.usage, session.total_usage),
         "compactions": len(session.compactions),
         "files": (sorted(session.files), session.size),
         "problems": session.problems,

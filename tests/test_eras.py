@@ -42,7 +42,7 @@ def _reading(session: Session) -> dict[str, Any]:
             "prompts": [prompt.text for prompt in session.prompts],
             "thinking": [thought.text for thought in session.thinking()],
             "tool_calls": [[call.id, call.name, call.status.value] for call in session.tool_calls],
-            "output_tokens": session.own_usage.output_tokens,
+            "output_tokens": session.usage.output_tokens,
             "branches": [_prompts(branch.turns) for branch in session.branches],
             "subagents": [
                 {

@@ -120,7 +120,7 @@ def test_tokens_equal_what_the_client_reports(scratch: Scratch, tmp_path: Path, 
     told = {name: run.result["usage"][theirs] for name, theirs in USED.items()}
     assert told["output_tokens"] > 0
     session = reread.load(scratch.transcript(run.session))
-    assert {name: getattr(session.own_usage, name) for name in USED} == told
+    assert {name: getattr(session.usage, name) for name in USED} == told
     with reread.open(home=tmp_path / "archive", sources=[scratch.projects]) as archive:
         archive.sync()
         totals = archive.usage("session").totals

@@ -174,7 +174,7 @@ class TestInline:
         assert agent.call is not None
         assert agent.call.id == "t1"
         assert [turn.prompt.text for turn in session.turns if turn.prompt] == ["go"]
-        assert session.own_usage == session.usage
+        assert session.total_usage == session.usage
         assert session.usage.output_tokens == 20 + 7 + 5
 
     def test_two_of_them_are_told_apart_by_their_roots(self) -> None:

@@ -153,9 +153,9 @@ def test_agents_are_in_the_total_and_each_response_is_counted_once() -> None:
         copied,
         a_subagent(a_prompt("look"), replay, a_reply("own", usage=a_usage(1, 7)), id="aside_question-1"),
     )
-    assert session.own_usage.output_tokens == 100
-    assert session.usage.output_tokens == 107
-    assert session.usage.cache_read_tokens == 3_000
+    assert session.usage.output_tokens == 100
+    assert session.total_usage.output_tokens == 107
+    assert session.total_usage.cache_read_tokens == 3_000
 
 
 def test_a_copied_line_in_the_same_file_changes_nothing() -> None:

@@ -33,7 +33,7 @@ class SourceFile(Struct, frozen=True):
 
 
 class Session(Conversation):
-    """One session. `subagents` holds the agents; what they used is in `usage` and `cost`, not in `own_usage`."""
+    """One session. `subagents` holds the agents; their usage is in `total_usage`, not in `usage`."""
 
     def __init__(
         self,
@@ -103,16 +103,6 @@ class Session(Conversation):
         """The session with all its agents, every API response counted once."""
         own_files = [agent.requests for agent in self.subagents if not agent.is_recorded_inline]
         return add_up(collapse([self.requests, *own_files]), self.prices)
-
-    @property
-    def usage(self) -> Tokens:
-        """What a session used is what its agents used, too."""
-        return self.total_usage
-
-    @property
-    def own_usage(self) -> Tokens:
-        """Without agents that have files of their own."""
-        return add_up(self.requests, self.prices)
 
     @property
     def started(self) -> datetime | None:
