@@ -103,6 +103,18 @@ def test_gateway_replies_are_counted_alike_by_both(tmp_path: Path) -> None:
         assert counted.totals.requests == 5
 
 
+def test_a_time_before_1970_and_none_at_all_share_a_cell(tmp_path: Path) -> None:
+    timeless = a_reply("no time", id="msg_timeless", timestamp=None)
+    a_session(timeless, id=ID).write(tmp_path / "projects")
+    old = a_reply("old", id="msg_old", timestamp="1960-01-05T09:00:00.000Z")
+    a_session(old, id=ID.replace("0a", "0b")).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        counted = ahead(archive)
+        archive.sync()
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.requests == 2
+
+
 @pytest.mark.parametrize(
     "oddity",
     [

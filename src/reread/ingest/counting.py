@@ -101,11 +101,16 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
             found[7] = (found[7] or 0) + each.nanodollars
         else:
             found[8] += each.input + each.output + each.cache_read + each.cache_write_5m + each.cache_write_1h
-        found[9] += max(each.rows - 1, 0)
-        found[10] += each.doubt == 2
-        found[11] += each.doubt == 1
+        if each.rows > 1:  # comparing by hand saves a quarter of this loop: it runs for every response
+            found[9] += each.rows - 1
+        if each.doubt:
+            found[10] += each.doubt == 2
+            found[11] += each.doubt == 1
         if each.time is not None:
-            found[12], found[13] = min(found[12], each.time), max(found[13], each.time)
+            if found[12] is None or each.time < found[12]:
+                found[12] = each.time
+            if found[13] is None or each.time > found[13]:
+                found[13] = each.time
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 

@@ -31,7 +31,7 @@ from reread.store.rows import (
     SessionRow,
 )
 from reread.store.safe import Place, Safe, compress
-from reread.store.tokens import indexable
+from reread.store.tokens import indexable_bytes
 
 from .friction import friction_of
 from .jobs import EDGE, FileJob, SessionJob, digest
@@ -189,7 +189,7 @@ def _side_rows(job: FileJob, disk: Disk) -> _Rows:
         content = disk.content(job.file)
     except OSError as error:
         raise _unreadable(job, error) from error
-    text = indexable(content.decode("utf-8", "replace"), with_parts=False).encode()
+    text = indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
     time = job.file.mtime_ns // 10**6
     return _Rows([BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)])
 
@@ -291,7 +291,7 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
             continue
         time = None
         for part, (field, text) in enumerate(texts_of(record)):
-            words = indexable(text, with_parts=field is not Field.RESULT)
+            words = indexable_bytes(text, with_parts=field is not Field.RESULT)
             if words:
                 time = time if time is not None else milliseconds(record.time)
                 yield BlockRow(
@@ -300,7 +300,7 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
                     part=part,
                     field=_NUMBER[field],
                     time=time,
-                    text=words.encode(),
+                    text=words,
                 )
 
 

@@ -30,6 +30,8 @@ COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
 AHEAD = 48_000_000
 """Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
+LARGEST = AHEAD // 2
+"""What a session counts for at most: beside one that is larger than all that may be ahead, the others go on working."""
 
 
 def sync(
@@ -129,13 +131,13 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
             while True:
                 while ahead < AHEAD and (job := next(waiting, None)) is not None:
                     running[pool.submit(_take_encoded, job)] = job
-                    ahead += job.size
+                    ahead += min(job.size, LARGEST)
                 if not running:
                     return
                 future = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
                 job = running.pop(future)
                 answer = _decoded(future.result())
-                ahead -= job.size
+                ahead -= min(job.size, LARGEST)
                 del future  # with the encoded bytes, which are as large as the batch
                 yield job, answer
                 del answer

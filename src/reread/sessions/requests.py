@@ -48,6 +48,10 @@ class Request(Struct, frozen=True, kw_only=True):
     time: datetime | None
     """When its first row was written; the time of the line before it where it has none."""
     rows: tuple[Assistant, ...]
+    stop_reason: str | None
+    """As the last row has it that says why the response ended."""
+    is_sidechain: bool
+    """Whether all its rows are of an agent."""
     web_searches: int = 0
 
     def name_in(self, file: str) -> str:
@@ -62,14 +66,6 @@ class Request(Struct, frozen=True, kw_only=True):
     @property
     def output_tokens(self) -> int:
         return self.usage.output_tokens or 0
-
-    @property
-    def is_sidechain(self) -> bool:
-        return all(row.is_sidechain for row in self.rows)
-
-    @property
-    def stop_reason(self) -> str | None:
-        return next((reason for row in reversed(self.rows) if (reason := _stop_reason(row)) is not None), None)
 
     @property
     def doubt(self) -> Doubt:
@@ -99,10 +95,6 @@ def _may_write_stubs(version: str | None) -> bool:
     """An unknown version may; asked for every response, and there are few versions."""
     numbers = (version or "").split("-")[0].split(".")
     return not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
-
-
-def _stop_reason(row: Assistant) -> str | None:
-    return row.message.stop_reason if row.message is not None else None
 
 
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
@@ -169,19 +161,29 @@ def _is_counted(record: Assistant) -> bool:
 
 def _request(key: Key, rows: list[Assistant]) -> Request:
     """Most output wins, on a tie a row of the main conversation, then the last: the rows of a response grow."""
-    at_home = [row for row in rows if not row.is_sidechain] or rows
-    winner = rows[0]
+    at_home = [row for row in rows if not row.is_sidechain]
+    winner, used = rows[0], _usage(rows[0])
     best = (-1, False)
     searches = 0
+    stop_reason = None
     for row in rows:
         usage = _usage(row)
         rank = (usage.output_tokens or 0, not row.is_sidechain)
         if rank >= best:
-            winner, best = row, rank
+            winner, used, best = row, usage, rank
         if usage.server_tool_use is not None:
             searches = max(searches, usage.server_tool_use.web_search_requests or 0)
+        if row.message is not None and row.message.stop_reason is not None:
+            stop_reason = row.message.stop_reason
     return Request(
-        key=key, winner=winner, usage=_usage(winner), time=_earliest(at_home), rows=tuple(rows), web_searches=searches
+        key=key,
+        winner=winner,
+        usage=used,
+        time=_earliest(at_home or rows),
+        rows=tuple(rows),
+        stop_reason=stop_reason,
+        is_sidechain=not at_home,
+        web_searches=searches,
     )
 
 

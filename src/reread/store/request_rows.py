@@ -10,7 +10,7 @@ from typing import TypedDict
 from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent
+from reread.sessions import Conversation, Request, Subagent, advisors
 
 from .ledger import ADVISOR
 from .rows import Circumstance, RequestRow
@@ -37,12 +37,13 @@ def request_rows(
     for request in conversation.requests:
         is_abandoned = id(request.rows[0]) in left_behind
         agent = _agent(conversation, request)
-        for number, (used, model) in enumerate(request.parts()):
+        name = request.name_in(file)
+        about = by_key[request.key]
+        for number, (used, model) in enumerate([(about.used, request.model), *advisors(request.usage)]):
             circumstance = _circumstance(request, used, model, agent)
             place = numbers.setdefault(circumstance, len(numbers))
-            key = request.name_in(file) + (f"{ADVISOR}{number}" if number else "")
+            key = f"{name}{ADVISOR}{number}" if number else name
             cost = prices.cost(used, model, request.time)
-            about = by_key[request.key]
             if number:
                 saved = prices.savings(used, model, request.time)
                 about = Measured(request=request, used=used, saved=saved, rebuild=None)

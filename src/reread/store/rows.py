@@ -35,7 +35,7 @@ class FileRow(Struct, frozen=True, kw_only=True):
     present: bool
 
 
-class PieceRow(Struct, frozen=True, kw_only=True):
+class PieceRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """A stretch of a file, compressed, before it has a place in the safe."""
 
     start: int
@@ -44,7 +44,7 @@ class PieceRow(Struct, frozen=True, kw_only=True):
     frame: bytes
 
 
-class BlockRow(Struct, frozen=True, kw_only=True):
+class BlockRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """A text to index: its line's place, and the text as the index wants it, in UTF-8."""
 
     offset: int
@@ -55,7 +55,7 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     text: bytes
 
 
-class CallRow(Struct, frozen=True, kw_only=True):
+class CallRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     id: str
     name: str
     status: str
@@ -83,7 +83,7 @@ class Circumstance(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
 
 
-class RequestRow(Struct, frozen=True, kw_only=True):
+class RequestRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     key: str
     request_id: str | None
     circumstance: int

@@ -19,6 +19,7 @@ __all__ = [
     "Occurrence",
     "has_token",
     "indexable",
+    "indexable_bytes",
     "is_unspaced",
     "occurrences",
     "pieces_of",
@@ -110,9 +111,14 @@ def indexable(text: str, *, with_parts: bool = True) -> str:
     At the end, not beside the name, so that a phrase through the name still has its words next to each other.
     In code the parts are half of the cost: leave them out where nobody would miss them.
     """
-    text, raw, kinds = _cleaned(text)
-    parts = _name_parts(raw, kinds) if with_parts else ""
-    return f"{text}\n{parts}" if parts else text
+    return indexable_bytes(text, with_parts=with_parts).decode()
+
+
+def indexable_bytes(text: str, *, with_parts: bool = True) -> bytes:
+    """The same in UTF-8: a text is cleaned as bytes, and a sync need not make characters of them again."""
+    cleaned, raw = _cleaned(text)
+    parts = _name_parts(raw) if with_parts else b""
+    return b"%b\n%b" % (cleaned, parts) if parts else cleaned
 
 
 def query_tokens(text: str) -> list[str]:
@@ -121,7 +127,7 @@ def query_tokens(text: str) -> list[str]:
     Every character of an unspaced run begins one token of the index. So a run at the end of a query leaves out its
     last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
     """
-    tokens = _cleaned(text)[0].split()
+    tokens = _cleaned(text)[0].decode().split()
     last = None if text.isascii() else _late(_LAST_RUN).search(text)
     if last is not None and len(_composed(last[0])) > 1:
         tokens.pop()
@@ -153,23 +159,30 @@ def has_token(text: str) -> bool:
     return any(character.isalnum() or unicodedata.category(character) in ("Co", "Cn") for character in text)
 
 
-def _cleaned(text: str) -> tuple[str, bytes, bytes]:
-    """A text without noise, its bytes before unspaced runs were cut, and the kind of each byte."""
-    text, raw = _encoded(text)
-    if _ARROW in raw:
+def _cleaned(text: str) -> tuple[bytes, bytes]:
+    """The bytes of a text without noise, and the same before unspaced runs were cut."""
+    raw = _encoded(text)
+    if not text.isascii() and _ARROW in raw:
         raw = _LINE_NUMBER.sub(b"\n", b"\n" + raw)
-        text = raw.decode()
-    if b"data:" in raw and _DATA_URL.search(text):
-        text, raw = _encoded(_DATA_URL.sub(" ", text))
+    if b"data:" in raw and _DATA_URL.search(decoded := raw.decode()):
+        raw = _DATA_URL.sub(" ", decoded).encode()
     if len(raw) > _LONGEST_WORD and _holds_blob(raw):
-        text, raw = _encoded(_BLOB.sub(_kept_if_words, text))
+        raw = _BLOB.sub(_kept_if_words, raw.decode()).encode()
     if b"\x1b" in raw or b"\0" in raw:
-        text, raw = _encoded(_ESCAPES.sub(" ", text).replace("\0", " "))
+        raw = _ESCAPES.sub(" ", raw.decode()).replace("\0", " ").encode()
+    return raw if text.isascii() else _with_unspaced_cut(raw), raw
+
+
+def _with_unspaced_cut(raw: bytes) -> bytes:
+    """Emoji go, scripts without spaces are cut; most texts have neither."""
+    has_emoji = b"\xf0" in raw
     kinds = raw.translate(_KINDS)
-    if not text.isascii():
-        text = _EMOJI.sub(" ", text) if b"\xf0" in raw else text
-        text = _cut_in_pairs(text) if b"C" in kinds or (b"?" in kinds and _RARE.search(raw)) else text
-    return text, raw, kinds
+    has_runs = b"C" in kinds or (b"?" in kinds and _RARE.search(raw) is not None)
+    if not has_emoji and not has_runs:
+        return raw
+    text = raw.decode()
+    text = _EMOJI.sub(" ", text) if has_emoji else text
+    return (_cut_in_pairs(text) if has_runs else text).encode()
 
 
 def _holds_blob(raw: bytes) -> bool:
@@ -177,13 +190,12 @@ def _holds_blob(raw: bytes) -> bool:
     return _BLOB_SAMPLE in raw[::_STRIDE].translate(_BLOB_KINDS) and _BLOB_RUN in raw.translate(_BLOB_KINDS)
 
 
-def _encoded(text: str) -> tuple[str, bytes]:
-    """A text SQLite can take, and its bytes: half a surrogate pair is no character."""
+def _encoded(text: str) -> bytes:
+    """What SQLite can take: half a surrogate pair is no character."""
     try:
-        return text, text.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        raw = text.encode("utf-8", "replace")
-        return raw.decode(), raw
+        return text.encode("utf-8", "replace")
 
 
 def _kept_if_words(blob: re.Match[str]) -> str:
@@ -211,22 +223,23 @@ def _composed(run: str) -> str:
     return "".join([character for character in run if unicodedata.category(character)[0] != "M"])
 
 
-def _name_parts(raw: bytes, kinds: bytes) -> str:
+def _name_parts(raw: bytes) -> bytes:
     """`fetch User Name HTTP Server` for a text with `fetchUserName` and `HTTPServer`; each part once."""
+    kinds = raw.translate(_KINDS)
     start_after = kinds.rfind
     names = {raw[start_after(b" ", 0, tail.start()) + 1 : tail.end()] for tail in _NAME_TAIL.finditer(kinds)}
-    return " ".join(dict.fromkeys([part for name in sorted(names) for part in _parts(name)])) if names else ""
+    return b" ".join(dict.fromkeys([part for name in sorted(names) for part in _parts(name)])) if names else b""
 
 
 @lru_cache(maxsize=1 << 14)
-def _parts(name: bytes) -> tuple[str, ...]:
+def _parts(name: bytes) -> tuple[bytes, ...]:
     """Nothing for what only looks like a name: in random identifiers the case changes all the time."""
     parts = _PART.findall(name)
     letters = sum(map(len, parts))
     usual = 2 if letters == len(name) else 3
     if len(name) > _LONGEST_NAME or letters < usual * len(parts):
         return ()
-    return tuple(part.decode() for part in parts if len(part) > 1)
+    return tuple(part for part in parts if len(part) > 1)
 
 
 class Occurrence(Struct, frozen=True):
