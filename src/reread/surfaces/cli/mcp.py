@@ -47,13 +47,16 @@ def run(arguments: list[str]) -> int:
     from reread.surfaces.mcp.protocol import Server
     from reread.surfaces.mcp.tools import INSTRUCTIONS, tools_of
 
-    # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     server = Server(tools_of(_memory(given, config)), INSTRUCTIONS, _complain)
-    for line in _lines():
-        answer = server.answer(line)
-        if answer is not None:
-            options.send_json_line(answer)
+    # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for line in _lines():
+            answer = server.answer(line)
+            if answer is not None:
+                options.send_json_line(answer)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return 0
 
 

@@ -1,4 +1,7 @@
-"""What a model may ask the archive: few questions, small answers."""
+"""What a model may ask the archive: few questions, small answers.
+
+Each question brings in what it needs: a client waits for the list of tools when it starts, and may never ask anything.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,20 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct, field
 
-from reread.analyses.edits.blame import blame
-from reread.analyses.edits.shell import Action
-from reread.archive import Archive
 from reread.errors import BadInput
-from reread.queries.around import Way, chosen_turns, pieces_of, way_to
-from reread.queries.decisions import asking, decisions
-from reread.queries.files import FileIndex, TouchedFile, literal
 from reread.queries.filters import Filter, check_window, parse_time
-from reread.queries.language import DEFAULT_FIELDS, fields_of
-from reread.queries.travel import Traced, trace
-from reread.render.recall import FileStory, Recall, decisions_text, file_text, search_text, sessions_text
-from reread.render.recall_session import outline_text, way_text
 from reread.render.text import one_line, without_controls
-from reread.sessions import Session
 
 from .protocol import Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.queries.around import Way
+    from reread.queries.files import TouchedFile
+    from reread.queries.travel import Traced
+    from reread.render.recall import Recall
+    from reread.sessions import Session
 
 INSTRUCTIONS = """\
 A searchable memory of every past Claude Code session on this machine: what the user asked, what was thought, said, \
@@ -53,6 +54,8 @@ class Memory(NamedTuple):
 
     @property
     def recall(self) -> Recall:
+        from reread.render.recall import Recall
+
         return Recall(self.timezone, self.cleaner())
 
 
@@ -111,6 +114,9 @@ class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _search(memory: Memory, asked: Search) -> str:
+    from reread.queries.language import DEFAULT_FIELDS, fields_of
+    from reread.render.recall import search_text
+
     fields = fields_of(asked.fields) if asked.fields else DEFAULT_FIELDS
     wanted = asked.chosen(memory)
     wanted = wanted._replace(without=None) if asked.current else wanted
@@ -124,6 +130,8 @@ class Sessions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _sessions(memory: Memory, asked: Sessions) -> str:
+    from reread.render.recall import sessions_text
+
     wanted = asked.chosen(memory)._replace(limit=asked.limit, without_hidden=True)
     with memory.opened() as archive:
         found = archive.sessions(wanted)
@@ -138,6 +146,8 @@ class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _read(memory: Memory, asked: Read) -> str:
+    from reread.render.recall_session import outline_text, way_text
+
     if sum(map(bool, (asked.around, asked.after, asked.turns))) > 1:
         raise BadInput("around, after and turns each choose a part; give one of them")
     with memory.opened() as archive:
@@ -150,6 +160,8 @@ def _read(memory: Memory, asked: Read) -> str:
 
 
 def _way(session: Session, asked: Read) -> Way:
+    from reread.queries.around import Way, chosen_turns, pieces_of, way_to
+
     if asked.turns:
         branches = session.branches[:1]
         wanted = chosen_turns(asked.turns, branches, "turns") or range(0)
@@ -168,6 +180,10 @@ class File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _file(memory: Memory, asked: File) -> str:
+    from reread.analyses.edits.blame import blame
+    from reread.queries.files import FileIndex, literal
+    from reread.render.recall import FileStory, file_text
+
     with memory.opened() as archive:
         index = FileIndex(archive.connection, archive.safe)
         path = index.meant(asked.path, memory.folder)
@@ -180,6 +196,9 @@ def _file(memory: Memory, asked: File) -> str:
 
 def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
     """The history of a file from the sessions that changed it last; None where none tells what it did."""
+    from reread.analyses.edits.shell import Action
+    from reread.queries.travel import trace
+
     changed = [each.session.row.uuid for each in file.operations if each.action in (Action.WRITE, Action.EDIT)]
     newest = list(dict.fromkeys(changed))[:_MOST_TRACED]
     try:
@@ -194,6 +213,9 @@ class Decisions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _decisions(memory: Memory, asked: Decisions) -> str:
+    from reread.queries.decisions import asking, decisions
+    from reread.render.recall import decisions_text
+
     wanted = asked.chosen(memory)._replace(limit=asked.limit)
     with memory.opened() as archive:
         found = decisions(archive.read_all(asking(wanted)), wanted, asked.topic or None)
