@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.files import APP, FIRST, SECOND
+from cli.files import APP, FIRST, SECOND, written
 from cli.files import fill as fill_with_files
 from cli.hostile import write_hostile
 from cli.kept import HARBOUR, LANTERN, fill
@@ -249,6 +249,35 @@ def test_a_file_is_told_with_the_prompts_that_changed_it(tmp_path: Path) -> None
         ("2026-11-10 10:00", "Write", short(FIRST), "w1", "1 line", "write the lantern"),
     ]
     assert f"also touched in 1 session: {short(FIRST)}" in read_only
+
+
+@pytest.mark.parametrize(
+    ("cwd", "path", "asked_for"),
+    [
+        ("C:\\work\\app", "C:\\work\\app\\retry.py", "C:\\work\\app\\retry.py"),
+        ("C:\\work\\app", "C:\\work\\app\\retry.py", "app/retry.py"),
+        ("/home/ann/app", "/home/ann/app/odd[1]*.py", "odd[1]*.py"),
+    ],
+)
+def test_a_file_of_any_name_is_told(tmp_path: Path, cwd: str, path: str, asked_for: str) -> None:
+    a_session(
+        a_prompt("retry less"),
+        *written(path, "once\n", "w1", "2026-11-10T10:00:01.000Z"),
+        cwd=cwd,
+    ).write(tmp_path / ".claude" / "projects" / "-app")
+    with asking(*options(tmp_path / ".claude", tmp_path), CLAUDE_PROJECT_DIR=cwd) as asked:
+        said = asked.told("file", path=asked_for)
+    assert said.startswith(f"{path}: 1 write; last 2026-11-10 10:00")
+    assert "1 line of it left\n  prompt: retry less" in said
+
+
+def test_a_file_that_only_commands_name_is_told(tmp_path: Path) -> None:
+    call = a_tool_call("Bash", {"command": "touch a.c"}, id="toolu_touch")
+    a_session(a_prompt("make it"), a_reply(call), a_tool_result("", of="toolu_touch"), cwd=APP).write(
+        tmp_path / ".claude" / "projects" / "-app"
+    )
+    with asking(*options(tmp_path / ".claude", tmp_path), CLAUDE_PROJECT_DIR=APP) as asked:
+        assert asked.told("file", path="a.c").startswith(f"{APP}/a.c: 1 write;")
 
 
 def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:

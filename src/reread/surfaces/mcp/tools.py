@@ -187,11 +187,12 @@ def _file(memory: Memory, asked: File) -> str:
     with memory.opened() as archive:
         index = FileIndex(archive.connection, archive.safe)
         path = index.meant(asked.path, memory.folder)
-        file = index.touched(literal(path), Filter()).files[0]
-        traced = _traced(archive, file)
+        glob = literal(path)
+        found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files
+        traced = _traced(archive, found[0])
     changes = traced.history.changes if traced is not None else []
     lines = blame(traced.history) if traced is not None else None
-    return file_text(FileStory(file, changes, lines), memory.recall)
+    return file_text(FileStory(found[0], changes, lines), memory.recall)
 
 
 def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
