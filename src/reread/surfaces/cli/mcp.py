@@ -28,6 +28,7 @@ A Model Context Protocol server on standard input and output, so that Claude Cod
 thought, decided and edited in past sessions. It is started by Claude Code; add it once as below. It has five
 tools: search, read, sessions, file, decisions. Each call first takes in what changed, so nothing has to be
 remembered by hand; answers are short, and about the project it was started in unless another is named.
+The first call takes in everything: with a long history, run `reread sync` once before.
 
 Keys, tokens and passwords are taken out of the answers: the model saw them once, but an answer is written into
 a new transcript, maybe of another project. `--redact all` takes out e-mail addresses and names in home paths,
