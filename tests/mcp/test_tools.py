@@ -19,7 +19,8 @@ from reread.queries.decisions import asking as those_that_ask
 from reread.queries.decisions import decisions
 from reread.queries.filters import Filter
 from reread.render.recall import MOST, RECORD, short
-from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.sessions import Turn
+from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
 HIT = re.compile(r'session="([^"]+)" around="([^"]+)"')
 LINE = re.compile(r"^(?:>>> )?\[([^\]]+)\]", re.MULTILINE)
@@ -162,6 +163,22 @@ def test_a_line_of_an_agent_is_read_in_its_own_conversation(asked: Asked) -> Non
     assert "beacon" not in said.partition("\n")[2]
 
 
+def test_a_summary_of_a_compaction_is_found_and_read(asked: Asked, claude: Path) -> None:
+    a_session(
+        *(a_prompt(f"question {number} " + "why " * 300) for number in range(20)),
+        a_compaction("The gyroscope was replaced."),
+        a_prompt("go on"),
+        a_reply("Gladly."),
+        id="compacted",
+        cwd="/home/ann/lantern",
+    ).write(claude / "projects" / "-compacted")
+    [(session, line)] = HIT.findall(asked.told("search", query="gyroscope"))
+    said = asked.told("read", session=session, around=line)
+    assert re.search(r"^>>> \[\S+\] note: compacted.*\nThe gyroscope was replaced\.$", said, re.MULTILINE)
+    assert "question 19" in said
+    assert "user: go on" in said
+
+
 def test_turns_are_read_one_after_the_other(asked: Asked) -> None:
     said = asked.told("read", session=LANTERN, turns="3-")
     assert re.findall(r"(?:user|claude): .*", said) == [
@@ -201,9 +218,9 @@ def test_a_long_session_is_read_to_its_end_each_line_once(claude: Path, tmp_path
     assert re.search(r'… \d+ more: turns="\d+-" reads them$', outline) or "60. question 59" in outline
 
 
-def _lines(turn: object) -> list[str]:
-    prompt, steps = turn.prompt, turn.steps  # type: ignore[attr-defined]
-    return list(dict.fromkeys([prompt.uuid, *(step.uuid for step in steps)]))
+def _lines(turn: Turn) -> list[str | None]:
+    assert turn.prompt is not None
+    return list(dict.fromkeys([turn.prompt.uuid, *(step.uuid for step in turn.steps)]))
 
 
 def test_answers_are_bounded_however_much_there_is(claude: Path, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def pieces_of(turns: Iterable[Turn]) -> Iterator[Piece]:
 
 
 def way_to(session: Session, uuid: str) -> Way:
-    """The way that leads through a line, by its uuid or a beginning of it; a line that is no step stands for its turn.
+    """The way that leads through a line, by its uuid or a beginning of it; for one that is no step, to the step before.
 
     Raises BadInput where no turn holds it.
     """
@@ -81,8 +81,18 @@ def way_to(session: Session, uuid: str) -> Way:
                     return Way(name, pieces, at)
     branch, index = place_of(session, uuid)
     pieces = list(pieces_of(branch.turns))
-    at = next((at for at, piece in enumerate(pieces) if piece.turn.index == index), 0)
-    return Way(_name_of(branch), pieces, at)
+    there = [at for at, piece in enumerate(pieces) if piece.turn.index == index]
+    return Way(_name_of(branch), pieces, _before(uuid, pieces, there))
+
+
+def _before(uuid: str, pieces: Sequence[Piece], there: Sequence[int]) -> int:
+    """The last of some pieces of a turn that does not come after a line of it; the first where all do."""
+    records = pieces[there[0]].turn.records if there else ()
+    places = {id(record): place for place, record in enumerate(records)}
+    line = next((place for place, record in enumerate(records) if (record.uuid or "").startswith(uuid)), 0)
+    return max(
+        (at for at in there if places.get(id(pieces[at].said[0].record), 0) <= line), default=min(there, default=0)
+    )
 
 
 def _ways(session: Session) -> Iterator[tuple[str, Sequence[Turn]]]:

@@ -136,6 +136,7 @@ def _spoken(said: Prompt | Said | Thought | Notice) -> tuple[str, str]:
         return "user", said.text or "(no text)"
     if isinstance(said, Notice):
         label = f"{said.what}: " if said.what in LABELLED else ""
-        return "note", f"{label}{said.text}" if said.text else ""
+        summary_of_all = f"\n{said.detail}" if said.what == "compacted" and said.detail else ""
+        return "note", f"{label}{said.text}{summary_of_all}" if said.text else ""
     taken_back = WITHDRAWN.get(said.withdrawn or "", "") if said.text else ""
     return "claude" if isinstance(said, Said) else "thought", taken_back + said.text

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from reread import __version__
-from reread.errors import RereadError
+from reread.errors import BadInput, RereadError
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Those whose tools are asked for and answered in the way of this module, the newest first."""
@@ -113,7 +113,7 @@ class Server:
             return _told(str(error), is_error=True)
         except OSError as error:
             return _told(str(error.strerror or error), is_error=True)
-        except Exception as error:
+        except Exception as error:  # whatever it is, the next question may well be answered
             self._complain(error)
             raise Refusal(FAULT, f"a mistake in reread: {type(error).__name__}") from error
 
@@ -125,11 +125,7 @@ def _arguments(given: Any, tool: Tool) -> Any:
     try:
         return msgspec.convert(given, tool.arguments, strict=False)
     except msgspec.ValidationError as error:
-        raise BadArguments(f"{tool.name}: {error}") from error
-
-
-class BadArguments(RereadError):
-    """Arguments that do not fit the schema."""
+        raise BadInput(f"{tool.name}: {error}") from error
 
 
 def _told(text: str, *, is_error: bool = False) -> Message:

@@ -63,7 +63,7 @@ Project = Annotated[
     str, Meta(description='part of another project\'s path, or "all"; the default is the current project')
 ]
 Since = Annotated[str, Meta(description="not before: 2026-10-02, 7d, 24h, yesterday, monday")]
-Until = Annotated[str, Meta(description="not after, in the same forms")]
+Until = Annotated[str, Meta(description="before, in the same forms")]
 Limit = Annotated[int, Meta(ge=1, le=50)]
 
 
@@ -88,7 +88,7 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         until = parse_time(self.until, now, memory.timezone, "until") if self.until else None
         check_window(since, until)
         return Filter(
-            project=self.project if self.project != EVERYWHERE and self.project else None,
+            project=None if self.project in ("", EVERYWHERE) else self.project,
             folder=memory.folder if not self.project else None,
             since=since,
             until=until,
