@@ -271,8 +271,8 @@ def test_a_file_is_told_with_the_prompts_that_changed_it(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("cwd", "path", "asked_for"),
     [
-        ("C:\\work\\app", "C:\\work\\app\\retry.py", "C:\\work\\app\\retry.py"),
-        ("C:\\work\\app", "C:\\work\\app\\retry.py", "app/retry.py"),
+        ("C:\\code\\app", "C:\\code\\app\\retry.py", "C:\\code\\app\\retry.py"),
+        ("C:\\code\\app", "C:\\code\\app\\retry.py", "app/retry.py"),
         ("/home/ann/app", "/home/ann/app/odd[1]*.py", "odd[1]*.py"),
     ],
 )

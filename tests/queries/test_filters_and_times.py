@@ -107,8 +107,8 @@ def test_a_filter_keeps_a_session_when_all_it_says_fits() -> None:
         ("/home/ann/app/", "/home/ann/app/.claude/worktrees/one", True),
         ("/home/ann/app", "/home/ann/app2", False),
         ("/home/ann/app", "/home/ann", False),
-        ("C:\\work\\app", "c:/work/app/src", True),
-        ("C:\\work\\app", "C:\\work\\app-old", False),
+        ("C:\\code\\app", "c:/code/app/src", True),
+        ("C:\\code\\app", "C:\\code\\app-old", False),
     ],
 )
 def test_a_folder_keeps_what_lies_in_it(folder: str, cwd: str, is_kept: bool) -> None:
