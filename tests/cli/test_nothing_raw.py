@@ -129,6 +129,7 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     ],
     "live": [["-"], ["NAME", "HERE"], ["NAME.jsonl"]],
     "run": [["PROSE", "HERE", "--claude", "NAME"], ["x", "--resume", "NAME", "HERE"], ["x", "HERE", "--cwd", "NAME"]],
+    "mcp": [["HERE"], ["HERE", "--redact", "NAME"], ["HERE", "NAME"], ["HERE", "--timezone", "NAME"]],
     "tools": [["HERE"], ["@last", "HERE"], ["ONLY"], ["HERE", "--tool", "NAME"]],
     "serve": [["HERE", "--host", "NAME"], ["HERE", "--port", "NAME"], ["--source", "NAME"], ["NAME", "HERE"]],
     "prices": [["HERE"], ["HERE", "--all", "--prices", "PRICES"], ["HERE", "--model", "NAME"]],
@@ -213,7 +214,7 @@ TABLES = frozenset({"list", "tools", "usage", "prices", "sql"})
 """Whose names stand in columns: none may begin a line, as a break in prose may."""
 STREAMS = frozenset({"live", "run"})
 """They print a document per event."""
-WITHOUT_JSON = frozenset({"statusline", "completion", "demo", "serve"})
+WITHOUT_JSON = frozenset({"statusline", "completion", "demo", "mcp", "serve"})
 
 LOOKS = ("bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan")
 CODE = f"(?:{'|'.join(Style(True).paint('x', look)[2:].partition('m')[0] for look in LOOKS)})"

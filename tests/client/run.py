@@ -29,6 +29,10 @@ QUIET = {
     "CLAUDE_CODE_MAX_RETRIES": "3",
     # The client refuses bypassPermissions as root unless told that it is in a sandbox.
     "IS_SANDBOX": "1",
+    # A scripted model calls a tool at once, whether its server is there or not: the client waits for servers first.
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    "MCP_CONNECT_TIMEOUT_MS": "90000",
+    "MCP_TIMEOUT": "90000",
 }
 
 

@@ -192,6 +192,14 @@ TOOLS: dict[str, list[Turn]] = {
     + [turn(says("Four steps done."))],
 }
 
+MEMORY: dict[str, list[Turn]] = {
+    "recall": [turn(calls("mcp__reread__search", query="{arg}")), turn(says("I looked it up."))],
+    "recall-whole": [
+        turn(calls("mcp__reread__read", session="{arg}", turns="1-")),
+        turn(says("I read it.")),
+    ],
+}
+
 AGENTS: dict[str, list[Turn]] = {
     "task": [
         turn(says("Delegating."), delegates("Explore, please. mock:think-bash", run_in_background=False)),
@@ -242,4 +250,4 @@ FAILURES: dict[str, list[Turn]] = {
     "cut-tool": [Turn(BROKEN_CALL, broken=Break(6)), turn(says("The call was made."))],
 }
 
-SCENARIOS = {**CONTENT, **TOOLS, **AGENTS, **FAILURES}
+SCENARIOS = {**CONTENT, **TOOLS, **MEMORY, **AGENTS, **FAILURES}

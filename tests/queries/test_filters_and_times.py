@@ -100,6 +100,22 @@ def test_a_filter_keeps_a_session_when_all_it_says_fits() -> None:
         assert not Filter(**{**fits, name: "nothing-like-it"}).keeps_session(session), name
 
 
+@pytest.mark.parametrize(
+    ("folder", "cwd", "is_kept"),
+    [
+        ("/home/ann/app", "/home/ann/app", True),
+        ("/home/ann/app/", "/home/ann/app/.claude/worktrees/one", True),
+        ("/home/ann/app", "/home/ann/app2", False),
+        ("/home/ann/app", "/home/ann", False),
+        ("C:\\code\\app", "c:/code/app/src", True),
+        ("C:\\code\\app", "C:\\code\\app-old", False),
+    ],
+)
+def test_a_folder_keeps_what_lies_in_it(folder: str, cwd: str, is_kept: bool) -> None:
+    session = a_session(a_prompt("q"), a_reply("a"), cwd=cwd).build()
+    assert Filter(folder=folder).keeps_session(session) is is_kept
+
+
 def test_a_session_outside_the_window_is_left_out() -> None:
     session = build(a_prompt("q"), a_reply("a"))  # January 2026
     assert not Filter(since=NOW).keeps_session(session)

@@ -65,6 +65,9 @@ def test_the_session_that_ended_last_comes_first(archive: Archive) -> None:
 FILTERS: list[tuple[Filter, list[str]]] = [
     (Filter(project="shop"), [MIDDLE]),
     (Filter(project="ANN"), [NEW, OLD]),
+    (Filter(folder="/home/bob"), [MIDDLE]),
+    (Filter(folder="/home/bob/sho"), []),
+    (Filter(without=MIDDLE), [NEW, OLD]),
     (Filter(since=of(3)), [NEW, MIDDLE]),
     (Filter(since=of(5)), [NEW, MIDDLE]),
     (Filter(until=of(3)), [OLD]),

@@ -14,9 +14,9 @@ from reread.analyses.friction import Event, Kind
 from reread.analyses.rates import Rate, change, poisson
 from reread.archive import Archive, Retro
 from reread.errors import BadInput, UnknownSession
+from reread.queries.around import place_of
 from reread.queries.filters import Filter
 from reread.queries.retro import LEAST_CONFIDENCE, ORDERS, ranked
-from reread.surfaces.cli.around import place_of
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
 

@@ -11,9 +11,10 @@ from fnmatch import fnmatch
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.analyses.edits.paths import fits, key_of
+from reread.analyses.edits.paths import best_matches, fits, key_of
 from reread.analyses.edits.shell import Action, files_in
 from reread.analyses.texts import Field
+from reread.errors import BadInput, printable
 from reread.records import Record, Spoken, ToolUse, decode
 from reread.store import reading
 from reread.store.bytes_kept import KeptBytes
@@ -40,6 +41,8 @@ _SHELL = "Bash"
 _WINDOW = 500
 _TELLING = 3
 """A word of a glob this long tells commands apart; shorter ones are mostly the endings of names."""
+_MOST_CANDIDATES = 8
+"""How many files a sentence names."""
 _MADE_BY_API = 16
 """Ids of calls are at least this long, and a call copied into another session keeps its own."""
 
@@ -105,14 +108,26 @@ class FileIndex:
     def paths_in_commands(self, name: str) -> list[str]:
         """Files that shell commands name and that end like a name."""
         last = name.replace("\\", "/").rpartition("/")[2]
-        return [file.path for file in self.touched(_literal(last), Filter(), with_shell=True).files] if last else []
+        return [file.path for file in self.touched(literal(last), Filter(), with_shell=True).files] if last else []
+
+    def meant(self, name: str, here: str) -> str:
+        """The file a name means in the folder `here`, as transcripts know it; raises BadInput for none or several."""
+        # Since 2.1.325 a transcript tells what commands did to files that no tool ever touched.
+        found = best_matches(name, here, self.paths()) or best_matches(name, here, self.paths_in_commands(name))
+        if not found:
+            raise BadInput(f"no session touched a file {printable(name)!r}")
+        if len(found) > 1:
+            more = ", ..." if len(found) > _MOST_CANDIDATES else ""
+            names = ", ".join(map(printable, found[:_MOST_CANDIDATES])) + more
+            raise BadInput(f"{printable(name)!r} could be any of {len(found)} files: {names}")
+        return found[0]
 
     def sessions_with(self, path: str) -> list[str]:
         """The ids of the sessions that touched a file, the one that ended first first."""
         key = key_of(path)
         found = {call.session for call in calls_with_files(self._connection) if key_of(call.path) == key}
         if not found:
-            named = self.touched(_literal(path), Filter(), with_shell=True).files
+            named = self.touched(literal(path), Filter(), with_shell=True).files
             found = {operation.session.id for file in named for operation in file.operations}
         return list(dict.fromkeys(each.row.uuid for each in reversed(sessions(self._connection, ids=sorted(found)))))
 
@@ -262,7 +277,7 @@ def _moment(time: int | None) -> datetime | None:
     return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
 
 
-def _literal(path: str) -> str:
+def literal(path: str) -> str:
     """A glob that fits this path alone."""
     return re.sub(r"([*?[])", r"[\1]", path)
 

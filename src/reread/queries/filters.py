@@ -23,6 +23,9 @@ class Filter(NamedTuple):
     """What to keep. Everything unset lets everything pass."""
 
     project: str | None = None
+    folder: str | None = None
+    """The folder of a project: sessions in it or below it, where its worktrees commonly lie. Of lists and searches;
+    usage has no such question, nor the one for `without`."""
     since: datetime | None = None
     until: datetime | None = None
     model: str | None = None
@@ -30,6 +33,8 @@ class Filter(NamedTuple):
     tool: str | None = None
     file: str | None = None
     limit: int | None = None
+    without: str | None = None
+    """The id of a session to leave out."""
     sources: tuple[str, ...] = ()
     """Folders or files the archive's sessions must come from; what is read straight from sources is not asked."""
     starred: bool = False
@@ -47,7 +52,15 @@ class Filter(NamedTuple):
             self.since is None or session.ended is None or session.ended >= self.since,
             self.until is None or session.started is None or session.started < self.until,
         )
-        return all(checks) and self.keeps_mark(session.mark) and self._is_met_by(session)
+        is_asked_for = self.keeps_folder(session.project) and session.id != self.without
+        return all(checks) and is_asked_for and self.keeps_mark(session.mark) and self._is_met_by(session)
+
+    def keeps_folder(self, path: str | None) -> bool:
+        """By the whole names of folders: `app` is not `app2`."""
+        if self.folder is None:
+            return True
+        below, folder = _slashed(path or ""), _slashed(self.folder)
+        return below == folder or below.startswith(f"{folder}/")
 
     def keeps_project(self, folder: str | None) -> bool:
         return self.project is None or self.moves.is_called(folder, self.project)
@@ -81,6 +94,10 @@ class Filter(NamedTuple):
     @staticmethod
     def _ran_on(part: Conversation, model: str) -> bool:
         return any(model in (request.model or "").lower() for request in part.requests)
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").lower()
 
 
 def is_tool(call: ToolCall, name: str) -> bool:

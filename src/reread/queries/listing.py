@@ -68,6 +68,8 @@ def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
         wanted.until is None or row.started is None or row.started < wanted.until.timestamp() * 1000,
         wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
         wanted.git_branch is None or wanted.git_branch in row.git_branches,
+        wanted.keeps_folder(row.project),
+        row.uuid != wanted.without,
         not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
         wanted.keeps_mark(stored.mark),
     )

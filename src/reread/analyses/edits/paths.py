@@ -43,7 +43,7 @@ def parts_of(path: str) -> list[str]:
 
 def fits(path: str, glob: str) -> bool:
     """Whether a glob fits a path, as a whole or at its end."""
-    key, pattern = key_of(path), glob.replace("\\", "/")
+    key, pattern = key_of(path), key_of(glob)
     return fnmatchcase(key, pattern) or fnmatchcase(key, f"*/{pattern}")
 
 

@@ -27,8 +27,10 @@ PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 class Redactor:
     """Knows the secrets of a session, by value."""
 
-    def __init__(self, *, addresses: bool = False) -> None:
+    def __init__(self, *, addresses: bool = False, spared: frozenset[str] = frozenset()) -> None:
         self.addresses = addresses
+        self.spared = spared
+        """Kinds that stay."""
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[Found]] = {}
@@ -67,7 +69,8 @@ class Redactor:
     def _find(self, text: str) -> list[Found]:
         """A session tells most texts several times: in its lines, its records, its pages."""
         if text not in self._found:
-            self._found[text] = find(text, addresses=self.addresses)
+            found = find(text, addresses=self.addresses)
+            self._found[text] = [each for each in found if each.kind not in self.spared]
         return self._found[text]
 
     def _note(self, kind: str, value: str) -> None:

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "decisions": "questions Claude asked, the options, what you answered",
     "retro": "what went wrong, what repeats, and what to change, with evidence",
     "summary": "a session's goal, journey, files, errors and outcome; for Obsidian, too",
+    "mcp": "a memory for Claude Code itself: it looks up past sessions",
     "serve": "all of it in your browser, on this machine only",
     "export": "a session as HTML, Markdown, Obsidian note or JSON, secrets taken out if you like",
     "prices": "what a million tokens cost, your own prices, and what has none",

@@ -125,9 +125,8 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
 
     since, until = moment("since"), moment("until")
     check_window(since, until)
-    named = (place for source in (config.sources if config.is_source_named else ()) for place in _spellings(source))
     return Filter(
-        sources=tuple(named),
+        sources=named_sources(config),
         project=options.project,
         since=since,
         until=until,
@@ -145,6 +144,11 @@ def _tag_name(text: str) -> str:
     from reread.marks.changes import tag_name
 
     return tag_name(text)
+
+
+def named_sources(config: Config) -> tuple[str, ...]:
+    """The folders or files that answers are to come from; empty for all."""
+    return tuple(place for source in config.sources for place in _spellings(source)) if config.is_source_named else ()
 
 
 def _spellings(place: Path) -> list[str]:
@@ -272,6 +276,15 @@ def print_json_line(document: object) -> None:
     from reread.render.values import encoded
 
     sys.stdout.write(encoded(document).decode() + "\n")
+
+
+def send_json_line(document: object) -> None:
+    """The same for a program that waits for it: UTF-8 and a plain line feed on every system, and at once."""
+    from reread.render.values import encoded
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encoded(document) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def show_answer(

@@ -62,13 +62,13 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(session: Session, given: argparse.Namespace) -> _Chosen:
+    from reread.queries.around import chosen_turns, place_of
+
     if given.around is None:
         branches = chosen_branches(session, given.branch)
-        return _Chosen(branches, chosen_turns(given.turns, branches))
+        return _Chosen(branches, chosen_turns(given.turns, branches, "--turns"))
     if given.turns:
         raise BadInput("--around and --turns both choose turns; give one of them")
-    from .around import place_of
-
     branch, index = place_of(session, given.around)
     return _Chosen([branch], range(index - 1, index + 2), index)
 
@@ -101,25 +101,3 @@ def chosen_branches(session: Session, wanted: str) -> list[Branch]:
 def _is_called(name: str, wanted: str) -> bool:
     """By the whole id, its beginning, or the part after the @."""
     return name == wanted or name.startswith(wanted) or name.rpartition("@")[2].startswith(wanted.lstrip("@"))
-
-
-def chosen_turns(text: str | None, branches: list[Branch]) -> range | None:
-    """The turns asked for; a range that holds none of them is a mistake."""
-    wanted = _range(text)
-    there = sorted({turn.index for branch in branches for turn in branch.turns})
-    if wanted is not None and not any(index in wanted for index in there):
-        span = f"{there[0]} to {there[-1]}" if there else "none"
-        raise BadInput(f"--turns {text} names no turn of this session (it has {span})")
-    return wanted
-
-
-def _range(text: str | None) -> range | None:
-    if text is None:
-        return None
-    first, dash, last = text.partition("-")
-    if not first.isdecimal() or (last and not last.isdecimal()):
-        raise BadInput(f"--turns {text!r} is no range; try 3, 3-7 or 5-")
-    stop = int(last) if last else (10**9 if dash else int(first))
-    if stop < int(first):
-        raise BadInput(f"--turns {text!r} ends before it begins")
-    return range(int(first), stop + 1)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reread.errors import BadInput, printable
-
 from . import options
 from .opening import is_straight, open_archive, passing_archive
 from .telling import tell
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.queries.files import FileIndex
     from reread.queries.travel import Traced
-
-_MOST = 8
-"""How many candidates a sentence names."""
 
 
 @contextmanager
@@ -60,20 +55,14 @@ def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> T
 
 def meant(name: str, index: FileIndex) -> str:
     """The file a name means, as transcripts know it; that it is another path than the name says is told."""
-    from reread.analyses.edits.paths import absolute, best_matches, key_of
+    from reread.analyses.edits.paths import absolute, key_of
 
     here = str(Path.cwd())
     wanted = str(Path(name).expanduser()) if name.startswith("~") else name
-    # Since 2.1.325 a transcript tells what commands did to files that no tool ever touched.
-    found = best_matches(wanted, here, index.paths()) or best_matches(wanted, here, index.paths_in_commands(name))
-    if not found:
-        raise BadInput(f"no session touched a file {printable(name)!r}")
-    if len(found) > 1:
-        names = ", ".join(map(printable, found[:_MOST])) + (", ..." if len(found) > _MOST else "")
-        raise BadInput(f"{printable(name)!r} could be any of {len(found)} files: {names}")
-    if key_of(absolute(wanted, here)) != key_of(found[0]):
-        tell(f"taken for {found[0]}")
-    return found[0]
+    found = index.meant(wanted, here)
+    if key_of(absolute(wanted, here)) != key_of(found):
+        tell(f"taken for {found}")
+    return found
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
