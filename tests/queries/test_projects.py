@@ -142,6 +142,12 @@ def test_a_moved_session_is_found_by_either_name_and_keeps_its_own(archive: Arch
         "three",
     }
     assert archive.retro(Filter(project=NEW)).sessions == 3
+    assert {each.stored.row.uuid for each in archive.sessions(Filter(folder=NEW))} == {"one", "two", "three"}
+    assert {hit.session.row.uuid for hit in archive.search("pebble", wanted=Filter(folder=NEW)).hits} == {
+        "one",
+        "two",
+        "three",
+    }
     assert archive.find("two").row.project == OLD + TREE
     assert {each.project for each in archive.sessions()} == {NEW, "/home/ann/old-name-2"}
 

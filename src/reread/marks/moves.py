@@ -40,8 +40,14 @@ class Moves(NamedTuple):
 
     def is_called(self, path: str | None, text: str) -> bool:
         """Whether a text is part of the path as it was, or as it would be called today."""
-        names = [path, self.today(path)] if path and self.pairs else [path or ""]
-        return any(text.lower() in name.lower() for name in names)
+        return any(text.lower() in name.lower() for name in self._names(path))
+
+    def is_below(self, path: str | None, folder: str) -> bool:
+        """Whether the path was in a folder, or would be today; by whole names: `app` is not `app2`."""
+        return any(below(name, folder) is not None for name in self._names(path))
+
+    def _names(self, path: str | None) -> list[str]:
+        return [path, self.today(path)] if path and self.pairs else [path or ""]
 
     def check(self, old: str, new: str) -> None:
         """Raises BadInput where a further move would lead back to where it began."""

@@ -56,11 +56,7 @@ class Filter(NamedTuple):
         return all(checks) and is_asked_for and self.keeps_mark(session.mark) and self._is_met_by(session)
 
     def keeps_folder(self, path: str | None) -> bool:
-        """By the whole names of folders: `app` is not `app2`."""
-        if self.folder is None:
-            return True
-        below, folder = _slashed(path or ""), _slashed(self.folder)
-        return below == folder or below.startswith(f"{folder}/")
+        return self.folder is None or self.moves.is_below(path, self.folder)
 
     def keeps_project(self, folder: str | None) -> bool:
         return self.project is None or self.moves.is_called(folder, self.project)
@@ -94,10 +90,6 @@ class Filter(NamedTuple):
     @staticmethod
     def _ran_on(part: Conversation, model: str) -> bool:
         return any(model in (request.model or "").lower() for request in part.requests)
-
-
-def _slashed(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").lower()
 
 
 def is_tool(call: ToolCall, name: str) -> bool:
