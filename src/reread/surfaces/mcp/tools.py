@@ -190,8 +190,9 @@ def _file(memory: Memory, asked: File) -> str:
         glob = literal(path)
         found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files
         traced = _traced(archive, found[0])
+        # Inside: backups of the file are read from the archive as they are needed.
+        lines = blame(traced.history) if traced is not None else None
     changes = traced.history.changes if traced is not None else []
-    lines = blame(traced.history) if traced is not None else None
     return file_text(FileStory(found[0], changes, lines), memory.recall)
 
 
@@ -202,8 +203,9 @@ def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
 
     changed = [each.session.row.uuid for each in file.operations if each.action in (Action.WRITE, Action.EDIT)]
     newest = list(dict.fromkeys(changed))[:_MOST_TRACED]
+    sessions = (archive.session(name) for name in reversed(newest))
     try:
-        return trace((archive.session(name) for name in reversed(newest)), file.path, None, datetime.fromisoformat)
+        return trace(sessions, file.path, None, datetime.fromisoformat, archive.kept_backups())
     except BadInput:  # it was changed by shell commands alone, whose words are all there is
         return None
 
