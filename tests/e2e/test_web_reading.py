@@ -231,7 +231,7 @@ def write_growing(opened: Opened, name: str, title: str, begun: list[Entry]) -> 
 
 def append(path: Path, begun: list[Entry], *more: Entry) -> None:
     """Lines that follow what the file has, each with its parent."""
-    whole = a_session(*begun, *more, id=path.stem, cwd="/home/ann/grow").write(path.parent.parent.parent / "apart")
+    whole = a_session(*begun, *more, id=path.stem, cwd="/home/ann/grow").write(path.parents[3] / "apart")
     known = {json.loads(line).get("uuid") for line in path.read_text().splitlines()}
     lines = [line for line in whole.read_text().splitlines() if json.loads(line).get("uuid") not in known]
     with path.open("a") as file:

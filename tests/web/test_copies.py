@@ -9,6 +9,8 @@ import pytest
 from cli.running import reread
 from reread.archive import Archive
 from reread.errors import AmbiguousSession
+from reread.surfaces.web.library import Library
+from reread.surfaces.web.settings import Settings
 from reread.testing import a_prompt, a_reply, a_session
 from web.asking import asking
 
@@ -51,6 +53,15 @@ def test_each_copy_has_an_address_and_names_the_others(home: Path, claude: Path)
         assert next(each for each in plain.of("div") if "data-session" in each)["data-session"] == f"/s/{newest}"
         assert "Gone on." not in site.get(f"/s/{older}/turns").text
         assert site.get(f"/s/{KEPT}~000000").status_code == 404
+
+
+def test_a_page_that_was_opened_by_the_plain_id_still_hears_when_a_copy_has_come(home: Path, claude: Path) -> None:
+    newest, older = names(home)
+    library = Library(Settings(home, (claude,)))
+    stamps = library.stamps([KEPT, newest, older, "nobody"])
+    library.close()
+    assert stamps[KEPT] == stamps[newest] != stamps[older]
+    assert "nobody" not in stamps
 
 
 def test_a_session_without_copies_is_called_by_its_id(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from reread.analyses.friction.events import Event
 from reread.archive import Archive, Listed, StoredSession
+from reread.errors import AmbiguousSession, UnknownSession
 from reread.marks import NO_MARK
 from reread.sessions import Session
 
@@ -186,9 +187,16 @@ class Library:
         named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
         return [each for each in named if each.id != stored.id]
 
-    def stamps(self) -> dict[str, Hashable]:
-        """The state that each session is in, by what addresses call it."""
-        return {link_name(each.stored): stamp_of(each.stored) for each in self.sessions()}
+    def stamps(self, names: Iterable[str]) -> dict[str, Hashable]:
+        """The state that each of these sessions is in, by what an address calls it; nothing of those not kept."""
+        known = {link_name(each.stored): each.stored for each in self.sessions()}
+        found: dict[str, Hashable] = {}
+        for name in names:
+            try:
+                found[name] = stamp_of(known.get(name) or self.find(name))
+            except (UnknownSession, AmbiguousSession):
+                continue
+        return found
 
     def find(self, name: str) -> StoredSession:
         """A session by what an address calls it, or by what a person would type."""

@@ -153,7 +153,7 @@ async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
     seen: dict[str, str] = {}
     while not site.hub.is_closed:
         changes = site.hub.changes
-        stamps = await run_in_threadpool(site.library.stamps) if names else {}
+        stamps = await run_in_threadpool(site.library.stamps, names) if names else {}
         for name in names:
             stamp = _stamp(stamps[name]) if name in stamps else ""
             if stamp and stamp != seen.get(name):

@@ -167,8 +167,10 @@
     history.scrollRestoration = "manual";
     if (isLeft()) restore(history.state.read); else toHash();
     addEventListener("popstate", () => { if (isLeft()) restore(history.state.read); });
-    addEventListener("scroll", later(remember, 150), {passive: true});
-    addEventListener("pagehide", remember);
+    let hasMoved = false;
+    const rememberSoon = later(() => { hasMoved = false; remember(); }, 150);
+    addEventListener("scroll", () => { hasMoved = true; rememberSoon(); }, {passive: true});
+    addEventListener("pagehide", () => { if (hasMoved) remember(); });
   }
   addEventListener("hashchange", () => { if (!isLeft()) toHash(); });
 
