@@ -25,8 +25,9 @@ check: $(VENV)/developing
 	$(BIN)/pytest -n auto
 
 # Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.
+# More at once than there are processors: these tests wait for clients and browsers most of the time.
 e2e: $(VENV)/developing
-	$(BIN)/pytest -n auto -m e2e tests/e2e
+	$(BIN)/pytest -n 4 -m e2e tests/e2e
 
 bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py
