@@ -237,7 +237,9 @@ def test_answers_are_bounded_however_much_there_is(claude: Path, tmp_path: Path)
             id=f"big-{number:02}",
             cwd="/home/ann/big",
         ).write(claude / "projects" / "-big")
-    odd = a_session(a_prompt("q"), a_reply("quartz " * 900, uuid="odd" + "y" * 9_000), id="odd", cwd="/" + "q" * 9_000)
+    newest = "2026-12-01T10:00:00.000Z"
+    quartz = a_reply("quartz " * 900, uuid="odd" + "y" * 9_000, timestamp=newest)
+    odd = a_session(a_prompt("q", timestamp=newest), quartz, id="odd", cwd="/" + "q" * 9_000)
     odd.write(claude / "projects" / "-odd")
     with asking(*options(claude, tmp_path)) as asked:
         for tool, arguments in (
