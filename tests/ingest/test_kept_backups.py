@@ -288,3 +288,19 @@ def test_damage_to_shared_bytes_is_told_for_all_that_share_them(tmp_path: Path) 
             archive.kept_backups()(OTHER, TWO)
         archive.forget(ID)
         assert any(OTHER in damage for damage in archive.verify().damaged)
+
+
+@pytest.mark.parametrize(("forgotten", "left"), [(ID, OTHER), (OTHER, ID)])
+def test_a_rebuild_after_a_forget_has_what_was_shared_only_in_part(tmp_path: Path, forgotten: str, left: str) -> None:
+    start = os.urandom(600_000)  # of two pieces the first is the same
+    config = a_config(tmp_path, {})
+    a_fork(config)
+    write_backups(config, {TWO: start}, forgotten)
+    write_backups(config, {TWO: start + b"and more"}, left)
+    with an_archive(config) as archive:
+        archive.sync()
+        archive.forget(forgotten)
+        shutil.rmtree(config)
+        archive.rebuild()
+        assert archive.kept_backups()(left, TWO) == start + b"and more"
+        assert archive.verify().ok

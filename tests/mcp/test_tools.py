@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,12 @@ from cli.hostile import write_hostile
 from cli.kept import HARBOUR, LANTERN, fill
 from cli.running import reread
 from mcp.asking import Asked, asking
+from reread.analyses.secrets import Redactor
 from reread.archive import Archive
 from reread.queries.decisions import asking as those_that_ask
 from reread.queries.decisions import decisions
 from reread.queries.filters import Filter
-from reread.render.recall import MOST, RECORD, short
+from reread.render.recall import MOST, RECORD, Recall, short
 from reread.sessions import Turn
 from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
@@ -235,6 +237,10 @@ def test_answers_are_bounded_however_much_there_is(claude: Path, tmp_path: Path)
             id=f"big-{number:02}",
             cwd="/home/ann/big",
         ).write(claude / "projects" / "-big")
+    newest = "2026-12-01T10:00:00.000Z"
+    quartz = a_reply("quartz " * 900, uuid="odd" + "y" * 9_000, timestamp=newest)
+    odd = a_session(a_prompt("q", timestamp=newest), quartz, id="odd", cwd="/" + "q" * 9_000)
+    odd.write(claude / "projects" / "-odd")
     with asking(*options(claude, tmp_path)) as asked:
         for tool, arguments in (
             ("search", {"query": "granite", "limit": 50, "project": "all"}),
@@ -246,6 +252,7 @@ def test_answers_are_bounded_however_much_there_is(claude: Path, tmp_path: Path)
             said = asked.told(tool, **arguments)
             assert 500 < len(said) <= MOST + 200, tool
             assert "…" in said
+        assert 500 < len(asked.told("read", session="odd", around="odd")) <= MOST, "however long its names are"
         [(session, line), *_] = HIT.findall(asked.told("search", query="granite", project="big"))
         assert "more characters" in asked.told("read", session=session, around=line)
 
@@ -378,6 +385,16 @@ def a_leak(claude: Path) -> None:
     ).write(claude / "projects" / "-leak")
 
 
+def test_of_a_secret_behind_many_others_no_half_is_told() -> None:
+    chance = random.Random(7)
+    tokens = [f"eyJ{chance.randbytes(20).hex()}.eyJ{chance.randbytes(900).hex()}.abcdef" for _ in range(20)]
+    recall = Recall(None, Redactor().redact)
+    text = "\n".join([*tokens, "granite " * 5_000])
+    assert not re.search("[0-9a-f]{9}", recall.prose(text, 5_000))
+    assert recall.prose(text, 5_000).endswith(" more characters")
+    assert "granite" in recall.line(text, 2_000)
+
+
 @pytest.mark.parametrize("redaction", ["none", "secrets", "all"])
 def test_secrets_are_taken_out_unless_they_are_wanted(claude: Path, tmp_path: Path, redaction: str) -> None:
     a_leak(claude)
@@ -394,6 +411,7 @@ def test_secrets_are_taken_out_unless_they_are_wanted(claude: Path, tmp_path: Pa
     leaks = [any(piece in text for piece in pieces) for text in said]
     assert leaks == [redaction == "none"] * len(said)
     assert ("ann.lee@lantern.dev" in said[0]) is (redaction != "all")
+    assert ("/home/ann/lantern" in said[2]) is (redaction != "all")
     assert ("[redacted: GitHub token 1]" in said[0]) is (redaction != "none")
 
 

@@ -60,6 +60,7 @@ def test_what_lies_in_a_folder(path: str, folder: str, rest: str | None) -> None
         ("/a/inner/x", "/elsewhere/x"),
         (r"C:\Users\ann\app", "/home/ann/app"),
         ("/srv/app/x", r"D:\app\x"),
+        ("/srv", "D:\\"),
         ("/whole", "/"),
     ],
 )

@@ -174,6 +174,11 @@ def test_marking_knows_case_diacritics_prefixes_and_parts() -> None:
     assert marked("東京都庁", "京都") == ["京都"]
 
 
+def test_marks_belong_to_their_letter_however_many_there_are() -> None:
+    assert marked("a\u0301b, a\u0301 b", "a b") == ["a\u0301 b"]
+    assert marked("a" + "\u0301" * 30_000 + " c, a b", "a b") == ["a b"]
+
+
 def test_offsets_stay_right_beside_letters_that_grow_when_folded() -> None:
     assert marked("İİİ ẞ straße ﬁ Zeile", "zeile") == ["Zeile"]
 

@@ -32,6 +32,11 @@ def test_a_page_is_told_the_words_as_search_reads_them(site: Asking) -> None:
     assert "Words that were searched for" in [each.get("aria-label") for each in page.of("aside")]
 
 
+def test_letters_that_only_the_index_knows_mark_nothing(site: Asking) -> None:
+    page = site.page(f"/s/{LANTERN}?q={quote(chr(0xE000) + '* beacon')}")
+    assert sought(page) == [[["beacon"], False]]
+
+
 def test_words_that_find_nothing_mark_nothing(site: Asking) -> None:
     for query in ("", "%20", "-volts", "%22%22", "!!!", "title:x+prompt:y"):
         assert sought(site.page(f"/s/{LANTERN}?q={query}")) is None

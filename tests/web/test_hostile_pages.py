@@ -46,6 +46,7 @@ PAGES = (
     "/retro?since=all&agents=1&unsure=1",
     "/doctor",
 )
+PARTS = ("turns", "changes", "compare", "beside", "outline")
 
 
 @pytest.fixture(scope="module", params=["terminal", "markup"])
@@ -103,7 +104,7 @@ def test_no_session_runs_or_fetches_what_it_says(hostile: Asking) -> None:
         places = [tag["id"] for _, tag in page.tags if (tag.get("id") or "").startswith("m-")]
         assert places
         records = [f"{address}/record/{place}" for place in places[:12]]
-        for other in (f"{address}/turns", f"{address}/changes", f"{address}/compare", *ways, *records):
+        for other in (*(f"{address}/{part}" for part in PARTS), f"{address}?q=granite", *ways, *records):
             found = hostile.part(other)
             assert not dangers(found), other
             assert not OBEYED.search(found.text), other

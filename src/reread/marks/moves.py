@@ -23,6 +23,14 @@ def below(path: str, folder: str) -> str | None:
     return rest if is_same and rest[:1] in ("", "/") else None
 
 
+def _joined(folder: str, rest: str) -> str:
+    """A folder with what `below` gave; of a root the slash is part of its name."""
+    bare = folder.rstrip("/\\")
+    if not rest:
+        return folder if not bare or _DRIVE.fullmatch(bare) else bare
+    return bare + (rest.replace("/", "\\") if "\\" in folder else rest)
+
+
 class Moves(NamedTuple):
     """All that was said."""
 
@@ -33,8 +41,7 @@ class Moves(NamedTuple):
         """A path as it would be called today. One move may lead to another; each counts once, so none loops."""
         left = sorted(self.pairs, key=lambda pair: -len(pair[0]))  # of folders in each other the inner one
         while step := next((pair for pair in left if below(path, pair[0]) is not None), None):
-            rest = below(path, step[0]) or ""
-            path = step[1].rstrip("/\\") + (rest.replace("/", "\\") if "\\" in step[1] else rest) or step[1]
+            path = _joined(step[1], below(path, step[0]) or "")
             left.remove(step)
         return path
 

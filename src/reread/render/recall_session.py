@@ -11,7 +11,7 @@ from reread.sessions import Notice, Prompt, Said, Session, Status, Step, Thought
 
 from .calls import ending, summary, tool_label, without_error_tags
 from .numbers import count
-from .recall import MOST, RECORD, Recall, bounded, short
+from .recall import LONGEST_PATH, MOST, RECORD, Recall, bounded, short
 from .terminal import LABELLED, WITHDRAWN
 from .text import one_line
 
@@ -28,7 +28,7 @@ def heading(session: Session, recall: Recall) -> str:
     facts = [
         f'session="{short(session.id)}"',
         recall.line(session.title, _TITLE),
-        one_line(session.project or ""),
+        recall.line(session.project, LONGEST_PATH),
         recall.at(session.started),
         count(len(session.prompts), "prompt"),
     ]

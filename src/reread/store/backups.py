@@ -8,7 +8,6 @@ that the safe alone still tells everything.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Sequence, Set
 from pathlib import Path
 
@@ -168,7 +167,11 @@ _Sharers = list[tuple[PieceHeader, tuple[int, int, int]]]
 
 
 def _shared(connection: sqlite3.Connection, session: int) -> dict[Place, _Sharers]:
-    """Pieces of the session's backups that backups of others are made of, too."""
+    """Pieces of the session's backups that backups of others are made of, too.
+
+    The headers do not say when they were taken: for a rebuild the last taking of a file counts, and one of some pieces
+    must not count more than what has all of them.
+    """
     rows = connection.execute(
         """SELECT ours.pack, ours.offset, ours.stored, file.id, theirs.generation, theirs.start,
                   key, machine, source, path, kind, mtime_ns
@@ -190,7 +193,6 @@ def _shared(connection: sqlite3.Connection, session: int) -> dict[Place, _Sharer
             generation=generation,
             start=start,
             mtime_ns=mtime_ns,
-            more={"taken": time.time_ns()},
         )
         found.setdefault(Place(pack, offset, stored), []).append((header, (file, generation, start)))
     return found

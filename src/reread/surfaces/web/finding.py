@@ -35,9 +35,10 @@ def sought(request: Request) -> Sought | None:
     chosen = request.query_params.getlist("in")[: len(Field)]
     try:
         fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
-        terms = [(term.pieces, term.is_prefix) for term in parse(words, fields).terms if not term.negated]
+        wanted = [term for term in parse(words, fields).terms if not term.negated]
     except BadInput:
         return None
+    terms = [(pieces, term.is_prefix) for term in wanted if (pieces := term.pieces)]
     return Sought(words, fields, msgspec.json.encode(terms).decode())
 
 

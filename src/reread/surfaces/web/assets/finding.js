@@ -27,7 +27,7 @@
     let pattern = "";
     pieces.forEach((piece, at) => {
       const isLoose = at && (isUnspaced(pieces[at - 1].slice(-1)) || isUnspaced(piece));
-      pattern += (at ? GAP + (isLoose ? "*" : "+") : "") + Array.from(piece, letter => `${letter}[\\u0300-\\u036f]*`).join("");
+      pattern += (at ? GAP + (isLoose ? "*" : "+") : "") + Array.from(piece, letter => `${letter}[\\u0300-\\u036f]*(?![\\u0300-\\u036f])`).join("");
     });
     return {pattern: new RegExp(pattern, "gu"), isPrefix};
   });
