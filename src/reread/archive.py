@@ -298,7 +298,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id, the one that ended last first."""
-        if not stored.sign:
+        if not stored.has_copies:
             return []
         from reread.store.sessions import names_by_id
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli.running import reread
 from reread.archive import Archive
-from reread.errors import AmbiguousSession
+from reread.errors import AmbiguousSession, UnknownSession
 from reread.surfaces.web.library import Library
 from reread.surfaces.web.settings import Settings
 from reread.testing import a_prompt, a_reply, a_session
@@ -62,6 +62,16 @@ def test_a_page_that_was_opened_by_the_plain_id_still_hears_when_a_copy_has_come
     library.close()
     assert stamps[KEPT] == stamps[newest] != stamps[older]
     assert "nobody" not in stamps
+
+
+def test_the_name_of_a_copy_outlasts_the_other_one(home: Path) -> None:
+    newest, older = names(home)
+    with Archive(home) as archive:
+        archive.forget(older)
+        left = archive.find(newest)
+        assert (left.name, left.row.project) == (KEPT, "/home/ann/other")
+        with pytest.raises(UnknownSession):
+            archive.find(older)
 
 
 def test_a_session_without_copies_is_called_by_its_id(tmp_path: Path) -> None:

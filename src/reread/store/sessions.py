@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from reread.marks import NO_MARK, Mark
 
@@ -55,12 +56,14 @@ class StoredSession(NamedTuple):
     mark: Mark = NO_MARK
     """What a person noted on it; a title of theirs is already that of the row."""
     sign: str = ""
-    """Of the place it lies in, where several have a session of this id: a folder that was copied, or two machines."""
+    """Of the place it lies in."""
+    has_copies: bool = False
+    """Whether other places have a session of this id: a folder that was copied, or two machines."""
 
     @property
     def name(self) -> str:
         """Its id; with the sign of its place where the id alone could mean a copy."""
-        return f"{self.row.uuid}~{self.sign}" if self.sign else self.row.uuid
+        return f"{self.row.uuid}~{self.sign}" if self.has_copies else self.row.uuid
 
 
 _PRESENT = """(
@@ -96,10 +99,10 @@ def sessions(
     ).fetchall()
     noted = marks(connection, [row[1] for row in rows])
     copied = {uuid for (uuid,) in connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1")}
-    return [_session(row, noted, is_copied=row[1] in copied) for row in rows]
+    return [_session(row, noted, has_copies=row[1] in copied) for row in rows]
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark], *, is_copied: bool) -> StoredSession:
+def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
@@ -116,14 +119,13 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, is_copied: bool) -> 
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
-        sign=_sign(machine, values["folder"]) if is_copied else "",
+        sign=_sign(machine, values["folder"]),
+        has_copies=has_copies,
     )
 
 
 def _sign(machine: str, folder: str) -> str:
     """Short, and the same whenever the archive is made anew."""
-    from zlib import crc32
-
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
 

@@ -182,7 +182,7 @@ class Library:
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id."""
-        if not stored.sign:
+        if not stored.has_copies:
             return []
         named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
         return [each for each in named if each.id != stored.id]
