@@ -60,7 +60,8 @@ def write_sessions(claude: Path) -> None:
         turns += [a_prompt(f"question {number}", uuid=f"q-{number}")]
         turns += [a_reply(f"answer {number}: {words}\n\n" + "words " * 60, uuid=f"a-{number}")]
     a_session(*turns, a_title("A long talk"), id=LONG, cwd="/home/ann/harbour").write(claude / "projects")
-    early, late = ran("early", is_bad=True), [*ran("late", is_bad=True), *ran("then"), *ran("again"), *ran("last")]
+    early, late = ran("early", is_bad=True), ran("late", is_bad=True)
+    late += [line for number in range(12) for line in ran(f"then-{number}")]
     failing = [*turns[:6], *early, *turns[6:500], *late, *turns[500:]]
     a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
 
