@@ -26,7 +26,7 @@ from web.serving import Served, served, until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
-TALK, LONG = "talk-of-words", "long-session"
+TALK, LONG, FAR = "talk-of-words", "long-session", "far-failures"
 HOSTILE = '<img src=x onerror="document.title=1"> quokka <b>quokka</b>'
 
 
@@ -61,6 +61,15 @@ def write_sessions(claude: Path) -> None:
         turns += [a_prompt(f"question {number}", uuid=f"q-{number}")]
         turns += [a_reply(f"answer {number}: {words}\n\n" + "words " * 60, uuid=f"a-{number}")]
     a_session(*turns, a_title("A long talk"), id=LONG, cwd="/home/ann/harbour").write(claude / "projects")
+    early, late = ran("early", is_bad=True), ran("late", is_bad=True)
+    late += [line for number in range(12) for line in ran(f"then-{number}")]
+    failing = [*turns[:6], *early, *turns[6:500], *late, *turns[500:]]
+    a_session(*failing, a_title("Failures far apart"), id=FAR, cwd="/home/ann/harbour").write(claude / "projects")
+
+
+def ran(name: str, *, is_bad: bool = False) -> list[Entry]:
+    call = a_reply(a_tool_call("Bash", {"command": f"make {name}"}, id=name), uuid=f"ran-{name}")
+    return [call, a_tool_result(f"of {name}", of=name, is_error=is_bad, uuid=f"result-{name}")]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +86,7 @@ def opened(browser: Browser, place: tuple[Served, Path], request: pytest.Fixture
     context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
     found = open_page(context, *place)
     found.page.goto(found.server.address)
-    until(lambda: found.go("/sessions").locator(".list a.row").count() >= 2)
+    until(lambda: found.go("/sessions").locator(".list a.row").count() >= 3)
     yield found
     assert not found.complaints
     assert not found.foreign
@@ -306,6 +315,51 @@ def test_copies_of_a_session_lead_to_each_other(opened: Opened) -> None:
 def _rows(page: Page, number: int) -> list[Locator]:
     found = page.locator(".list a.row").all()
     return found if len(found) == number else []
+
+
+def test_keys_lead_to_failures_that_are_not_loaded_and_enter_opens_them(opened: Opened) -> None:
+    page = opened.go(f"/s/{FAR}")
+    page.keyboard.press("n")
+    expect(page.locator("#m-ran-early")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("pre", has_text="of early")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.locator("#m-ran-late > summary")).to_be_focused()
+    expect(page.locator("pre", has_text="of late")).to_be_in_viewport()
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    expect(page.locator("#m-ran-early > summary")).to_be_focused()
+    opened.go(f"/s/{FAR}?at=m-q-250")
+    page.keyboard.press("n")
+    expect(page.locator(".calls.folded > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#m-ran-late")).to_be_visible()
+
+
+def test_keys_lead_to_the_end_of_a_long_session_and_back(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    page.keyboard.press("Shift+G")
+    expect(page.locator("#m-a-300")).to_be_in_viewport()
+    expect(page.get_by_text("This is the end so far")).to_be_in_viewport()
+    page.keyboard.press("k")
+    expect(page.locator("#m-q-300")).to_be_in_viewport()
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    expect(page.locator("#m-a-1")).to_be_in_viewport()
+    expect(page.locator("h1")).to_be_in_viewport()
+
+
+def test_a_page_tells_that_the_server_has_gone_and_forgets_it_when_it_is_back(opened: Opened) -> None:
+    page = opened.go("/search")
+    page.route("**/search?*", lambda route: route.abort())
+    page.locator(".words-wanted").fill("quokka")
+    expect(page.get_by_role("alert")).to_have_text("The server does not answer. Is reread still running?")
+    page.unroute("**/search?*")
+    page.locator(".words-wanted").fill("okapi")
+    expect(page.locator(".hits mark").first).to_have_text("okapi")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert opened.complaints, "the browser has its say, too"
+    opened.complaints.clear()
 
 
 @pytest.mark.parametrize("opened", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True)

@@ -130,7 +130,14 @@ def retry_session() -> Transcript:
         ),
         a_reply(
             "One more test relied on the old order; its expectation was off by one.",
-            a_tool_call("Edit", {"file_path": "/home/ann/lantern/tests/test_http.py", "old_string": "31"}),
+            a_tool_call(
+                "Edit",
+                {
+                    "file_path": "/home/ann/lantern/tests/test_http.py",
+                    "old_string": "assert waited <= 30",
+                    "new_string": "assert waited <= 31",
+                },
+            ),
             usage=light,
         ),
         a_tool_result("The file has been updated."),

@@ -48,6 +48,15 @@ def test_a_group_follows_moves_and_tells_of_its_earlier_folders(site: Asking) ->
     assert next(tag["title"] for tag in page.of("span") if OTHER in (tag.get("title") or "")) == f"{OLD}\n{OTHER}"
 
 
+def test_below_its_heading_only_another_folder_is_named(site: Asking) -> None:
+    move(site)
+    page = site.page("/sessions?group=1")
+    assert [tag.get("title") for tag in page.of("span") if tag.get("class") == "project"] == [OTHER, NEW, TREE, OLD]
+    for name, number in (("deep", 1), ("old-name", 1)):
+        assert page.text.split().count(name) == number
+    assert site.page("/sessions").text.split().count("new-name") == 4
+
+
 def test_the_filter_finds_either_name(site: Asking) -> None:
     assert listed(site, "project=/home/ann/new-name") == ["/s/three"]
     move(site)

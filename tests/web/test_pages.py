@@ -87,7 +87,9 @@ def test_sessions_are_filtered_sorted_and_grouped(site: Asking) -> None:
     assert listed("sort=prompts") == both[::-1]
     assert all(sorted(listed(f"sort={name}")) == sorted(both) for name in SORTS)
     assert "/home/ann/harbour 1 session" in " ".join(site.page("/sessions?group=1").text.split())
-    assert site.page("/sessions?since=nonsense", status=400).text.count("nonsense") == 1
+    refused = site.page("/sessions?since=nonsense", status=400)
+    assert refused.text.count("nonsense") == 1
+    assert "nonsense" in [field.get("value") for field in refused.of("input")], "what was typed is still there"
 
 
 def test_a_script_gets_the_rows_alone(site: Asking) -> None:

@@ -31,7 +31,11 @@ def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterato
     for each in sessions:
         row = _row(each, view, now)
         if view.width < _WIDE:
-            row["when"] = row["when"][:_DATE]
+            row |= {
+                "when": row["when"][:_DATE],
+                "project": shorten(row["project"], _NARROW_PROJECT),
+                "marks": marks(each, now, is_short=True),
+            }
         rows.append(tuple(row[name] for name in columns))
     right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
     lines = table(rows, view.width, flexible=columns.index("title"), right=right)
@@ -54,6 +58,7 @@ _HEADER = {
 }
 _WIDE, _MIDDLE = 96, 64
 _DATE = len("2026-11-15")
+_NARROW_PROJECT = 12
 
 
 def _columns(width: int) -> list[str]:
@@ -83,27 +88,29 @@ def last_part(project: str | None) -> str:
     return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def marks(each: Listed, now: datetime) -> str:
+def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
     """`◇2 ↩1 ✗3 deleted in 3 d`: what is worth knowing before opening it."""
     row = each.stored.row
     found = [
         f"◇{row.subagents}" if row.subagents else "",
         f"↩{row.branches}" if row.branches > 1 else "",
         f"✗{row.tool_errors}" if row.tool_errors else "",
-        fate(each, now),
+        fate(each, now, is_short=is_short),
         "hidden" if each.stored.mark.hidden else "",
     ]
     return " ".join(mark for mark in found if mark)
 
 
-def fate(each: Listed, now: datetime) -> str:
+def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
     """Whether the source is gone or will soon be; the archive keeps the session either way."""
     if not each.stored.present:
         return "only here"
     if each.expires is None or each.expires - now > SOON:
         return ""
     left = max(timedelta(), each.expires - now)
-    return f"deleted in {left.days} d" if left.days else "deleted soon"
+    if not left.days:
+        return "deleted soon"
+    return f"{left.days} d left" if is_short else f"deleted in {left.days} d"
 
 
 def is_expiring(each: Listed, now: datetime) -> bool:

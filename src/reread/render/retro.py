@@ -91,7 +91,7 @@ def facts(found: Retro) -> list[str]:
         count(found.sessions, "session") if found.session is None else found.session.row.uuid,
         count(found.prompts, "prompt"),
         count(len(found.events), "moment") if found.events else "",
-        f"tests passed last in {ended.tests_passed:,} of {tests:,}" if tests else "",
+        f"the last tests passed in {ended.tests_passed:,} of {count(tests, 'session')}" if tests else "",
         f"{count(ended.committed, 'session')} with commits" if ended.committed else "",
         f"before: {count(found.sessions_before, 'session')}, {count(found.prompts_before, 'prompt')}"
         if found.prompts_before

@@ -34,6 +34,14 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_width() - 2)
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """What a command is about fits the terminal; examples, whose lines are indented, stay as they are."""
+        if "\n  " in text:
+            return super()._fill_text(text, width, indent)
+        from textwrap import fill
+
+        return "\n\n".join(fill(" ".join(part.split()), width) for part in text.split("\n\n"))
+
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from reread.archive import Listed
+from reread.errors import BadInput
 from reread.queries.filters import Filter, check_window, parse_time
 from reread.queries.listing import filtered
 from reread.queries.project_list import earlier_folders
@@ -56,7 +57,8 @@ def sessions(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "group", "up", "sort")}
     sort = given["sort"] if given["sort"] in SORTS else "last"
-    ordered = sorted(_found(site, given), key=SORTS[sort], reverse=not given["up"])
+    found, problem = _found_or_why_not(site, given)
+    ordered = sorted(found, key=SORTS[sort], reverse=not given["up"])
     groups = _groups(ordered) if given["group"] else None
     if groups is not None:
         place = {name: number for number, name in enumerate(groups)}
@@ -69,9 +71,11 @@ def sessions(request: Request) -> HTMLResponse:
         request,
         template,
         "Sessions",
+        status=400 if problem else 200,
         scripts=["lists.js", "marking.js"],
         tag_names=tag_names(site.library),
         rows=_rows(shown, site, groups),
+        problem=problem,
         given={**given, "sort": "" if sort == "last" else sort},
         chips=_chips(given),
         switches=SWITCHES,
@@ -100,6 +104,14 @@ def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """What can be taken away again: its name in the address, what it is, and what it says."""
     named = [(name, name, given[name]) for name in FILTERS if given[name]]
     return named + [(name, "", words) for name, words in SWITCHES.items() if given[name]]
+
+
+def _found_or_why_not(site: pages.Site, given: Mapping[str, str]) -> tuple[list[Listed], str]:
+    """A date is no date until it is typed to its end: the page stays, with what was typed, and says so."""
+    try:
+        return _found(site, given), ""
+    except BadInput as error:
+        return [], str(error)
 
 
 def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:

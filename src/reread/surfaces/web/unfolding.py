@@ -149,7 +149,7 @@ class Unfolding:
         total = sum(map(_weight, self.pieces)) or 1
         found: dict[tuple[str, int], Mark] = {}
         done = 0
-        for turn in self.pieces:
+        for piece, turn in enumerate(self.pieces):
             place = anchor(turn.prompt.uuid) if turn.prompt is not None and turn.prompt.uuid else ""
             if turn.prompt is not None:
                 mark = Mark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
@@ -158,7 +158,7 @@ class Unfolding:
                 told = _told(step)
                 if told is not None:
                     where = anchor(step.uuid) if step.uuid else place
-                    mark = Mark(told[0], _height(done + 1 + number, total), told[1], where)
+                    mark = Mark(told[0], _height(done + 1 + number, total), told[1], where, piece)
                     found.setdefault((mark.what, mark.y), mark)
             done += _weight(turn)
         return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]

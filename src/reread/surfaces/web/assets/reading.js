@@ -139,8 +139,9 @@
     const read = piece ? {piece: +piece.dataset.piece, top: piece.getBoundingClientRect().top} : {piece: -1, top: scrollY};
     history.replaceState({...history.state, read}, "");
   };
-  const startAt = piece => {
-    loading = turns(`from=${piece}`).then(got => {
+  const startAt = piece => instead(`from=${piece}`);
+  const instead = which => {
+    loading = turns(which).then(got => {
       for (const each of Array.from(pieces)) each.remove();
       content.append(got.html);
       setNext(got.next);
@@ -159,6 +160,25 @@
     await loading;
     if (!document.getElementById(name)) await startAt(piece);
     if (!reveal(name, false)) pieces[0].scrollIntoView({behavior: "instant"});
+  };
+  const toStart = async () => {
+    await loading;
+    if (+before.dataset.before > 0) await startAt(0);
+    scrollTo({top: 0, behavior: "instant"});
+  };
+  const toEnd = async () => {
+    await loading;
+    if (+next.dataset.from >= 0) await instead("before=9999999");
+    scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
+  };
+  // The next failure of what is not loaded; the map knows where there is one.
+  const farFailure = async step => {
+    const failed = all(".map a[data-failed]").map(link => ({to: link.dataset.to, piece: +link.dataset.failed}));
+    const [first, last] = pieces.length ? [pieces[0], pieces[pieces.length - 1]].map(each => +each.dataset.piece) : [0, -1];
+    const found = step > 0 ? failed.find(each => each.piece > last) : failed.findLast(each => each.piece < first);
+    if (!found) return;
+    await lead(found.to, found.piece);
+    reveal(found.to);
   };
   const isLeft = () => history.state && history.state.read;
   if ("run" in layout.dataset) {
@@ -182,7 +202,7 @@
     if (!here) return;
     here.classList.add("here");
     here.setAttribute("aria-current", "true");
-    const top = here.parentElement.offsetTop - outline.offsetTop;
+    const top = here.getBoundingClientRect().top - outline.getBoundingClientRect().top + outline.scrollTop;
     if (outline.scrollHeight > outline.clientHeight && (top < outline.scrollTop || top > outline.scrollTop + outline.clientHeight - 60)) outline.scrollTop = top - 80;
   };
   if (outline) {
@@ -303,7 +323,7 @@
     one(".link", tools).href = `${base}?at=${item.id}#${item.id}`;
     one(".record", tools).href = `${base}/record/${item.id}`;
     const box = item.getBoundingClientRect();
-    tools.style.top = `${scrollY + box.top - 10}px`;
+    tools.style.top = `${scrollY + box.top - tools.offsetHeight + 6}px`;
     tools.style.left = `${Math.max(8, box.right - tools.offsetWidth - 8)}px`;
   });
   const point = item => { if (item !== target) { target = item; place(); } };
@@ -314,5 +334,5 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {more, earlier, correction, lead, nextOf, record: () => { if (target) location.href = one(".record", tools).href; }};
+  window.reread.session = {more, earlier, correction, farFailure, lead, nextOf, toStart, toEnd, record: () => { if (target) location.href = one(".record", tools).href; }};
 })();

@@ -11,8 +11,23 @@
     history.replaceState(history.state, "", address);
   }
 
+  // Not at once: what a page still asks for while it is left fails, too.
+  let silence = 0;
+  const tellSilence = () => {
+    const words = Object.assign(document.createElement("p"), {className: "banner bad", textContent: "The server does not answer. Is reread still running?"});
+    words.setAttribute("role", "alert");
+    words.dataset.silent = "";
+    if (!one("[data-silent]")) one("header.bar").after(words);
+  };
   const ask = async (path, more = {}) => {
-    const answer = await fetch(path, {headers: {"x-part": "1"}, cache: "no-store", ...more});
+    const asked = fetch(path, {headers: {"x-part": "1"}, cache: "no-store", ...more});
+    const answer = await asked.catch(problem => {
+      if (problem.name !== "AbortError" && !silence) silence = setTimeout(tellSilence, 500);
+      throw problem;
+    });
+    clearTimeout(silence);
+    silence = 0;
+    for (const words of all("[data-silent]")) words.remove();
     if (answer.status === 403) { location.reload(); }
     return answer;
   };
@@ -90,11 +105,12 @@
   for (const part of all("[data-again]")) {
     const look = async () => {
       if (part.dataset.until && one(part.dataset.until, part)) return;
-      if (!document.hidden) {
-        const answer = await ask(part.dataset.again);
-        if (answer.ok) part.replaceChildren(parsed(await answer.text()));
+      try {
+        const answer = document.hidden ? null : await ask(part.dataset.again);
+        if (answer && answer.ok) part.replaceChildren(parsed(await answer.text()));
+      } finally {
+        setTimeout(look, part.dataset.seconds * 1000);
       }
-      setTimeout(look, part.dataset.seconds * 1000);
     };
     setTimeout(look, part.dataset.seconds * 1000);
   }
@@ -129,10 +145,11 @@
     };
     let next = pick();
     if (next < 0 && reread.session) { await (step > 0 ? reread.session.more() : reread.session.earlier()); next = pick(); }
+    if (next < 0 && reread.session && places === failures) reread.session.farFailure(step);
     if (next < 0) return;
     const place = places()[next];
     place.scrollIntoView({behavior: "instant"});
-    (one("a.number, summary", place) || place).focus({preventScroll: true});
+    (place.closest("summary") || one("a.number, summary", place) || place).focus({preventScroll: true});
   };
   const inList = step => {
     const rows = all(".list a.row");
@@ -146,7 +163,7 @@
     for (const each of found) each.open = open;
   };
   const prompts = () => all(".piece > .turn > .prompt");
-  const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure").filter(each => each.offsetParent);
+  const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure, .note-api_error, .note-interrupted").filter(each => each.offsetParent);
   const sheet = one("dialog.keys");
   const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
   one(".help").addEventListener("click", help);
@@ -157,6 +174,7 @@
     c: () => reread.session && reread.session.correction(),
     t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
     r: () => reread.session && reread.session.record(),
+    G: () => reread.session && reread.session.toEnd(),
     "/": () => (one(".words-wanted") || one(".quick input")).focus(), "?": help,
   };
   let isGoing = false;
@@ -174,6 +192,7 @@
     }
     if (isGoing) {
       isGoing = false;
+      if (event.key === "g" && reread.session) { event.preventDefault(); reread.session.toStart(); return; }
       const place = all(".places a").find(link => link.dataset.key === event.key);
       if (place) { event.preventDefault(); location.href = place.href; }
       return;
