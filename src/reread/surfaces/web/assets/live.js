@@ -146,7 +146,7 @@
       place.textContent = `The server does not answer: ${problem.message}`;
     }
     for (const each of buttons) each.disabled = false;
-    await now();
+    await refresh();  // in its turn: an older answer must not come last
   });
 
   let before = "";

@@ -328,7 +328,14 @@
   });
   const point = item => { if (item !== target) { target = item; place(); } };
   const itemOf = place => place.closest && place.closest("[id^='m-']");
-  content.addEventListener("pointerover", event => { const item = itemOf(event.target); if (item) point(item); });
+  // Not at once: on its way to the tools the pointer may cross other messages.
+  let soon = 0;
+  content.addEventListener("pointerover", event => {
+    clearTimeout(soon);
+    const item = itemOf(event.target);
+    if (item) soon = setTimeout(point, target ? 120 : 0, item);
+  });
+  tools.addEventListener("pointerover", () => clearTimeout(soon));
   content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
   one("button", tools).addEventListener("click", event => {
     const text = one(".asked, .thinking", target) || target;
