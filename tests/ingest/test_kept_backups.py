@@ -304,3 +304,16 @@ def test_a_rebuild_after_a_forget_has_what_was_shared_only_in_part(tmp_path: Pat
         archive.rebuild()
         assert archive.kept_backups()(left, TWO) == start + b"and more"
         assert archive.verify().ok
+
+
+def test_half_a_piece_that_a_killed_forget_left_is_no_damage(tmp_path: Path) -> None:
+    config = a_config(tmp_path, CONTENT)
+    with an_archive(config) as archive:
+        archive.sync()
+        pack = max((archive.home / "safe").glob("*.pack"))
+        whole = pack.read_bytes()
+        pack.write_bytes(whole + whole[: len(whole) // 2])
+        assert archive.sync().files == 0, "nothing is new, so nothing looks at the safe"
+        assert archive.verify().damaged == []
+        pack.write_bytes(whole[:-1])
+        assert archive.verify().damaged != []

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from .marks import MarkRow, all_rows, forget_mark, keep_rows, moves_of_copy, row
 from .moves import MoveRow, forget_moves, keep_moves, move_rows
 from .paths import as_path
 from .rows import FileRow
-from .safe import Damage, Place, Rewrite, Safe
+from .safe import Damage, Place, Rewrite, Safe, SafeDamaged, SafeError
 from .said import forget_said, keep_status_lines, status_lines
 from .sessions import StoredSession
 from .unindexing import unindex
@@ -73,6 +74,10 @@ class Forgotten(Struct, frozen=True, kw_only=True):
 def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
     """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged."""
     finish_forget(connection, safe, prices)
+    _cut_tail(connection, safe)
+
+
+def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> None:
     last = connection.execute(
         "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
     ).fetchone()
@@ -113,6 +118,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     damaged = _damaged_index(connection)
     if not damaged:
         finish_forget(connection, safe, prices)
+        with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
+            _cut_tail(connection, safe)
     proved: dict[tuple[int, int], str] = {}
     size = 0
     for found in safe.verify():
