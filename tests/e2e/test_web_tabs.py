@@ -63,7 +63,7 @@ def tabs(browser: Browser, tmp_path: Path) -> Iterator[Tabs]:
         context.close()
 
 
-def all_say(pages: list[Page], words: str) -> None:
+def assert_all_say(pages: list[Page], words: str) -> None:
     for page in pages:
         expect(page.locator("#content")).to_contain_text(words, timeout=SOON)
 
@@ -72,17 +72,17 @@ def test_ten_tabs_hear_by_one_connection_whichever_of_them_is_closed(tabs: Tabs)
     live = [tabs.open("/live") for _ in range(3)]
     talks = {name: [tabs.open(f"/s/{name}") for _ in range(3)] for name in NAMES}
     tabs.grow("bellows", "first")
-    all_say(talks["bellows"], "first")
+    assert_all_say(talks["bellows"], "first")
     tabs.begin("gatehouse")
-    all_say(live, "The gatehouse")
+    assert_all_say(live, "The gatehouse")
     live.pop(0).close()
     talks["bellows"].pop(0).close()
     tabs.grow("bellows", "second")
     tabs.grow("dovecote", "third")
-    all_say(talks["bellows"], "second")
-    all_say(talks["dovecote"], "third")
+    assert_all_say(talks["bellows"], "second")
+    assert_all_say(talks["dovecote"], "third")
     tabs.begin("boathouse")
-    all_say(live, "The boathouse")
+    assert_all_say(live, "The boathouse")
     expect(tabs.open("/search?q=second").locator("#hits")).to_contain_text("bellows")
 
 
@@ -90,11 +90,11 @@ def test_a_tab_that_crashes_takes_nothing_from_the_others(tabs: Tabs) -> None:
     first = tabs.open("/s/cistern")
     others = [tabs.open("/s/bellows"), tabs.open("/s/bellows")]
     tabs.grow("bellows", "before")
-    all_say(others, "before")
+    assert_all_say(others, "before")
     with first.expect_event("crash"), pytest.raises(Error):
         first.goto("chrome://crash")
     tabs.grow("bellows", "after")
-    all_say(others, "after")
+    assert_all_say(others, "after")
 
 
 def test_a_page_that_nobody_sees_catches_up_when_it_is_seen(tabs: Tabs) -> None:
@@ -103,10 +103,10 @@ def test_a_page_that_nobody_sees_catches_up_when_it_is_seen(tabs: Tabs) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     tabs.grow("bellows", "meanwhile")
-    all_say([seen], "meanwhile")
+    assert_all_say([seen], "meanwhile")
     assert not asked
     _set_hidden(page, is_hidden=False)
-    all_say([page], "meanwhile")
+    assert_all_say([page], "meanwhile")
 
 
 def _set_hidden(page: Page, *, is_hidden: bool) -> None:
@@ -121,10 +121,10 @@ def test_a_browser_without_shared_workers_hears_too(tabs: Tabs) -> None:
     tabs.context.add_init_script("delete window.SharedWorker")
     page, live = tabs.open("/s/bellows"), tabs.open("/live")
     tabs.grow("bellows", "alone")
-    all_say([page], "alone")
+    assert_all_say([page], "alone")
     _set_hidden(page, is_hidden=True)
     tabs.grow("bellows", "unseen")
     tabs.begin("gatehouse")
-    all_say([live], "The gatehouse")
+    assert_all_say([live], "The gatehouse")
     _set_hidden(page, is_hidden=False)
-    all_say([page], "unseen")
+    assert_all_say([page], "unseen")

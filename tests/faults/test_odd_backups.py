@@ -19,7 +19,7 @@ ODD = "0000ba454848ee7c@v1"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 
 
-def told_once(config: Path, *reasons: str) -> None:
+def assert_told_once(config: Path, *reasons: str) -> None:
     """The good ones are kept, the reasons told when the folder is looked at, and the next sync has nothing to do."""
     with an_archive(config) as archive:
         result = archive.sync()
@@ -32,7 +32,7 @@ def told_once(config: Path, *reasons: str) -> None:
 def test_a_folder_among_the_backups(tmp_path: Path) -> None:
     config = a_config(tmp_path, GOOD)
     (folder_of(config) / ODD).mkdir()
-    told_once(config, "is not a regular file, and not kept")
+    assert_told_once(config, "is not a regular file, and not kept")
 
 
 @posix
@@ -44,19 +44,19 @@ def test_links_are_not_followed_and_a_fifo_is_not_opened(tmp_path: Path) -> None
     (folder_of(config) / "2222ba454848ee7c@v1").symlink_to("nowhere")
     os.mkfifo(folder_of(config) / "3333ba454848ee7c@v1")
     before = traces(config)
-    told_once(config, *["is not a regular file, and not kept"] * 4)
+    assert_told_once(config, *["is not a regular file, and not kept"] * 4)
     assert traces(config) == before
 
 
 def test_other_names_are_told_and_what_a_file_manager_leaves_is_not(tmp_path: Path) -> None:
     config = a_config(tmp_path, {**GOOD, "notes.txt": b"?", ".DS_Store": b"?", "848ba454848ee7c8@v1.tmp": b"?"})
-    told_once(config, *["is not named like a backup of a file, and not kept"] * 2)
+    assert_told_once(config, *["is not named like a backup of a file, and not kept"] * 2)
 
 
 def test_a_backup_too_large_to_hold_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backups, "LARGEST", 1 << 20)
     config = a_config(tmp_path, {**GOOD, ODD: b"x" * (1 << 20) + b"x"})
-    told_once(config, "is larger than 1 MB, and not kept")
+    assert_told_once(config, "is larger than 1 MB, and not kept")
 
 
 def test_a_backup_of_several_pieces(tmp_path: Path) -> None:
