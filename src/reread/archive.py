@@ -320,7 +320,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """The session's own file, byte for byte; empty where only files of its agents are left."""
         stored = self.find(wanted)
         trunk = self.files.session_files(stored.id, stored.row.uuid).trunk
-        return b"" if trunk is None else self.files.content(trunk)
+        return b"" if trunk is None else self.files.whole(trunk)
 
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""

@@ -108,6 +108,10 @@ class Disk:
     def content(self, file: SourceFile) -> bytes:
         return file.path.read_bytes()
 
+    def losses(self, file: SourceFile) -> Sequence[str]:  # noqa: ARG002  files on disk are read or raise
+        """What could not be given of a file that was asked for, in sentences."""
+        return ()
+
     def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
         """A tool output by name, from the session's own folder: a link that leads out of it is not followed."""
         for file in outputs:
@@ -140,7 +144,7 @@ def load_session(
     for capture in files.captures:
         try:
             builder.add_capture(_captured(capture, disk))
-        except (RereadError, OSError) as problem:  # also damage in the safe: a transcript says most of it
+        except (RereadError, OSError) as problem:
             builder.add_problem(str(problem))
     builder.name(_session_id(files, builder))
     for file in (*files.all, *strays):
@@ -149,6 +153,8 @@ def load_session(
             add_file(builder, file, disk)
         except (SourceError, OSError) as problem:
             builder.add_problem(str(problem))
+        for loss in disk.losses(file):
+            builder.add_problem(loss)
     return builder.session()
 
 

@@ -18,6 +18,7 @@ import pytest
 from cli.kept import HARBOUR, LANTERN, Kept, digests, snapshot
 from cli.running import PROGRAM, Run, environment, on_terminal, read_until, reread, without_colour
 from cli.test_json_contract import SESSION, check
+from reread.store.safe import Found, Safe
 from reread.testing import a_prompt, a_reply, a_session
 
 
@@ -256,7 +257,26 @@ def test_a_damaged_archive_exits_with_1_and_names_every_damage(kept: Kept) -> No
     assert document["damaged"]
     assert all(isinstance(damage, str) for damage in document["damaged"])
     text = kept("archive", "verify")
-    assert (text.code, len(text.out.splitlines())) == (1, 1 + len(document["damaged"]))
+    assert (text.code, len(text.out.splitlines())) == (1, 2 + len(document["damaged"]))
+    assert "archive rebuild" in text.out.splitlines()[-1]
+
+
+def test_what_damage_leaves_of_a_session_is_shown_and_restored(kept: Kept, tmp_path: Path) -> None:
+    kept("sync")
+    shutil.rmtree(kept.claude)
+    with Safe(kept.home / "safe") as safe:
+        places = {Path(found.header.path).name: found.place for found in safe.scan() if isinstance(found, Found)}
+    pack = kept.home / "safe" / "000001.pack"
+    content = bytearray(pack.read_bytes())
+    content[places[f"{LANTERN}.jsonl"].end - 9] ^= 0xFF
+    pack.write_bytes(content)
+    shown = kept("show", LANTERN)
+    assert shown.code == 0
+    assert "could not be read: the piece at byte" in shown.out
+    restored = kept("archive", "restore", LANTERN, "--to", tmp_path / "back", "--json")
+    document = json.loads(restored.out)
+    assert (restored.code, len(document["damaged"])) == (1, 1)
+    assert sorted(document["files"]) == sorted(str(path) for path in (tmp_path / "back").rglob("*") if path.is_file())
 
 
 def test_restoring_gives_back_every_byte_after_the_source_is_gone(kept: Kept, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_guess_is_the_command_that_makes_it_true(kept: Kept, tmp_path: Path) -
     here.mkdir(parents=True)
     a_session(a_prompt("x"), id="here", cwd=str(here)).write(kept.claude / "projects")
     a_session(a_prompt("y"), id="gone", cwd="/Users/ann/my lantern").write(kept.claude / "projects")
-    said = " ".join(kept("projects").out.split())
-    assert f"perhaps moved, judging by its name: reread projects move '/Users/ann/my lantern' '{here}'" in said
+    said = kept("projects").out.splitlines()
+    assert f"  reread projects move '/Users/ann/my lantern' '{here}'" in said
     kept("projects", "move", "/Users/ann/my lantern", here)
     assert "perhaps" not in kept("projects").out

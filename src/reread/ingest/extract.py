@@ -17,6 +17,8 @@ from reread.pricing import load_prices
 from reread.records import Assistant, QueueOperation, Record, Unknown
 from reread.sessions import Capture, Conversation, Session, Status, ToolCall, completed
 from reread.sources import Kind, SessionFiles, SourceFile, split
+from reread.store.bytes_kept import remains
+from reread.store.reading import StoredPiece
 from reread.store.request_rows import milliseconds, request_rows
 from reread.store.rows import (
     BlockRow,
@@ -30,7 +32,7 @@ from reread.store.rows import (
     SessionBatch,
     SessionRow,
 )
-from reread.store.safe import Place, Safe, compress
+from reread.store.safe import Safe, compress
 from reread.store.tokens import indexable_bytes
 
 from .friction import friction_of
@@ -53,7 +55,7 @@ def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> Sessio
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, _kept_bytes(disk) if is_kept else _new_bytes)
     if job.gone and job.safe is not None:
-        disk = DiskAndSafe(job.safe, {each.file.path: each.places for each in job.gone})
+        disk = DiskAndSafe(job.safe, {each.file.path: each.pieces for each in job.gone})
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
     session, friction = None, None
     if job.files is None:
@@ -348,17 +350,17 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
 class DiskAndSafe(Disk):
     """Sources where they are, the safe where they are gone."""
 
-    def __init__(self, safe: Path, places: Mapping[Path, tuple[Place, ...]]) -> None:
+    def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]]) -> None:
         self._safe = Safe(safe)
-        self._places = places
+        self._pieces = pieces
 
     def records(self, file: SourceFile) -> Iterator[Record]:
-        if file.path not in self._places:
+        if file.path not in self._pieces:
             yield from super().records(file)
             return
         for line in split(self.content(file)):
             yield from records_of(line)
 
     def content(self, file: SourceFile) -> bytes:
-        places = self._places.get(file.path)
-        return super().content(file) if places is None else b"".join(map(self._safe.read, places))
+        pieces = self._pieces.get(file.path)
+        return super().content(file) if pieces is None else remains(self._safe, pieces).content

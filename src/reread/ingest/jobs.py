@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from reread.errors import SourceError
 from reread.sources import SessionFiles, SourceFile
 from reread.store.keys import file_key
+from reread.store.reading import StoredPiece
 from reread.store.rows import FileRow
-from reread.store.safe import Place
 
 EDGE = 1024
 """How much of a file's beginning and end proves that it only grew."""
@@ -43,7 +43,7 @@ class GoneFile(Struct, frozen=True, kw_only=True):
     """A file of a session whose source is gone: it is read from the safe."""
 
     file: SourceFile
-    places: tuple[Place, ...]
+    pieces: tuple[StoredPiece, ...]
 
 
 class SessionJob(Struct, frozen=True, kw_only=True):

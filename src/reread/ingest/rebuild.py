@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from reread.sources import Kind, SourceFile, place
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
 from reread.store.keys import file_key
-from reread.store.rows import OWN
+from reread.store.rows import OWN, SessionBatch
 from reread.store.safe import Found, PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
 
@@ -34,9 +34,23 @@ class _Kept(Struct):
     """A piece of its newest generation."""
     pieces: list[tuple[PieceHeader, Place]]
 
+    @property
+    def has_hole(self) -> bool:
+        """Whether something is lost between the pieces of its newest generation."""
+        end = 0
+        for header, _ in self.pieces:
+            if header.generation == self.last.generation:
+                if header.start > end:
+                    return True
+                end = header.start + header.length
+        return False
+
 
 def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
-    """Fills an empty database from the packs; gives the number of sessions. Damaged pieces are left out."""
+    """Fills an empty database from the packs; gives the number of sessions.
+
+    Every piece is proved first: what is damaged is left out, and must not keep the rest out.
+    """
     kept = _kept(safe)
     files = SafeFiles(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
@@ -44,17 +58,24 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
+        torn = {key for key, entry in own.items() if entry.has_hole}
         for job in _jobs(own):
-            writer.apply([take(replace(job, prices=prices), files, is_kept=True)], is_older=False)
+            writer.apply([_batch(replace(job, prices=prices), files, torn)], is_older=False)
         for job in _backup_jobs(own, history_folders(connection, machine_name)):
-            writer.apply([take(job, files, is_kept=True)], is_older=False)
+            writer.apply([_batch(job, files, torn)], is_older=False)
         writer.close_books()
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
+def _batch(job: SessionJob, files: SafeFiles, torn: Set[str]) -> SessionBatch:
+    """Where the source of a file with a hole is still there, nothing it begins with is known: a sync takes it anew."""
+    batch = take(job, files, is_kept=True)
+    return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
+
+
 def _kept(safe: Safe) -> dict[str, _Kept]:
     kept: dict[str, _Kept] = {}
-    pieces = [(found.header, found.place) for found in safe.scan() if isinstance(found, Found)]
+    pieces = [(found.header, found.place) for found in safe.verify() if isinstance(found, Found)]
     for header, place_ in resolved(pieces):
         kept.setdefault(header.file, _Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():

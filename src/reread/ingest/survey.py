@@ -17,8 +17,8 @@ from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
 from reread.store.keys import file_key
+from reread.store.reading import StoredPiece
 from reread.store.rows import OWN, FileRow
-from reread.store.safe import Place
 
 from .captures import KnownCaptures, joined, remade
 from .jobs import FileJob, GoneFile, SessionJob, file_job
@@ -141,7 +141,7 @@ class Survey:
         if is_home:
             rows += self._captures.of(session.id)
         return tuple(
-            GoneFile(file=source_file(row, session.id), places=self._places(row))
+            GoneFile(file=source_file(row, session.id), pieces=self._pieces(row))
             for row in {row.id: row for row in rows}.values()
             if row.path not in there and row.taken
         )
@@ -149,8 +149,8 @@ class Survey:
     def _key(self, path: Path) -> str:
         return file_key(self._machine, str(path))
 
-    def _places(self, row: FileRow) -> tuple[Place, ...]:
-        return tuple(piece.place for piece in reading.pieces_of(self._connection, row.id, row.generation))
+    def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
+        return tuple(reading.pieces_of(self._connection, row.id, row.generation))
 
     def _changed(self, files: Iterable[SourceFile]) -> tuple[FileJob, ...]:
         found: list[FileJob] = []

@@ -69,10 +69,11 @@ def projects_lines(projects: Sequence[Project], view: View) -> Iterator[str]:
     gone = sum(bool(each.folder) and not each.exists for each in projects)
     sums = count(len(projects), "project") + (f", {gone:,} not on this machine" if gone else "")
     yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
-    for each in [each for each in projects if each.perhaps is not None][:MOST_GUESSES]:
-        names = " ".join(map(quote, (each.folder, each.perhaps or "")))
-        guess = f"perhaps moved, judging by its name: reread projects move {names}"
-        yield from (view.style.paint(line, "dim") for line in wrap(one_line(guess), view.width))
+    guesses = [(each.folder, each.perhaps) for each in projects if each.perhaps is not None][:MOST_GUESSES]
+    if guesses:
+        yield view.style.paint("perhaps moved, judging by the name:", "dim")
+    for folders in guesses:  # not cut at the width: they are there to be copied
+        yield view.style.paint("  reread projects move " + one_line(" ".join(map(quote, folders))), "dim")
 
 
 def _row(each: Project, view: View) -> tuple[str, ...]:

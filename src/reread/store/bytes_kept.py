@@ -1,13 +1,48 @@
-"""Bytes out of the safe: whole files, or the one line a search found."""
+"""Bytes out of the safe: whole files, what damage left of them, or the one line a search found."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from . import reading
+from .errors import SafeDamaged
+from .reading import StoredPiece
 from .rows import FileRow
 from .safe import Safe
+
+
+class Remains(NamedTuple):
+    """A file in its whole length; where bytes are lost a line says so, so that the others stand where they stood."""
+
+    content: bytes
+    lost: list[SafeDamaged]
+
+
+def remains(safe: Safe, pieces: Sequence[StoredPiece]) -> Remains:
+    """Pieces put together, and what there is instead of those that cannot be proved or are not there at all."""
+    parts: list[bytes] = []
+    lost: list[SafeDamaged] = []
+    end = 0
+    for piece in pieces:
+        if piece.start > end:
+            parts.append(_filled(piece.start - end))
+            lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost"))
+        try:
+            parts.append(safe.read(piece.place))
+        except SafeDamaged as damage:
+            parts.append(_filled(piece.length))
+            lost.append(damage)
+        end = piece.start + piece.length
+    return Remains(b"".join(parts), lost)
+
+
+def _filled(length: int) -> bytes:
+    """A line by itself among blank ones: read as a transcript it is a record that nobody understands, and is shown."""
+    told = b"\n%d bytes are lost here: reread archive verify names the damage" % length
+    return told[: length - 1].ljust(length, b"\n")
 
 
 class KeptBytes:
@@ -20,9 +55,20 @@ class KeptBytes:
         self._piece = lru_cache(maxsize=32)(safe.slice)
 
     def bytes_of(self, row: FileRow, generation: int | None = None) -> bytes:
-        """Everything taken of a file, proved by its hashes."""
+        """Everything taken of a file, proved by its hashes; raises SafeDamaged."""
+        found = self.left_of(row, generation)
+        if found.lost:
+            raise found.lost[0]
+        return found.content
+
+    def left_of(self, row: FileRow, generation: int | None = None) -> Remains:
+        """What damage left of a file: the rest of a conversation is worth reading."""
         pieces = reading.pieces_of(self._connection, row.id, generation or row.generation)
-        return b"".join(self._safe.read(piece.place) for piece in pieces)
+        found = remains(self._safe, pieces)
+        if found.lost:  # beside a forget they may only have moved
+            pieces = reading.pieces_of(self._connection, row.id, generation or row.generation)
+            found = remains(self._safe, pieces)
+        return found
 
     def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
         """One line, from the few pieces it lies in."""

@@ -62,6 +62,8 @@ class Verified(Struct, frozen=True, kw_only=True):
 class Restored(Struct, frozen=True, kw_only=True):
     files: list[Path]
     bytes: int
+    damaged: list[str]
+    """What could not be restored of them, a sentence for each loss."""
 
 
 class Forgotten(Struct, frozen=True, kw_only=True):
@@ -199,16 +201,19 @@ def restore(
 ) -> Restored:
     """Writes every file of a session below `to`, for the owner only; with a generation, as it was then.
 
-    A file that was rewritten less often comes as it was last. Raises StoreError, before anything is written, when a
-    file is there already with other bytes: what came after must not be lost to what came before.
+    A file that was rewritten less often comes as it was last; where damage took something, a line in the file says so.
+    Raises StoreError, before anything is written, when a file is there already with other bytes: what came after must
+    not be lost to what came before.
     """
     rows = {to / below(row, session): row for row in kept_files(connection, session)}
     for target, row in rows.items():
-        if _differs(target, files.bytes_of(row, _wanted(row, generation))):
+        if _differs(target, files.left_of(row, _wanted(row, generation)).content):
             raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
     size = 0
+    damaged: list[str] = []
     for target, row in rows.items():
-        content = files.bytes_of(row, _wanted(row, generation))
+        content, lost = files.left_of(row, _wanted(row, generation))
+        damaged += [f"{printable(str(target))}: {damage}" for damage in lost]
         try:
             make_private(target.parent)
             _write(target, content)
@@ -216,7 +221,7 @@ def restore(
         except OSError as error:
             raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
         size += len(content)
-    return Restored(files=list(rows), bytes=size)
+    return Restored(files=list(rows), bytes=size, damaged=damaged)
 
 
 def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[FileRow]:

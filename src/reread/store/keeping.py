@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reread.loading import Disk, records_of
@@ -24,6 +24,7 @@ class SafeFiles(KeptBytes, Disk):
         super().__init__(connection, safe)
         self._rows: dict[Path, FileRow] = {}
         self._held: dict[Path, bytes] = {}
+        self._lost: dict[Path, list[str]] = {}
 
     def session_files(self, session: int, uuid: str) -> SessionFiles:
         """The files of a session as the reader wants them."""
@@ -55,10 +56,10 @@ class SafeFiles(KeptBytes, Disk):
         if row.kind == Kind.CAPTURE:
             from reread.live.folding import fold  # with the whole protocol: few files are captures
 
-            told = fold(self.bytes_of(row), str(row.path))
+            told = fold(self._left(row), str(row.path))
             yield from completed(told.records, told.finals)
             return
-        for line in split(self.bytes_of(row)):
+        for line in split(self._left(row)):
             yield from records_of(line)
 
     def hold(self, files: Iterable[SourceFile]) -> None:
@@ -67,7 +68,19 @@ class SafeFiles(KeptBytes, Disk):
 
     def content(self, file: SourceFile) -> bytes:
         held = self._held.get(file.path)
-        return held if held is not None else self.bytes_of(self._rows[file.path])
+        return held if held is not None else self._left(self._rows[file.path])
+
+    def whole(self, file: SourceFile) -> bytes:
+        """Every byte of a file; raises SafeDamaged."""
+        return self.bytes_of(self._rows[file.path])
+
+    def losses(self, file: SourceFile) -> Sequence[str]:
+        return self._lost.get(file.path, ())
+
+    def _left(self, row: FileRow) -> bytes:
+        content, lost = self.left_of(row)
+        self._lost[row.path] = [str(damage) for damage in lost]
+        return content
 
     def spilled(self, outputs: tuple[SourceFile, ...], name: str) -> str | None:  # type: ignore[override]
         found = next((file for file in outputs if file.path.name == name), None)

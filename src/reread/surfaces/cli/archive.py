@@ -112,6 +112,8 @@ def _verify(arguments: list[str]) -> int:
     sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
     verdict = "every byte is intact" if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
     lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
+    if not proof.ok:
+        lines.append("reread archive rebuild leaves it out; a sync then takes anew what still has its source")
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0 if proof.ok else EXIT_DAMAGE
 
@@ -137,13 +139,16 @@ def _restore(arguments: list[str]) -> int:
         "session": stored.row.uuid,
         "files": [str(path) for path in done.files],
         "bytes": done.bytes,
+        "damaged": done.damaged,
     }
+    but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
     lines = [
         *(printable(str(path)) for path in done.files),
-        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in",
+        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in{but}",
+        *(f"  {damage}" for damage in done.damaged),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
-    return 0
+    return EXIT_DAMAGE if done.damaged else 0
 
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
