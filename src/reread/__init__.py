@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .live.protocol import Stream
     from .live.thinking import thinking_budget
     from .loading import read
+    from .queries.filters import Filter
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
     from .sources import follow
@@ -39,6 +40,7 @@ _HOME = {
     "ClientError": ".errors",
     "ClientRefused": ".errors",
     "Deny": ".live.outgoing",
+    "Filter": ".queries.filters",
     "Hook": ".live.hooks",
     "Stream": ".live.protocol",
     "thinking_budget": ".live.thinking",
@@ -71,6 +73,7 @@ __all__ = [
     "ClientError",
     "ClientRefused",
     "Deny",
+    "Filter",
     "Hook",
     "Record",
     "RereadError",

@@ -170,7 +170,7 @@ def test_projects_come_with_their_worktrees_and_earlier_folders(archive: Archive
     assert (moved.folder, moved.sessions, moved.prompts) == (NEW, 3, 3)
     assert moved.worktrees == [Folder(OLD + TREE, 1)]
     assert moved.earlier == [Folder(OLD, 2)]
-    assert moved.last == archive.find("three").row.ended
+    assert moved.last == archive.find("three").ended
     assert [each.folder for each in archive.projects(Filter(limit=1))] == ["/home/ann/old-name-2"]
     assert archive.projects(Filter(project="nowhere")) == []
 

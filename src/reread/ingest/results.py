@@ -30,5 +30,9 @@ class SyncResult:
         self.seconds = 0.0
         self.problems = problems if problems is not None else []
 
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"SyncResult({told})"
+
 
 Report = Callable[[Progress], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from fnmatch import fnmatch
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from reread.store import reading
 from reread.store.bytes_kept import KeptBytes
 from reread.store.safe import Safe
 from reread.store.sessions import StoredSession, sessions
+from reread.store.times import moment
 from reread.store.tool_calls import StoredCall, calls_with_files, lines_with_calls, status_of_call
 
 from .filters import Filter
@@ -222,7 +223,7 @@ class FileIndex:
 
     def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
         for line in lines_with_calls(self._connection, file):
-            if _moment(line.time) in times:
+            if moment(line.time) in times:
                 record = decode(self._kept.line(file, line.generation, line.offset, line.length))
                 for call in _calls_in(record):
                     if call.id is not None and record.uuid is not None:
@@ -236,7 +237,7 @@ def _operation(call: StoredCall, session: StoredSession) -> Operation:
         call=call.id,
         tool=call.name,
         action=_ACTIONS.get(call.name, Action.READ),
-        time=_moment(call.time),
+        time=moment(call.time),
         status=call.status,
     )
 
@@ -271,10 +272,6 @@ def _age(session: StoredSession) -> int:
 
 def _calls_in(record: Record) -> list[ToolUse]:
     return [block for block in record.blocks if type(block) is ToolUse] if isinstance(record, Spoken) else []
-
-
-def _moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
 
 
 def literal(path: str) -> str:

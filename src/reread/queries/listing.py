@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.marks.moves import NO_MOVES
 from reread.store.moves import moves
@@ -15,6 +15,9 @@ from reread.store.sessions import StoredSession, calls_of, sessions
 
 from .filters import Filter
 from .projects import project_of
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 class Listed(NamedTuple):
@@ -25,6 +28,28 @@ class Listed(NamedTuple):
     """When the client's clean-up will take the source; None once it is gone."""
     project: str
     """The folder it belongs to today: its working directory may be a worktree, or have been moved. Empty for none."""
+
+    @property
+    def id(self) -> str:
+        """What the archive finds it by."""
+        return self.stored.name
+
+    @property
+    def title(self) -> str:
+        return self.stored.row.title
+
+    @property
+    def started(self) -> datetime | None:
+        return self.stored.started
+
+    @property
+    def ended(self) -> datetime | None:
+        return self.stored.ended
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Dollars, with its subagents; None when nothing has a price."""
+        return self.stored.cost
 
 
 def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> list[Listed]:

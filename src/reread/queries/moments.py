@@ -14,6 +14,7 @@ from reread.analyses.friction.material import Asked, Counted, Material, Rule
 from reread.store import friction
 from reread.store.friction import NO_TIME, Kept
 from reread.store.sessions import StoredSession
+from reread.store.times import moment
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 
@@ -110,7 +111,7 @@ def _typed(sessions: Iterable[int], kept: Mapping[int, Kept]) -> tuple[list[Type
         for position, prompt in enumerate(own):
             home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
             if home == number:
-                found.append(Typed(None if prompt[0] == NO_TIME else friction.moment(prompt[0]), number))
+                found.append(Typed(None if prompt[0] == NO_TIME else moment(prompt[0]), number))
             elif position == 0:
                 origins[number] = home
     return found, origins

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from reread.pricing.tokens import Tokens, total
@@ -27,8 +28,8 @@ class Project(NamedTuple):
     """As it is called today; empty for sessions that tell of no folder."""
     sessions: int
     prompts: int
-    last: int | None
-    """Milliseconds since 1970."""
+    last: datetime | None
+    """When the newest of its sessions ended."""
     tokens: Tokens
     """Every API response once, with the session it was made in."""
     worktrees: list[Folder]
@@ -67,7 +68,7 @@ def _project(
         folder=folder,
         sessions=len(rows),
         prompts=sum(row.prompts for row in rows),
-        last=max((row.ended for row in rows if row.ended is not None), default=None),
+        last=max((each.ended for each in sessions if each.ended is not None), default=None),
         tokens=total(spent[uuid] for uuid in own if uuid in spent),
         worktrees=_folders(path for row in rows if (path := worktree_of(row.project)) is not None),
         earlier=_folders(path for row in rows if (path := project_of(row.project)) != folder),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from reread.store import said
 from reread.store.paths import as_path
+from reread.store.times import moment
 from reread.store.usage import own_money
 
 REASONS = (
@@ -65,13 +66,12 @@ def reconciliation(connection: sqlite3.Connection) -> dict[str, Reconciled]:
     for session, rows in groupby(said.counts(connection), key=lambda row: row[0]):
         if session in money:
             figure = best([figure_of(source, inside) for source, inside in groupby(rows, key=lambda row: row[1])])
-            moment = None if figure.said is None else datetime.fromtimestamp(figure.said / 1000, UTC)
             name = as_path(session)
             found[name] = Reconciled(
                 session=name,
                 client=figure.nanodollars,
                 source=figure.source,
-                said=moment,
+                said=moment(figure.said),
                 transcripts=money[session],
             )
     return found

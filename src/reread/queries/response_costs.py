@@ -22,7 +22,7 @@ from reread.sessions import Conversation, Doubt, Request, with_final_counts
 from reread.store import reading, responses
 from reread.store.ledger import ADVISOR
 from reread.store.responses import Counted, TellingFile
-from reread.store.usage_cells import moment
+from reread.store.times import moment
 
 if TYPE_CHECKING:
     from reread.store.keeping import SafeFiles

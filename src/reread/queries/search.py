@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from reread.store.bytes_kept import KeptBytes
 from reread.store.noted import Noted, matching, noted_words
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
+from reread.store.times import moment
 
 from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter
@@ -135,7 +136,7 @@ class Searcher:
             if not ids:
                 continue
             session = _original(sessions(self._connection, ids=ids))
-            time = _moment(session.row.ended)
+            time = moment(session.row.ended)
             if wanted.keeps_time(time):
                 found = Candidate(0, time, Field.TITLE, hits(terms, each.text), len(each.text))
                 score = round(found.score(self._now), 3)
@@ -223,11 +224,7 @@ def _original(copies: Iterable[StoredSession]) -> StoredSession:
 
 
 def _time(match: Match) -> datetime | None:
-    return _moment(match.time)
-
-
-def _moment(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment(match.time)
 
 
 def _hour(time: datetime | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from reread.sessions import Copy, Session, home_and_winner
 from reread.store.ledger import quarter
 from reread.store.request_rows import request_rows
 from reread.store.rows import Circumstance, RequestRow
+from reread.store.times import moment
 
 from .caching import (
     CacheCell,
@@ -104,7 +105,7 @@ def collapsed(copies: Sequence[Told], prices: Prices) -> Told:
         geo=how.geo,
         tier=how.tier,
     )
-    time = _moment(home.row.time)
+    time = moment(home.row.time)
     counted = replace(
         row,
         time=home.row.time,
@@ -118,7 +119,7 @@ def collapsed(copies: Sequence[Told], prices: Prices) -> Told:
 
 
 def _is_wanted(told: Told, wanted: Filter) -> bool:
-    return wanted.keeps_time(_moment(told.row.time)) and is_place(told.where, wanted) and is_manner(told.how, wanted)
+    return wanted.keeps_time(moment(told.row.time)) and is_place(told.where, wanted) and is_manner(told.how, wanted)
 
 
 def cells_of(told: Sequence[Told], session: str, ask: Ask) -> Iterator[CacheCell]:
@@ -170,7 +171,7 @@ def _contexts(told: Sequence[Told]) -> Iterator[Context]:
     by_agent: dict[str | None, list[tuple[datetime | None, int]]] = {}
     for each in told:
         if each.row.rows:
-            by_agent.setdefault(each.agent, []).append((_moment(each.row.time), _prompt(each.row)))
+            by_agent.setdefault(each.agent, []).append((moment(each.row.time), _prompt(each.row)))
     for agent in sorted(by_agent, key=lambda name: name is not None):
         yield Context(agent=agent, prompts=tuple(by_agent[agent]))
 
@@ -180,7 +181,7 @@ def _rebuilds(told: Sequence[Told]) -> Iterator[FoundRebuild]:
         row = each.row
         if row.rebuilt is not None and row.cause is not None:
             yield FoundRebuild(
-                time=_moment(row.time),
+                time=moment(row.time),
                 agent=each.agent,
                 model=each.how.model,
                 prompt_tokens=_prompt(row),
@@ -193,10 +194,6 @@ def _rebuilds(told: Sequence[Told]) -> Iterator[FoundRebuild]:
 
 def _prompt(row: RequestRow) -> int:
     return row.input + row.cache_read + row.cache_write_5m + row.cache_write_1h
-
-
-def _moment(time: int | None) -> datetime | None:
-    return None if time is None else datetime.fromtimestamp(time / 1000, UTC)
 
 
 def _lines(session: Session) -> tuple[int, int]:

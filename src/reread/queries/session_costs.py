@@ -20,7 +20,7 @@ from reread.sessions import Conversation, Doubt, Session
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger
 from reread.store.responses import Counted
-from reread.store.usage_cells import moment
+from reread.store.times import moment
 
 from .response_costs import tokens_of
 from .usage import ModelUse, shown_model

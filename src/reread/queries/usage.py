@@ -17,7 +17,7 @@ from reread.pricing.tokens import Tokens, total
 from reread.store import said, usage_cells
 from reread.store import usage as ledger
 from reread.store.moves import moves
-from reread.store.usage_cells import moment
+from reread.store.times import moment
 
 from .days import LAST_QUARTER, PERIODS, QUARTER_SECONDS, Calendar
 from .filters import Filter

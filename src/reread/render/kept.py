@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from .marks import mark_fields
@@ -38,8 +37,8 @@ def listed_row(each: Listed) -> Document:
         "id": row.uuid,
         "project": row.project,
         "title": row.title,
-        "started": utc(moment(row.started)),
-        "ended": utc(moment(row.ended)),
+        "started": utc(each.stored.started),
+        "ended": utc(each.stored.ended),
         "versions": row.versions,
         "prompts": row.prompts,
         "turns": row.turns,
@@ -104,7 +103,3 @@ def unique(names: Sequence[str]) -> list[str]:
 def json_value(value: object) -> object:
     """Bytes, such as digests, as hexadecimal."""
     return value.hex() if isinstance(value, bytes) else value
-
-
-def moment(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)

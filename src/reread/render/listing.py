@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from reread.queries.retention import SOON
 
-from .kept import moment
 from .marks import titled
 from .numbers import count, money, nano, percent, tokens
 from .text import clip, one_line, shorten, table, wrap
@@ -74,7 +73,7 @@ def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
     row = each.stored.row
     return {
         "id": one_line(row.uuid)[:SHORT_ID],
-        "when": when(moment(row.ended), view.timezone),
+        "when": when(each.stored.ended, view.timezone),
         "project": shorten(last_part(each.project), 16),
         "title": titled(row.title or "", each.stored.mark),
         "prompts": str(row.prompts),
@@ -160,7 +159,7 @@ def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
     row = each.stored.row
     return (
         f"@{position}",
-        when(moment(row.ended), view.timezone),
+        when(each.stored.ended, view.timezone),
         shorten(last_part(each.project), 16),
         titled(row.title or "", each.stored.mark),
         count(row.prompts, "prompt"),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from .kept import moment
 from .listing import last_part
 from .numbers import count, money
 from .text import one_line, shorten, shorten_path, table, wrap
@@ -41,7 +40,7 @@ def _row_document(each: Project) -> Document:
         "exists": each.exists,
         "sessions": each.sessions,
         "prompts": each.prompts,
-        "last": utc(moment(each.last)),
+        "last": utc(each.last),
         "cost_usd": dollars(each.tokens.cost),
         "unpriced_tokens": each.tokens.unpriced_tokens,
         "worktrees": _folders_document(each.worktrees),
@@ -81,7 +80,7 @@ def _row(each: Project, view: View) -> tuple[str, ...]:
         each.folder or NOWHERE,
         f"{each.sessions:,}",
         f"{each.prompts:,}",
-        when(moment(each.last), view.timezone, _DATE),
+        when(each.last, view.timezone, _DATE),
         money(each.tokens.cost, is_partial=each.tokens.unpriced_tokens > 0),
         "" if each.exists or not each.folder else "not here",
     )

@@ -14,7 +14,6 @@ from reread.analyses.edits.blame import BlamedLine
 from reread.analyses.edits.changes import Change
 from reread.analyses.edits.shell import Action
 
-from .kept import moment
 from .listing import last_part
 from .numbers import count
 from .snippets import snippet
@@ -117,7 +116,7 @@ def sessions_text(sessions: Sequence[Listed], where: str, recall: Recall) -> str
     blocks = []
     for each in sessions:
         row = each.stored.row
-        facts = [recall.at(moment(row.ended)), count(row.prompts, "prompt"), _folder(row.project, recall)]
+        facts = [recall.at(each.stored.ended), count(row.prompts, "prompt"), _folder(row.project, recall)]
         told = " · ".join(one_line(fact) for fact in facts if fact)
         blocks.append(f'- session="{short(row.uuid)}" · {told} · {recall.line(row.title, _PROMPT)}')
     head = f"{count(len(sessions), 'session')} of {where}, the newest first {RECORD}"

@@ -70,6 +70,9 @@ class Conversation:
         self.permissions = permissions or {}
         """How tools were allowed, by call, where a capture tells."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}, {len(self.records):,} records>"
+
     @cached_property
     def repeats(self) -> frozenset[int]:
         """`id()` of lines that say again what a line with the same uuid said; `/compact` in 2.1.197 writes such."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from reread.decoders import msgpack_decoder
 from .pieces import decompress
 from .rows import FrictionBatch, FrictionRow
 from .sessions import integers
+from .times import moment
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
@@ -74,10 +75,6 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
             details=details_of(details),
         )
         yield session, event
-
-
-def moment(time: int | None) -> datetime | None:
-    return None if time is None else _EPOCH + timedelta(milliseconds=time)
 
 
 class Kept(NamedTuple):

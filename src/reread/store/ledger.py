@@ -12,7 +12,8 @@ from reread.pricing import Prices, Rated
 from reread.sessions import Copy, home_and_winner
 
 from .rows import Circumstance, FileBatch
-from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, moment, refresh
+from .times import moment
+from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
 
 _NAMES = Circumstance.__struct_fields__
 

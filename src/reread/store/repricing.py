@@ -10,7 +10,8 @@ from reread.pricing import Prices
 from . import notes
 from .database import transaction
 from .ledger import TOLD, Told, rated, settled
-from .usage_cells import mark_stale, moment, refresh
+from .times import moment
+from .usage_cells import mark_stale, refresh
 
 _TOLD_AND_CACHING = f"""SELECT {", ".join(Told._fields)}, saved, rebuilt, premium
     FROM request JOIN circumstance ON circumstance.id = request.circumstance"""  # noqa: S608  our own names

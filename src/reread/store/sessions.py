@@ -8,14 +8,19 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from reread.marks import NO_MARK, Mark
 
 from .marks import marks
 from .paths import as_path
+from .times import moment
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 class SessionRow(NamedTuple):
@@ -64,6 +69,21 @@ class StoredSession(NamedTuple):
     def name(self) -> str:
         """Its id; with the sign of its place where the id alone could mean a copy."""
         return f"{self.row.uuid}~{self.sign}" if self.has_copies else self.row.uuid
+
+    @property
+    def started(self) -> datetime | None:
+        return moment(self.row.started)
+
+    @property
+    def ended(self) -> datetime | None:
+        return moment(self.row.ended)
+
+    @property
+    def cost(self) -> "Decimal | None":
+        """Dollars, with its subagents; None when nothing has a price."""
+        from decimal import Decimal
+
+        return None if self.row.nanodollars is None else Decimal(self.row.nanodollars).scaleb(-9)
 
 
 _PRESENT = """(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from .database import transaction
@@ -48,11 +48,6 @@ def _added_up(condition: str = "1") -> str:
     )
     return f"""WITH {_CELL} AS ({" UNION ALL ".join(parts)})
         SELECT quarter, model, {_SUMS_OF_CELLS} FROM cell GROUP BY 1, 2"""  # noqa: S608  our own text
-
-
-def moment(time: int | None) -> datetime | None:
-    """By hand, because Windows takes no seconds before 1970."""
-    return None if time is None else _EPOCH + timedelta(milliseconds=time)
 
 
 def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:

@@ -26,7 +26,6 @@ from reread.render.charts.shapes import Sheet
 from reread.render.charts.svg import chart_style, chart_svg
 from reread.render.html.page import asset
 from reread.render.html.templates import environment as session_environment
-from reread.render.kept import moment
 from reread.render.listing import last_part
 from reread.render.numbers import money, nano, size, tokens
 
@@ -104,7 +103,7 @@ def environment() -> Environment:
     own = PackageLoader("reread.surfaces.web", "templates")
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
-    made.filters |= {"link_name": link_name, "at": moment, "query": query}
+    made.filters |= {"link_name": link_name, "query": query}
     made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE}
     return made
 

@@ -18,7 +18,6 @@ from reread.render.html import parts
 from reread.render.html.anchors import anchor
 from reread.render.html.calls import raw_of
 from reread.render.html.session import SessionParts
-from reread.render.kept import moment
 from reread.sessions import Branch, Conversation, Session
 
 from . import pages
@@ -38,7 +37,7 @@ class Reading:
 
     def lead(self, stored: StoredSession) -> parts.Page:
         """From what the archive knows, so that nothing is counted before the first screen is sent."""
-        return self._parts.lead(stored.row.title, moment(stored.row.started), moment(stored.row.ended))
+        return self._parts.lead(stored.row.title, stored.started, stored.ended)
 
     @cached_property
     def figures(self) -> parts.Figures:

@@ -15,7 +15,6 @@ from reread.archive import Listed, StoredSession
 from reread.errors import RereadError
 from reread.loading import last_of
 from reread.render.activity import activity_words
-from reread.render.kept import moment
 from reread.render.listing import last_part
 from reread.sessions import Session
 
@@ -117,7 +116,7 @@ def _of_other(each: Listed) -> Row:
         place=row.project or "",
         activity=activity,
         words=activity_words(activity),
-        time=moment(row.ended),
+        time=stored.ended,
         is_here=False,
     )
 
