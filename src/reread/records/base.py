@@ -14,6 +14,7 @@ from .timestamps import Timestamp, parse_time
 from .tolerant import OURS, UNKNOWN_TAG, parse_or_none
 
 Number = int | float
+_SHOWN = 60
 
 
 class ForkedFrom(Struct, frozen=True, gc=False, rename="camel"):
@@ -60,6 +61,11 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
     is_frame: bool = field(default=False, name=f"{OURS}frame")
     """Whether the line came in the stream's spelling."""
 
+    def __repr__(self) -> str:
+        """Short, because sixty fields hide the three that matter; `data` has them all."""
+        said = f" {shown!r}" if (shown := " ".join(self.text[:_SHOWN].split())) else ""
+        return f"<{type(self).__name__} line {self.line}{said}>"
+
     @property
     def type(self) -> str | None:
         """The `type` as it stands in the line."""
@@ -92,6 +98,9 @@ class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):
     type_name: str | None = None
     malformed: bool = False
     """True when the bytes are no JSON object at all."""
+
+    def __repr__(self) -> str:
+        return f"<Unknown line {self.line}: {self.reason}>"
 
     @property
     def type(self) -> str | None:

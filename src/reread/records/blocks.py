@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 from .tolerant import ABSENT, UNKNOWN_TAG, parse_or_none
 
 
-class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type"):
+class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", repr_omit_defaults=True):
     @property
     def as_text(self) -> str:
         return ""

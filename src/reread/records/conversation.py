@@ -24,7 +24,7 @@ class Diagnostics(Struct, frozen=True, gc=False):
     cache_miss_reason: CacheMissReason | None = None
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False):
+class Message(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults=True):
     """The API's message object; on user lines only `role` and `content` are there."""
 
     id: str | None = None

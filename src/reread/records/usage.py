@@ -38,7 +38,7 @@ class Iteration(Struct, frozen=True, gc=False, kw_only=True):
     cache_creation: CacheCreation | None = None
 
 
-class Usage(Struct, frozen=True, gc=False, kw_only=True):
+class Usage(Struct, frozen=True, gc=False, kw_only=True, repr_omit_defaults=True):
     """`input_tokens` is the uncached part only; the cache split says how much was the one-hour kind."""
 
     input_tokens: Count | None = None

@@ -76,6 +76,9 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     permission: ToolPermission | None = None
     """How it was allowed or refused, where the run was captured and somebody was asked."""
 
+    def __repr__(self) -> str:
+        return f"<ToolCall {self.name} {self.status}, line {self.record.line}>"
+
     @property
     def id(self) -> str | None:
         return self.block.id

@@ -93,6 +93,9 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     id: str | None
     records: tuple[Spoken, ...]
 
+    def __repr__(self) -> str:
+        return f"<Message {self.role}{f' {self.id}' if self.id else ''}, {len(self.records)} records>"
+
     @property
     def kind(self) -> Kind | None:
         """Who speaks, for user lines."""
@@ -149,6 +152,9 @@ class Turn(Struct, frozen=True, kw_only=True):
     records: tuple[Record, ...]
     """Every line of the turn, shown or not."""
     duration_ms: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.index}, {len(self.steps)} steps, {len(self.records)} records>"
 
 
 class Branch(Struct, frozen=True, kw_only=True):
