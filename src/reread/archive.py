@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from reread.accounts import Accounts
-from reread.errors import AmbiguousSession, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
@@ -66,6 +66,7 @@ __all__ = [
     "open_archive",
 ]
 
+_REBUILD = "`reread archive rebuild` makes the index anew"
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
@@ -88,10 +89,23 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        damage = self._damage_behind(error)
         self.close()
         if isinstance(error, sqlite3.Error):
-            hint = "; `reread archive rebuild` makes the index anew" if isinstance(error, sqlite3.DatabaseError) else ""
+            hint = f"; {_REBUILD}" if isinstance(error, sqlite3.DatabaseError) else ""
             raise StoreError(f"{self.home / FILE_NAME}: {error}{hint}") from error
+        if damage:
+            raise StoreError(f"{self.home / FILE_NAME}: {damage}; {_REBUILD}") from error
+
+    def _damage_behind(self, error: BaseException | None) -> str | None:
+        """A damaged index gives values that nobody wrote, and whoever works with them fails somewhere, somehow."""
+        if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
+            return None
+        if not self.is_open:
+            return None
+        from reread.store.soundness import damage_of
+
+        return next(iter(damage_of(self.connection)), None)
 
     def close(self) -> None:
         for name in ("files", "connection", "safe"):

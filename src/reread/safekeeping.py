@@ -100,7 +100,7 @@ class Safekeeping(ABC):
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
             known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
             set_aside(self.home)
-            custody.keep_unsafe(self.connection, known)
+            custody.keep_unsafe(self.connection, known, self.home)
             self._reprice()
             return rebuild(self.connection, self.safe, self.price_file)
 

@@ -71,8 +71,13 @@ class KeptBytes:
         return found
 
     def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
-        """One line, from the few pieces it lies in."""
+        """One line, from the few pieces it lies in; raises SafeDamaged."""
         pieces = reading.pieces_of(self._connection, file, generation, offset, offset + length)
+        end = offset
+        for piece in pieces:
+            if piece.start > end:
+                raise SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost")
+            end = piece.start + piece.length
         data = b"".join(self._piece(piece.place, 0, piece.length) for piece in pieces)
         start = offset - pieces[0].start if pieces else 0
         return data[start : start + length]

@@ -29,6 +29,7 @@ from .rows import FileRow
 from .safe import Damage, Place, Rewrite, Safe, SafeDamaged, SafeError
 from .said import forget_said, keep_status_lines, status_lines
 from .sessions import StoredSession
+from .soundness import damage_of, drop_unsound
 from .unindexing import unindex
 
 
@@ -142,9 +143,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
 
 def _damaged_index(connection: sqlite3.Connection) -> list[str]:
     """What SQLite says about its pages, and FTS5 about its own."""
-    damaged: list[str] = []
+    damaged = [f"database: {said}" for said in damage_of(connection)]
     try:
-        damaged += [f"database: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
         connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
         damaged.append(f"database: {error}")
@@ -387,9 +387,9 @@ def unsafe_if_readable(home: Path) -> Unsafe:
     return Unsafe(
         _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
         _if_readable(home, status_lines),
-        _if_readable(home, all_rows) or rows_of_copy(home),
+        _if_readable(home, all_rows),
         _if_readable(home, labels),
-        _if_readable(home, move_rows) or moves_of_copy(home),
+        _if_readable(home, move_rows),
     )
 
 
@@ -404,10 +404,25 @@ def _if_readable(home: Path, ask: Callable[[sqlite3.Connection], list[Any]]) -> 
         return []
 
 
-def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
+def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> None:
+    """Of a damaged database only what somebody can have written; what it lacks of marks, their copy has."""
+    kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
+        (_keep_forgotten, known.forgotten),
+        (keep_status_lines, known.said),
+        (keep_rows, known.marks),
+        (keep_labels, known.labels),
+        (keep_moves, known.moved),
+    ]
     with transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
-        keep_status_lines(connection, known.said)
-        keep_rows(connection, known.marks)
-        keep_labels(connection, known.labels)
-        keep_moves(connection, known.moved)
+        for keep, rows in kept:
+            for row in rows:
+                with suppress(sqlite3.IntegrityError):
+                    keep(connection, [row])
+        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved"))
+        noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
+        keep_rows(connection, [row for row in rows_of_copy(home) if row[0] not in noted])
+        keep_moves(connection, [row for row in moves_of_copy(home) if row[0] not in moved])
+
+
+def _keep_forgotten(connection: sqlite3.Connection, rows: list[tuple[str, int]]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)

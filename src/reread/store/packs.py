@@ -178,4 +178,4 @@ def walk(path: Path, number: int, offset: int = 0, *, proved: bool = False) -> I
                 read = pack.read(piece.place) if proved and isinstance(piece, Found) else None
                 yield read if isinstance(read, Damage) else piece
     except OSError as error:
-        yield Damage(number, offset, 0, f"its pack cannot be read ({error.strerror or error})")
+        yield Damage(number, offset, 0, f"its pack cannot be read ({error.strerror or error})", torn=True)

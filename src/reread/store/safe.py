@@ -234,8 +234,10 @@ class Safe:
 
     def _recover(self, number: int, path: Path, offset: int) -> int:
         size = path.stat().st_size
-        whole = [piece.place.end for piece in walk(path, number, offset, proved=True) if isinstance(piece, Found)]
-        keep = max(whole, default=offset)
+        pieces = list(walk(path, number, offset, proved=True))
+        if any(isinstance(piece, Damage) and not piece.stored for piece in pieces):
+            return 0  # it cannot be read: what cannot be seen is not cut
+        keep = max((piece.place.end for piece in pieces if isinstance(piece, Found)), default=offset)
         if size > offset:
             with path.open("r+b") as file:
                 file.truncate(keep)
