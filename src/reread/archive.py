@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from reread.accounts import Accounts
-from reread.errors import AmbiguousSession, RereadError, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
@@ -144,9 +144,12 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     def is_current(self) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder."""
+        from reread.store import notes
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
         unchanged = is_as_it_was(self.connection, self.machine, self.sources)
+        if notes.read(self.connection, notes.REBUILD) == "begun":
+            return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
 
     @property
@@ -191,9 +194,9 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         if custody.is_lost(self.connection, self.safe):
             self.rebuild()
         with lock(self.home / "safe", timeout=patience):
-            custody.recover(self.connection, self.safe, self.prices)
+            lost = custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
-            return sync(
+            result = sync(
                 self.connection,
                 self.safe,
                 self.machine,
@@ -203,6 +206,9 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
                 captures,
                 with_backups=with_backups,
             )
+            if lost is not None:
+                result.problems.append(SourceError(self.safe.folder, str(lost)))
+            return result
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""

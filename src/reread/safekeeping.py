@@ -93,16 +93,21 @@ class Safekeeping(ABC):
     def rebuild(self) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
         from reread.ingest.rebuild import rebuild
-        from reread.store import custody
+        from reread.pricing import load_prices
+        from reread.store import notes, taking_over
         from reread.store.safe import lock
 
+        load_prices(self.price_file)  # before anything is done: one that cannot be read stops it
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+            known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+            self.safe.set_aside_record()
             set_aside(self.home)
-            custody.keep_unsafe(self.connection, known, self.home)
+            taking_over.keep_unsafe(self.connection, known, self.home)
             self._reprice()
-            return rebuild(self.connection, self.safe, self.price_file)
+            sessions = rebuild(self.connection, self.safe, self.price_file)
+            notes.write(self.connection, notes.REBUILD, "done")
+            return sessions
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.

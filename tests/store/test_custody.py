@@ -15,7 +15,7 @@ from reread.archive import Archive
 from reread.queries.language import ALL_FIELDS
 from reread.store import custody
 from reread.store.database import FILE_NAME, StoreError
-from reread.store.marks import COPY
+from reread.store.own_words import COPY
 from reread.store.safe import Found
 from reread.testing import (
     Transcript,

@@ -5,31 +5,30 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from reread.errors import RereadError, printable
 from reread.pricing import Prices
 
-from . import reading
+from . import notes, reading
 from .backups import give_away
-from .database import FILE_NAME, StoreError, connect, transaction
+from .database import FILE_NAME, StoreError, transaction
 from .folders import make_private
-from .friction import forget_friction, keep_labels, labels
+from .friction import forget_friction
 from .keeping import SafeFiles
 from .ledger import Ledger
-from .marks import MarkRow, all_rows, forget_mark, keep_rows, moves_of_copy, rows_of_copy
-from .moves import MoveRow, forget_moves, keep_moves, move_rows
+from .moves import forget_moves
+from .own_words import forget_mark, keep_forgotten, take_over_copy, write_copy
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Place, Rewrite, Safe, SafeDamaged, SafeError
-from .said import forget_said, keep_status_lines, status_lines
+from .said import forget_said
 from .sessions import StoredSession
-from .soundness import damage_of, drop_unsound
+from .soundness import damage_of
 from .unindexing import unindex
 
 
@@ -74,10 +73,17 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     """Texts whose words could not be taken from the index, because damage in the safe hides them."""
 
 
-def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
-    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged."""
+def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeDamaged | None:
+    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged.
+
+    Gives what is lost of the last pack: that must not keep new things out of the safe.
+    """
     finish_forget(connection, safe, prices)
-    _cut_tail(connection, safe)
+    try:
+        _cut_tail(connection, safe)
+    except SafeDamaged as lost:
+        return lost
+    return None
 
 
 def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> None:
@@ -267,7 +273,7 @@ def forget(
 
     The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
     """
-    finish_forget(connection, safe, prices)
+    recover(connection, safe, prices)
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
     rewrite = safe.rewrite_without({row.key for row in rows})
@@ -304,7 +310,8 @@ def _settle(
         ledger.settle()
         connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
-        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
+        take_over_copy(connection, home)
+        keep_forgotten(connection, [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
             forget_said(connection, each)
@@ -312,8 +319,9 @@ def _settle(
             forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
             for name, project in names:
-                forget_moves(connection, project)  # first: the copy of the marks has these, too
-                forget_mark(connection, home, name)
+                forget_moves(connection, project)
+                forget_mark(connection, name)
+        write_copy(connection, home)
         _move(connection, rewrite.moved)
     ledger.close()
     return hidden
@@ -345,8 +353,15 @@ def _scrub(connection: sqlite3.Connection) -> None:
 
 
 def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
-    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's."""
+    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
+    by a rebuild that did not come to its end."""
+    if is_half_made(connection):
+        return True
     return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
+
+
+def is_half_made(connection: sqlite3.Connection) -> bool:
+    return notes.read(connection, notes.REBUILD) == "begun"
 
 
 def _told(damage: Damage) -> str:
@@ -365,64 +380,3 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
             size += found.header.length
             files += found.header.start == 0
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
-
-
-class Unsafe(NamedTuple):
-    """What only the database knows, so that a new index must take it over from the old one."""
-
-    forgotten: list[tuple[str, int]]
-    """What a person had forgotten must stay so."""
-    said: list[tuple[object, ...]]
-    """Status lines stand in no file."""
-    marks: list[MarkRow]
-    """Nor does what a person noted."""
-    labels: list[tuple[object, ...]]
-    """Nor what a person said about moments."""
-    moved: list[MoveRow]
-    """Nor about folders."""
-
-
-def unsafe_if_readable(home: Path) -> Unsafe:
-    """A database beyond reading cannot tell, nor one that is older than what is asked."""
-    return Unsafe(
-        _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
-        _if_readable(home, status_lines),
-        _if_readable(home, all_rows),
-        _if_readable(home, labels),
-        _if_readable(home, move_rows),
-    )
-
-
-def _if_readable(home: Path, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
-    try:
-        connection = connect(home, read_only=True)
-        try:
-            return ask(connection)
-        finally:
-            connection.close()
-    except (RereadError, sqlite3.Error):
-        return []
-
-
-def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> None:
-    """Of a damaged database only what somebody can have written; what it lacks of marks, their copy has."""
-    kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
-        (_keep_forgotten, known.forgotten),
-        (keep_status_lines, known.said),
-        (keep_rows, known.marks),
-        (keep_labels, known.labels),
-        (keep_moves, known.moved),
-    ]
-    with transaction(connection):
-        for keep, rows in kept:
-            for row in rows:
-                with suppress(sqlite3.IntegrityError):
-                    keep(connection, [row])
-        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved"))
-        noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
-        keep_rows(connection, [row for row in rows_of_copy(home) if row[0] not in noted])
-        keep_moves(connection, [row for row in moves_of_copy(home) if row[0] not in moved])
-
-
-def _keep_forgotten(connection: sqlite3.Connection, rows: list[tuple[str, int]]) -> None:
-    connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)

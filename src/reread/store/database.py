@@ -37,9 +37,9 @@ def make_home(home: Path) -> None:
         raise StoreError(f"{home}: cannot be made ({error.strerror or error})") from error
 
 
-def connect(home: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sqlite3.Connection:
     """A connection to the archive below `home`, migrated unless it is read-only."""
-    path = home / FILE_NAME
+    path = home / name
     if not read_only:
         make_home(home)
         _make_private(path)
@@ -138,10 +138,17 @@ def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
 
 def set_aside(home: Path) -> None:
     """Moves a database out of the way, never deletes it."""
-    stamp = time.time_ns()
-    for path in sorted(home.glob(f"{FILE_NAME}*")):
-        if ".damaged-" not in path.name:
-            path.rename(path.with_name(f"{path.name}.damaged-{stamp}"))
+    aside = f"{FILE_NAME}.damaged-{time.time_ns()}"
+    for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
+        path = home / f"{FILE_NAME}{ending}"
+        if os.path.lexists(path):
+            path.rename(home / f"{aside}{ending}")
+
+
+def last_set_aside(home: Path) -> str | None:
+    """The name of the database that was set aside last."""
+    names = [path.name for path in home.glob(f"{FILE_NAME}.damaged-*") if path.suffix.rpartition("-")[2].isdecimal()]
+    return max(names, default=None)
 
 
 def remove_set_aside(home: Path) -> None:

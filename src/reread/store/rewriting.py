@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Set
 
-from .folders import PackFolder, Rewrite, sync_folder, unnamed
+from .folders import PackFolder, Rewrite, encoded, sync_folder, unnamed
 from .packs import Pack, PackWriter, walk
-from .pieces import Damage, Found, Place, encode
+from .pieces import Damage, Found, Place
 
 __all__ = ["begin_rewrite", "finish_rewrite"]
 
@@ -37,7 +37,7 @@ def finish_rewrite(folder: PackFolder, rewrite: Rewrite) -> None:
 def _write_record(folder: PackFolder, rewrite: Rewrite) -> None:
     writer = PackWriter(unnamed(folder.journal), 0)
     try:
-        writer.append(encode(rewrite))
+        writer.append(encoded(rewrite))
         writer.sync()
     finally:
         writer.close()

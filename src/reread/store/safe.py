@@ -56,6 +56,8 @@ class Safe:
         self._has_new_names = False
         self._clean: tuple[int, int] | None = None
         """A pack and the length at which it is known to end in a whole piece."""
+        self._least = 1
+        """Packs before this one are not appended to: rows name places in them that are gone."""
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +139,7 @@ class Safe:
         self.close()
         packs = self._names.counting()
         if offset and (pack not in packs or packs[pack].stat().st_size < offset):
+            self._least = pack + 1
             raise SafeDamaged(pack, offset, "the pack ends before it")
         with self._writing():
             return sum(
@@ -162,6 +165,11 @@ class Safe:
     def unfinished(self) -> Rewrite | None:
         """The forget that was not finished, if any."""
         return self._names.unfinished()
+
+    def set_aside_record(self) -> None:
+        """Of an unfinished forget whose record cannot be read; all packs count then, and nothing is lost."""
+        with self._writing():
+            self._names.set_aside_record()
 
     def finish_rewrite(self) -> None:
         """Removes the packs that were rewritten; harmless when there are none."""
@@ -219,7 +227,8 @@ class Safe:
         make_private(self.folder)
         self._names.clear_leftovers()
         last = max(self._names.named(), default=0)
-        return self._open(last if last in self._names.counting() and self._is_whole(last) else last + 1)
+        can_grow = last >= self._least and last in self._names.counting() and self._is_whole(last)
+        return self._open(max(last if can_grow else last + 1, self._least))
 
     def _open(self, number: int) -> PackWriter:
         self._has_new_names |= not self._names.pack(number).exists()
