@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
+    from reread.store.mending import Damaged
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
 __all__ = [
     "Archive",
     "CacheReport",
+    "Damaged",
     "Explained",
     "Forgotten",
     "Listed",
@@ -395,6 +397,7 @@ def load(wanted: str | Path) -> Session:
 
 _RESULTS = {
     "CacheReport": "reread.queries.caching",
+    "Damaged": "reread.store.mending",
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
+    from reread.store.mending import Damaged
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
@@ -125,6 +126,23 @@ class Safekeeping(ABC):
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)
             return forgotten
+
+    def damaged(self) -> Damaged:
+        """What `forget_damaged` would let go of; proves every byte."""
+        from reread.store.mending import find_damaged
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            return find_damaged(self.connection, self.safe)
+
+    def forget_damaged(self) -> Damaged:
+        """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
+        bytes; a file whose source still exists is taken anew by the next sync."""
+        from reread.store.mending import forget_damaged
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            return forget_damaged(self.connection, self.safe, self.prices)
 
     def kept_backups(self) -> KeptBackups:
         """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,

@@ -97,7 +97,7 @@ def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) ->
     """What a crash left undone of a forget; harmless when there was none."""
     unfinished = safe.unfinished()
     if unfinished is not None:
-        _settle(connection, SafeFiles(connection, safe), unfinished, prices, safe.folder.parent)
+        settle(connection, SafeFiles(connection, safe), unfinished, prices, safe.folder.parent)
         safe.finish_rewrite()
         _scrub(connection)
 
@@ -124,7 +124,7 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
 
 def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verified:
     """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages."""
-    damaged = _damaged_index(connection)
+    damaged = damaged_index(connection)
     if not damaged:
         finish_forget(connection, safe, prices)
         with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
@@ -133,8 +133,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     size = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(_told(found))
-        else:
+            damaged.append(told(found))
+        if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
     files = 0
@@ -147,7 +147,7 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
 
 
-def _damaged_index(connection: sqlite3.Connection) -> list[str]:
+def damaged_index(connection: sqlite3.Connection) -> list[str]:
     """What SQLite says about its pages, and FTS5 about its own."""
     damaged = [f"database: {said}" for said in damage_of(connection)]
     try:
@@ -277,13 +277,13 @@ def forget(
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
     rewrite = safe.rewrite_without({row.key for row in rows})
-    hidden = _settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
+    hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
     return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
 
 
-def _settle(
+def settle(
     connection: sqlite3.Connection,
     files: SafeFiles,
     rewrite: Rewrite,
@@ -364,7 +364,7 @@ def is_half_made(connection: sqlite3.Connection) -> bool:
     return notes.read(connection, notes.REBUILD) == "begun"
 
 
-def _told(damage: Damage) -> str:
+def told(damage: Damage) -> str:
     name = printable(damage.path) if damage.path else "unknown file"
     return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
 
@@ -375,7 +375,7 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     size = files = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(_told(found))
+            damaged.append(told(found))
         else:
             size += found.header.length
             files += found.header.start == 0

@@ -73,7 +73,16 @@ class PackFolder:
         rewrite = _decoded(raw)
         if rewrite is None:
             raise SafeError(self.journal, f"this record of an unfinished forget cannot be read; {_WAY_OUT}")
+        if not self._has_made(rewrite):
+            raise SafeError(self.journal, f"the packs of this unfinished forget are not whole; {_WAY_OUT}")
         return rewrite
+
+    def _has_made(self, rewrite: Rewrite) -> bool:
+        """Whether the new packs are there, with all that was copied: only then the old ones may go."""
+        ends = dict.fromkeys(rewrite.made, 0)
+        for _, place in rewrite.moved:
+            ends[place.pack] = max(ends.get(place.pack, 0), place.end)
+        return all(max(map(_size, (self.pack(each), unnamed(self.pack(each))))) >= end for each, end in ends.items())
 
     def set_aside_record(self) -> None:
         """A record that cannot be read tells nothing; until it is finished the packs it replaces are all there."""
@@ -105,6 +114,13 @@ def _decoded(raw: bytes) -> Rewrite | None:
     if not text:  # as it was written before there was a checksum
         return decode(raw, Rewrite)
     return decode(text, Rewrite) if checksum == b"%08x" % crc32(text) else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def unnamed(pack: Path) -> Path:

@@ -78,6 +78,10 @@ class Safe:
         """The raw bytes of a piece, proved by length and hash; raises SafeDamaged."""
         return self._read(place, hashed=True)[1]
 
+    def piece(self, place: Place) -> tuple[PieceHeader, bytes]:
+        """The same with what the piece says about itself."""
+        return self._read(place, hashed=True)
+
     def owner(self, place: Place) -> str:
         """The key of the file that a piece was kept for; raises SafeDamaged."""
         return self._read(place, hashed=False)[0].file
@@ -151,7 +155,8 @@ class Safe:
     # -- forgetting
 
     def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False) -> Rewrite:
-        """Copies the packs that hold pieces of these files into new ones without them.
+        """Copies the packs that hold pieces of these files into new ones without them; without what cannot be proved,
+        too, if that is wanted.
 
         From its return on the new places are the true ones. The caller commits them and then calls `finish_rewrite`,
         which removes the old packs; after a crash in between, `unfinished` gives the same answer again.
