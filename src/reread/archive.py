@@ -19,7 +19,7 @@ from reread.marking import Marking
 from reread.retrospects import Retrospects
 from reread.safekeeping import LOCK_SECONDS, Safekeeping
 from reread.searching import Searching
-from reread.store.database import FILE_NAME, StoreError, connect
+from reread.store.database import FILE_NAME, StoreError, connect, is_only_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,16 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
+        if self.is_read_only:
+            from reread.store.looking import look_into
+
+            return look_into(self.home)
         return connect(self.home)
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
+        return is_only_readable(self.home)
 
     @cached_property
     def safe(self) -> Safe:
@@ -182,6 +191,10 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """
         from reread.ingest.results import SyncResult
 
+        if self.is_read_only and self.connection:
+            from reread.store.looking import ReadOnlyArchive
+
+            raise ReadOnlyArchive(self.home)
         self._reprice()
         self._adopt_captures()
         if full:

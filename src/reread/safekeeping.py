@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from pathlib import Path
 
 from reread.store.database import NewerArchive, StoreError, set_aside
@@ -31,6 +32,10 @@ class Safekeeping(ABC):
     @property
     @abstractmethod
     def connection(self) -> sqlite3.Connection: ...
+
+    @property
+    @abstractmethod
+    def is_read_only(self) -> bool: ...
 
     @property
     @abstractmethod
@@ -70,14 +75,15 @@ class Safekeeping(ABC):
         from reread.store import custody
         from reread.store.safe import lock
 
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+        may_write = not self.is_read_only
+        with lock(self.home / "safe", timeout=LOCK_SECONDS) if may_write else nullcontext():
             try:
                 connection = self.connection
             except NewerArchive:  # nothing is known to be damaged
                 raise
             except StoreError as problem:
                 return custody.verify_without_database(self.safe, problem)
-            return custody.verify(connection, self.safe, self.prices)
+            return custody.verify(connection, self.safe, self.prices, may_write=may_write)
 
     def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""

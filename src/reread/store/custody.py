@@ -122,10 +122,13 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
     )
 
 
-def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verified:
-    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages."""
-    damaged = damaged_index(connection)
-    if not damaged:
+def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True) -> Verified:
+    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages.
+
+    What a crash left is put in order first, where that can be.
+    """
+    damaged = damaged_index(connection, may_write=may_write)
+    if not damaged and may_write:
         finish_forget(connection, safe, prices)
         with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
             _cut_tail(connection, safe)
@@ -147,9 +150,11 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
 
 
-def damaged_index(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite says about its pages, and FTS5 about its own."""
+def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:
+    """What SQLite says about its pages, and FTS5 about its own, which it is asked by a statement that may write."""
     damaged = [f"database: {said}" for said in damage_of(connection)]
+    if not may_write:
+        return damaged
     try:
         connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
