@@ -98,7 +98,7 @@ def reread_as_nobody(*arguments: str | Path, home: str = "/") -> Ran:
         "import contextlib, io, os, sys\n"
         "from reread.surfaces.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
-        "    for command in ('show @last', 'prompts', 'doctor', 'export @last', 'hook install --yes'):\n"
+        "    for command in ('show @last', 'prompts', 'doctor', 'hook install --yes'):\n"
         "        main(['demo', *command.split()])\n"
         "if os.geteuid() == 0: os.setuid(65534)\n"
         "sys.exit(main(sys.argv[1:]))\n"

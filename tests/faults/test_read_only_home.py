@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from cli.kept import HARBOUR, LANTERN, fill, snapshot
-from cli.running import Ran, reread_as_nobody
+from cli.running import Ran
 from faults.unprivileged import as_nobody
 from reread.archive import Archive
 from reread.errors import RereadError
 from reread.store.database import FILE_NAME
+from reread.surfaces.cli.main import main
 from web.asking import asking_as_it_is
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")
@@ -56,7 +60,7 @@ WRITING = [
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Iterator[Path]:
+def base(request: pytest.FixtureRequest) -> Iterator[Path]:
     """Where everybody may look; pytest's own folders are for their owner."""
     folder = Path("/tmp") / f"reread-read-only-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -64,7 +68,7 @@ def base(tmp_path: Path) -> Iterator[Path]:
     with Archive(folder / "home", [folder / "claude"]) as archive:
         archive.sync()
         archive.mark(LANTERN, note="walrus")
-        if "log" in tmp_path.name:
+        if "only_in_the_log" in request.node.name:
             shutil.copytree(folder / "home", folder / "copy")
     if (folder / "copy").exists():
         shutil.rmtree(folder / "home")
@@ -87,8 +91,25 @@ def close(home: Path) -> None:
 
 
 def run(base: Path, *arguments: str) -> Ran:
+    """Once as ourselves beside it, to have it loaded: who has no rights may not be able to read Python itself."""
     more = ["--to", str(base / "to")] if "restore" in arguments else []
-    return reread_as_nobody(*arguments, *more, "--home", base / "home", "--source", base / "claude")
+    shutil.copytree(base / "home", base / "ours")
+    for path in (base / "ours", *(base / "ours").rglob("*")):
+        path.chmod(0o700)
+    reply(base / "ours", base / "claude", [*arguments, *more])
+    shutil.rmtree(base / "to")
+    (base / "to").mkdir()
+    (base / "to").chmod(0o777)
+    shutil.rmtree(base / "ours")
+    code, out, err = json.loads(as_nobody(lambda: reply(base / "home", base / "claude", [*arguments, *more])))
+    return Ran(code, out, err)
+
+
+def reply(home: Path, claude: Path, arguments: list[str]) -> str:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([*arguments, "--home", str(home), "--source", str(claude)])
+    return json.dumps([code, out.getvalue(), err.getvalue()])
 
 
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)

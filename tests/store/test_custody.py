@@ -262,7 +262,7 @@ def test_a_forget_killed_at_any_step_never_happened_or_is_finished(tmp_path: Pat
 @posix
 def test_the_next_sync_finishes_a_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with an_archive(tmp_path) as archive, monkeypatch.context() as patch:
-        patch.setattr(custody, "_settle", lambda *_: 1 / 0)
+        patch.setattr(custody, "settle", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             archive.forget(ID)
     with Archive(tmp_path / "home", machine="desk") as archive:

@@ -246,11 +246,19 @@ class Safe:
             return True
         return not any(isinstance(piece, Damage) and piece.torn for piece in walk(self._names.pack(number), number))
 
+    def _is_piece_before(self, path: Path, number: int, offset: int) -> bool:
+        """Whether a piece, or the pack, begins or ends here for whoever walks from its beginning."""
+        return not offset or any(piece.place.end == offset for piece in walk(path, number))
+
     def _recover(self, number: int, path: Path, offset: int) -> int:
         size = path.stat().st_size
         pieces = list(walk(path, number, offset, proved=True))
         if any(isinstance(piece, Damage) and not piece.stored for piece in pieces):
             return 0  # it cannot be read: what cannot be seen is not cut
+        if not any(isinstance(piece, Found) for piece in pieces[:1]) and not self._is_piece_before(
+            path, number, offset
+        ):
+            return 0  # bytes were lost or put in before: what ends here is the middle of another piece
         keep = max((piece.place.end for piece in pieces if isinstance(piece, Found)), default=offset)
         if size > offset:
             with path.open("r+b") as file:
