@@ -42,6 +42,10 @@ class Accounts(ABC):
 
     @property
     @abstractmethod
+    def is_read_only(self) -> bool: ...
+
+    @property
+    @abstractmethod
     def files(self) -> SafeFiles: ...
 
     @property
@@ -64,7 +68,7 @@ class Accounts(ABC):
         from reread.store import notes
 
         now = stamp(self.price_file)
-        if notes.read(self.connection, notes.PRICE_FILES) == now:
+        if self.is_read_only or notes.read(self.connection, notes.PRICE_FILES) == now:
             return
         from reread.store.repricing import reprice
 

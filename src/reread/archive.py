@@ -12,14 +12,14 @@ from functools import cached_property
 from pathlib import Path
 
 from reread.accounts import Accounts
-from reread.errors import AmbiguousSession, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.home import this_machine
 from reread.lazy import fetcher
 from reread.marking import Marking
 from reread.retrospects import Retrospects
 from reread.safekeeping import LOCK_SECONDS, Safekeeping
 from reread.searching import Searching
-from reread.store.database import FILE_NAME, StoreError, connect
+from reread.store.database import FILE_NAME, StoreError, connect, is_only_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
+    from reread.store.mending import Damaged
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
 __all__ = [
     "Archive",
     "CacheReport",
+    "Damaged",
     "Explained",
     "Forgotten",
     "Listed",
@@ -66,6 +68,7 @@ __all__ = [
     "open_archive",
 ]
 
+_REBUILD = "`reread archive rebuild` makes the index anew"
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
@@ -88,10 +91,23 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        damage = self._damage_behind(error)
         self.close()
         if isinstance(error, sqlite3.Error):
-            hint = "; `reread archive rebuild` makes the index anew" if isinstance(error, sqlite3.DatabaseError) else ""
+            hint = f"; {_REBUILD}" if isinstance(error, sqlite3.DatabaseError) else ""
             raise StoreError(f"{self.home / FILE_NAME}: {error}{hint}") from error
+        if damage:
+            raise StoreError(f"{self.home / FILE_NAME}: {damage}; {_REBUILD}") from error
+
+    def _damage_behind(self, error: BaseException | None) -> str | None:
+        """A damaged index gives values that nobody wrote, and whoever works with them fails somewhere, somehow."""
+        if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
+            return None
+        if not self.is_open:
+            return None
+        from reread.store.soundness import damage_of
+
+        return next(iter(damage_of(self.connection)), None)
 
     def close(self) -> None:
         for name in ("files", "connection", "safe"):
@@ -114,7 +130,16 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     @cached_property
     def connection(self) -> sqlite3.Connection:
+        if self.is_read_only:
+            from reread.store.looking import look_into
+
+            return look_into(self.home)
         return connect(self.home)
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
+        return is_only_readable(self.home)
 
     @cached_property
     def safe(self) -> Safe:
@@ -130,9 +155,12 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     def is_current(self) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder."""
+        from reread.store import notes
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
         unchanged = is_as_it_was(self.connection, self.machine, self.sources)
+        if notes.read(self.connection, notes.REBUILD) == "begun":
+            return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
 
     @property
@@ -163,6 +191,10 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """
         from reread.ingest.results import SyncResult
 
+        if self.is_read_only and self.connection:
+            from reread.store.looking import ReadOnlyArchive
+
+            raise ReadOnlyArchive(self.home)
         self._reprice()
         self._adopt_captures()
         if full:
@@ -177,9 +209,9 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         if custody.is_lost(self.connection, self.safe):
             self.rebuild()
         with lock(self.home / "safe", timeout=patience):
-            custody.recover(self.connection, self.safe, self.prices)
+            lost = custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
-            return sync(
+            result = sync(
                 self.connection,
                 self.safe,
                 self.machine,
@@ -189,6 +221,9 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
                 captures,
                 with_backups=with_backups,
             )
+            if lost is not None:
+                result.problems.append(SourceError(self.safe.folder, str(lost)))
+            return result
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
@@ -375,6 +410,7 @@ def load(wanted: str | Path) -> Session:
 
 _RESULTS = {
     "CacheReport": "reread.queries.caching",
+    "Damaged": "reread.store.mending",
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",

@@ -43,7 +43,7 @@ class Marking(ABC):
         title takes it away. Raises BadInput for what is no tag, and notes nothing then.
         """
         from reread.marks.changes import Change
-        from reread.store.marks import change
+        from reread.store.own_words import change
 
         wanted = Change(starred, hidden, tuple(tags), tuple(untags), note, title).checked()
         stored = (self.find(each) if isinstance(each, str) else each for each in sessions)
@@ -73,8 +73,8 @@ class Marking(ABC):
     def move_project(self, old: str, new: str) -> None:
         """Keeps that what happened in a folder, and in all below it, belongs to another. Filters and groups go by it;
         what sessions say of their working directory stays. Raises BadInput where it would lead back to `old`."""
-        from reread.store.marks import take_over_copy, write_copy
         from reread.store.moves import put_move
+        from reread.store.own_words import take_over_copy, write_copy
 
         with transaction(self.connection):
             take_over_copy(self.connection, self.home)
@@ -85,8 +85,8 @@ class Marking(ABC):
     def unmove_project(self, old: str) -> None:
         """Takes that back; raises BadInput where nothing was said about this folder."""
         from reread.errors import BadInput, printable
-        from reread.store.marks import take_over_copy, write_copy
         from reread.store.moves import take_move
+        from reread.store.own_words import take_over_copy, write_copy
 
         with transaction(self.connection):
             take_over_copy(self.connection, self.home)

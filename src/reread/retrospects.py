@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from reread.store.database import snapshot, transaction
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 class Retrospects(ABC):
     """Questions about what went wrong."""
+
+    home: Path
 
     @property
     @abstractmethod
@@ -77,17 +80,23 @@ class Retrospects(ABC):
         """Keeps that a moment is none, of one kind or of any that were found at this line; a beginning of the uuid
         will do. Raises BadInput where there is no such moment."""
         from reread.queries.labelling import moment_called, put
+        from reread.store.own_words import take_over_copy, write_copy
 
         named = moment_called(self.connection, uuid, kind)
         with transaction(self.connection):
+            take_over_copy(self.connection, self.home)
             put(self.connection, named)
+            write_copy(self.connection, self.home)
         return named
 
     def mark_right(self, uuid: str, kind: str | None = None) -> Labelled:
         """Takes that back."""
         from reread.queries.labelling import label_called, take
+        from reread.store.own_words import take_over_copy, write_copy
 
         named = label_called(self.connection, uuid, kind)
         with transaction(self.connection):
+            take_over_copy(self.connection, self.home)
             take(self.connection, named)
+            write_copy(self.connection, self.home)
         return named

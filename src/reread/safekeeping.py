@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from pathlib import Path
 
 from reread.store.database import NewerArchive, StoreError, set_aside
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
     from reread.store.keeping import SafeFiles
+    from reread.store.mending import Damaged
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
@@ -30,6 +32,10 @@ class Safekeeping(ABC):
     @property
     @abstractmethod
     def connection(self) -> sqlite3.Connection: ...
+
+    @property
+    @abstractmethod
+    def is_read_only(self) -> bool: ...
 
     @property
     @abstractmethod
@@ -69,14 +75,15 @@ class Safekeeping(ABC):
         from reread.store import custody
         from reread.store.safe import lock
 
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+        may_write = not self.is_read_only
+        with lock(self.home / "safe", timeout=LOCK_SECONDS) if may_write else nullcontext():
             try:
                 connection = self.connection
             except NewerArchive:  # nothing is known to be damaged
                 raise
             except StoreError as problem:
                 return custody.verify_without_database(self.safe, problem)
-            return custody.verify(connection, self.safe, self.prices)
+            return custody.verify(connection, self.safe, self.prices, may_write=may_write)
 
     def restore(self, wanted: str, to: Path, generation: int | None = None) -> Restored:
         """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
@@ -93,16 +100,21 @@ class Safekeeping(ABC):
     def rebuild(self) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
         from reread.ingest.rebuild import rebuild
-        from reread.store import custody
+        from reread.pricing import load_prices
+        from reread.store import notes, taking_over
         from reread.store.safe import lock
 
+        load_prices(self.price_file)  # before anything is done: one that cannot be read stops it
         self.close()
         with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            known = custody.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+            known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+            self.safe.set_aside_record()
             set_aside(self.home)
-            custody.keep_unsafe(self.connection, known)
+            taking_over.keep_unsafe(self.connection, known, self.home)
             self._reprice()
-            return rebuild(self.connection, self.safe, self.price_file)
+            sessions = rebuild(self.connection, self.safe, self.price_file)
+            notes.write(self.connection, notes.REBUILD, "done")
+            return sessions
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
@@ -120,6 +132,23 @@ class Safekeeping(ABC):
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)
             return forgotten
+
+    def damaged(self) -> Damaged:
+        """What `forget_damaged` would let go of; proves every byte."""
+        from reread.store.mending import find_damaged
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            return find_damaged(self.connection, self.safe)
+
+    def forget_damaged(self) -> Damaged:
+        """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
+        bytes; a file whose source still exists is taken anew by the next sync."""
+        from reread.store.mending import forget_damaged
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+            return forget_damaged(self.connection, self.safe, self.prices)
 
     def kept_backups(self) -> KeptBackups:
         """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,

@@ -9,6 +9,7 @@ import pytest
 
 from faults.syncing import started
 from reread.queries.language import ALL_FIELDS
+from reread.store.safe import Found
 from trees import Tree, a_tree, append, assert_true, cells_of
 
 
@@ -19,7 +20,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def stored_twice(tree: Tree) -> list[tuple[object, ...]]:
     with tree.archive() as archive:
-        places = [(each.header.file, each.header.start) for each in archive.safe.scan() if hasattr(each, "header")]
+        places = [(each.header.file, each.header.start) for each in archive.safe.scan() if isinstance(each, Found)]
         assert len(places) == len(set(places)), "a piece was taken twice"
         return list(
             archive.connection.execute(

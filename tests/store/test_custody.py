@@ -15,7 +15,7 @@ from reread.archive import Archive
 from reread.queries.language import ALL_FIELDS
 from reread.store import custody
 from reread.store.database import FILE_NAME, StoreError
-from reread.store.marks import COPY
+from reread.store.own_words import COPY
 from reread.store.safe import Found
 from reread.testing import (
     Transcript,
@@ -262,7 +262,7 @@ def test_a_forget_killed_at_any_step_never_happened_or_is_finished(tmp_path: Pat
 @posix
 def test_the_next_sync_finishes_a_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with an_archive(tmp_path) as archive, monkeypatch.context() as patch:
-        patch.setattr(custody, "_settle", lambda *_: 1 / 0)
+        patch.setattr(custody, "settle", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             archive.forget(ID)
     with Archive(tmp_path / "home", machine="desk") as archive:
@@ -290,7 +290,7 @@ def killed_at(step: int, work: Callable[[], object]) -> int:
 
     for name in ("write", "fsync", "replace", "unlink", "ftruncate"):
         setattr(os, name, deadly(getattr(os, name)))
-    for name in ("unindex", "_settle", "_scrub"):
+    for name in ("unindex", "settle", "_scrub"):
         setattr(custody, name, deadly(getattr(custody, name)))
     try:
         work()

@@ -17,7 +17,7 @@ from reread.marks import NO_MARK, Mark
 from reread.marks.changes import Change, counted, tag_name
 from reread.queries.filters import Filter
 from reread.store.database import FILE_NAME, StoreError
-from reread.store.marks import COPY
+from reread.store.own_words import COPY
 from reread.testing import a_prompt, a_reply, a_session, a_title
 
 ONE = "0a1b2c3d-1111-4222-8333-444455556666"

@@ -122,6 +122,15 @@ def asking(home: Path, *sources: Path, claude: Program | None = None, may_run: b
     """An archive that is up to date, and the application over it."""
     with Archive(home, sources) as archive:
         archive.sync()
+    with asking_as_it_is(home, *sources, claude=claude, may_run=may_run) as site:
+        yield site
+
+
+@contextmanager
+def asking_as_it_is(
+    home: Path, *sources: Path, claude: Program | None = None, may_run: bool = True
+) -> Iterator[Asking]:
+    """The application over an archive that nobody brings up to date."""
     settings = Settings(home, sources, cleanup_days=40, claude=claude, may_run=may_run)
     app = make_app(settings, Names("127.0.0.1", 8000), TOKEN, COOKIE, is_watching=False)
     with TestClient(app.asgi, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:

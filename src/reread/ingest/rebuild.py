@@ -17,7 +17,7 @@ from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
 from reread.store.keys import file_key
 from reread.store.rows import OWN, SessionBatch
-from reread.store.safe import Found, PieceHeader, Place, Safe
+from reread.store.safe import PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
 
 from .captures import joined
@@ -75,7 +75,7 @@ def _batch(job: SessionJob, files: SafeFiles, torn: Set[str]) -> SessionBatch:
 
 def _kept(safe: Safe) -> dict[str, _Kept]:
     kept: dict[str, _Kept] = {}
-    pieces = [(found.header, found.place) for found in safe.verify() if isinstance(found, Found)]
+    pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
     for header, place_ in resolved(pieces):
         kept.setdefault(header.file, _Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():

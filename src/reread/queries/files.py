@@ -18,10 +18,11 @@ from reread.errors import BadInput, printable
 from reread.records import Record, Spoken, ToolUse, decode
 from reread.store import reading
 from reread.store.bytes_kept import KeptBytes
+from reread.store.errors import SafeDamaged
 from reread.store.safe import Safe
 from reread.store.sessions import StoredSession, sessions
 from reread.store.times import moment
-from reread.store.tool_calls import StoredCall, calls_with_files, lines_with_calls, status_of_call
+from reread.store.tool_calls import CallLine, StoredCall, calls_with_files, lines_with_calls, status_of_call
 
 from .filters import Filter
 from .language import parse
@@ -92,6 +93,8 @@ class Touched(Struct, frozen=True, kw_only=True):
     total: int
     has_shell: bool
     """Whether shell commands were looked at, too."""
+    hidden: int = 0
+    """Lines with calls that damage in the safe hides."""
 
 
 class FileIndex:
@@ -100,6 +103,7 @@ class FileIndex:
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
         self._kept = KeptBytes(connection, safe)
+        self._hidden = 0
 
     def paths(self) -> list[str]:
         """Every file a tool read or changed, as transcripts name them."""
@@ -147,8 +151,8 @@ class FileIndex:
         if has_shell:
             found += [pair for pair in self._in_commands(words, chosen) if _fits_all(pair[0], globs)]
         files = _by_path(pair for pair in found if _is_wanted(pair[1], wanted))
-        shown = files[: wanted.limit]
-        return Touched(files=self._with_uuids(shown) if with_uuids else shown, total=len(files), has_shell=has_shell)
+        shown = self._with_uuids(files[: wanted.limit]) if with_uuids else files[: wanted.limit]
+        return Touched(files=shown, total=len(files), has_shell=has_shell, hidden=self._hidden)
 
     def _named(self, chosen: dict[int, StoredSession], globs: list[str]) -> Iterator[tuple[str, Operation]]:
         """What the index itself knows; a call that is copied into another session is told once."""
@@ -168,7 +172,7 @@ class FileIndex:
     def _in_commands(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[tuple[str, Operation]]:
         """What words of shell commands name; the search index finds the commands."""
         for match in self._matches(words, chosen):
-            record = decode(self._kept.line(match.file, match.generation, match.offset, match.length))
+            record = self._record(match.file, match)
             for call in _calls_in(record):
                 command = call.input.get("command") if isinstance(call.input, dict) else None
                 if call.name != _SHELL or not isinstance(command, str) or call.id is None:
@@ -189,6 +193,13 @@ class FileIndex:
                             program=named.program,
                         ),
                     )
+
+    def _record(self, file: int, line: reading.Match | CallLine) -> Record:
+        try:
+            return decode(self._kept.line(file, line.generation, line.offset, line.length))
+        except SafeDamaged:
+            self._hidden += 1
+            return decode(b"")
 
     def _matches(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[reading.Match]:
         if not words:
@@ -224,7 +235,7 @@ class FileIndex:
     def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
         for line in lines_with_calls(self._connection, file):
             if moment(line.time) in times:
-                record = decode(self._kept.line(file, line.generation, line.offset, line.length))
+                record = self._record(file, line)
                 for call in _calls_in(record):
                     if call.id is not None and record.uuid is not None:
                         yield (file, call.id), record.uuid

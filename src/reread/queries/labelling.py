@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reread.analyses.friction.events import Kind
 from reread.errors import BadInput, printable
-from reread.store import friction
+from reread.store import friction, labels
 from reread.store.paths import as_path, stored_path
 
 
@@ -62,7 +62,7 @@ def _told_again(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, st
 def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
     """What was said about a line; raises BadInput where nothing was."""
     meant = kind_called(kind).value if kind is not None else None
-    said = [row for row in friction.labels(connection) if uuid and row[0].startswith(uuid)]
+    said = [row for row in labels.labels(connection) if uuid and row[0].startswith(uuid)]
     said = [row for row in said if row[0] == uuid] or said
     said = [row for row in said if meant is None or row[1] in (meant, "")]
     if len({row[0] for row in said}) != 1:
@@ -73,12 +73,12 @@ def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) ->
 def put(connection: sqlite3.Connection, named: Labelled) -> None:
     """Inside the caller's transaction."""
     now = int(time.time() * 1000)
-    friction.put_label(connection, named.uuid, named.kind or "", stored_path(named.session), now)
+    labels.put_label(connection, named.uuid, named.kind or "", stored_path(named.session), now)
 
 
 def take(connection: sqlite3.Connection, named: Labelled) -> None:
     """Inside the caller's transaction."""
-    friction.take_label(connection, named.uuid, named.kind or "")
+    labels.take_label(connection, named.uuid, named.kind or "")
 
 
 def _text(uuid: str) -> str:

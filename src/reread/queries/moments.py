@@ -13,6 +13,7 @@ from reread.analyses.friction.events import Event, Kind
 from reread.analyses.friction.material import Asked, Counted, Material, Rule
 from reread.store import friction
 from reread.store.friction import NO_TIME, Kept
+from reread.store.labels import labels
 from reread.store.sessions import StoredSession
 from reread.store.times import moment
 
@@ -30,7 +31,7 @@ class Labels:
     """Moments a person said are none."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._wrong = {(uuid, kind) for uuid, kind, *_ in friction.labels(connection)}
+        self._wrong = {(uuid, kind) for uuid, kind, *_ in labels(connection)}
 
     def is_wrong(self, uuid: str | None, kind: Kind) -> bool:
         return bool(self._wrong) and ((uuid, "") in self._wrong or (uuid, kind.value) in self._wrong)

@@ -18,6 +18,7 @@ from reread.analyses.texts import Field
 from reread.store import reading
 from reread.store.block_texts import text_at
 from reread.store.bytes_kept import KeptBytes
+from reread.store.errors import SafeDamaged
 from reread.store.noted import Noted, matching, noted_words
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
@@ -49,6 +50,8 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     hits: list[Hit]
     suggestions: list[str]
     """Words that do occur and look like those that do not."""
+    hidden: int = 0
+    """Matches whose text cannot be read, because of damage in the safe; they are not among the hits."""
 
 
 class _Read(NamedTuple):
@@ -64,6 +67,7 @@ class Searcher:
         self._connection = connection
         self._files = files
         self._now = now
+        self._hidden = 0
 
     def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         query = parse(text, fields)
@@ -86,7 +90,8 @@ class Searcher:
             terms=query.terms,
             total=max(total, len(found)) + len(own),
             hits=hits[:limit],
-            suggestions=[] if hits else self._suggestions(query),
+            suggestions=[] if hits or self._hidden else self._suggestions(query),
+            hidden=self._hidden,
         )
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
@@ -107,7 +112,9 @@ class Searcher:
                 if len(found) + len(own) >= limit:
                     break
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
-        return SearchAnswer(query=pattern, terms=(), total=len(hits), hits=hits[:limit], suggestions=[])
+        return SearchAnswer(
+            query=pattern, terms=(), total=len(hits), hits=hits[:limit], suggestions=[], hidden=self._hidden
+        )
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
@@ -166,7 +173,11 @@ class Searcher:
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
     def _read(self, match: Match) -> _Read | None:
-        content = self._files.line(match.file, match.generation, match.offset, match.length)
+        try:
+            content = self._files.line(match.file, match.generation, match.offset, match.length)
+        except SafeDamaged:
+            self._hidden += 1
+            return None
         found = text_at(match.kind, content, match.part)
         return _Read(match, found.uuid, found.text) if found is not None else None
 

@@ -29,6 +29,7 @@ def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document
         "total": answer.total,
         "hits": [_hit_row(hit, terms) for hit in answer.hits],
         "suggestions": answer.suggestions,
+        "hidden": answer.hidden,
     }
 
 

@@ -92,10 +92,14 @@ def search_text(answer: SearchAnswer, where: str, recall: Recall) -> str:
     query = recall.line(answer.query, _TITLE)
     if not answer.hits:
         meant = f"; did you mean {', '.join(answer.suggestions)}?" if answer.suggestions else ""
-        return f"no hits for {query!r} in {where}{meant}"
-    head = f"{len(answer.hits)} of {count(total, 'hit')} for {query!r} in {where} {RECORD}"
+        return f"no hits for {query!r} in {where}{meant}{_hidden(answer)}"
+    head = f"{len(answer.hits)} of {count(total, 'hit')} for {query!r} in {where}{_hidden(answer)} {RECORD}"
     blocks = [_hit(hit, answer, recall) for hit in answer.hits]
     return bounded(head, blocks, lambda left: f"… {count(left, 'hit')} left out: ask for fewer or narrow the query")
+
+
+def _hidden(answer: SearchAnswer) -> str:
+    return f"; {answer.hidden} more cannot be read (`reread archive verify`)" if answer.hidden else ""
 
 
 def _hit(hit: Hit, answer: SearchAnswer, recall: Recall) -> str:

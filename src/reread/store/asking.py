@@ -7,7 +7,8 @@ from pathlib import Path
 
 from reread.errors import BadInput
 
-from .database import connect
+from .database import connect, is_only_readable
+from .looking import look_into
 
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "data_version"})
@@ -16,7 +17,7 @@ _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "
 
 def ask(home: Path, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
     """`mode=ro` alone would still let `VACUUM INTO` and `ATTACH` make other files."""
-    connection = connect(home, read_only=True)
+    connection = look_into(home) if is_only_readable(home) else connect(home, read_only=True)
     try:
         _wake(connection)
         connection.set_authorizer(_judge)

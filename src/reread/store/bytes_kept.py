@@ -13,6 +13,9 @@ from .reading import StoredPiece
 from .rows import FileRow
 from .safe import Safe
 
+LOST = "lost"
+"""In the header of a piece that stands for bytes that nobody has any more."""
+
 
 class Remains(NamedTuple):
     """A file in its whole length; where bytes are lost a line says so, so that the others stand where they stood."""
@@ -28,18 +31,21 @@ def remains(safe: Safe, pieces: Sequence[StoredPiece]) -> Remains:
     end = 0
     for piece in pieces:
         if piece.start > end:
-            parts.append(_filled(piece.start - end))
+            parts.append(filled(piece.start - end))
             lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost"))
         try:
-            parts.append(safe.read(piece.place))
+            header, raw = safe.piece(piece.place)
         except SafeDamaged as damage:
-            parts.append(_filled(piece.length))
+            raw, header = filled(piece.length), None
             lost.append(damage)
+        parts.append(raw)
+        if header is not None and LOST in header.more:
+            lost.append(SafeDamaged(piece.place.pack, piece.place.offset, "its bytes were lost before", header.path))
         end = piece.start + piece.length
     return Remains(b"".join(parts), lost)
 
 
-def _filled(length: int) -> bytes:
+def filled(length: int) -> bytes:
     """A line by itself among blank ones: read as a transcript it is a record that nobody understands, and is shown."""
     told = b"\n%d bytes are lost here: reread archive verify names the damage" % length
     return told[: length - 1].ljust(length, b"\n")
@@ -71,8 +77,13 @@ class KeptBytes:
         return found
 
     def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
-        """One line, from the few pieces it lies in."""
+        """One line, from the few pieces it lies in; raises SafeDamaged."""
         pieces = reading.pieces_of(self._connection, file, generation, offset, offset + length)
+        end = offset
+        for piece in pieces:
+            if piece.start > end:
+                raise SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost")
+            end = piece.start + piece.length
         data = b"".join(self._piece(piece.place, 0, piece.length) for piece in pieces)
         start = offset - pieces[0].start if pieces else 0
         return data[start : start + length]

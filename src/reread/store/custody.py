@@ -5,30 +5,30 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from reread.errors import RereadError, printable
 from reread.pricing import Prices
 
-from . import reading
+from . import notes, reading
 from .backups import give_away
-from .database import FILE_NAME, StoreError, connect, transaction
+from .database import FILE_NAME, StoreError, transaction
 from .folders import make_private
-from .friction import forget_friction, keep_labels, labels
+from .friction import forget_friction
 from .keeping import SafeFiles
 from .ledger import Ledger
-from .marks import MarkRow, all_rows, forget_mark, keep_rows, moves_of_copy, rows_of_copy
-from .moves import MoveRow, forget_moves, keep_moves, move_rows
+from .moves import forget_moves
+from .own_words import forget_mark, keep_forgotten, take_over_copy, write_copy
 from .paths import as_path
 from .rows import FileRow
 from .safe import Damage, Place, Rewrite, Safe, SafeDamaged, SafeError
-from .said import forget_said, keep_status_lines, status_lines
+from .said import forget_said
 from .sessions import StoredSession
+from .soundness import damage_of
 from .unindexing import unindex
 
 
@@ -73,10 +73,17 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     """Texts whose words could not be taken from the index, because damage in the safe hides them."""
 
 
-def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
-    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged."""
+def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeDamaged | None:
+    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged.
+
+    Gives what is lost of the last pack: that must not keep new things out of the safe.
+    """
     finish_forget(connection, safe, prices)
-    _cut_tail(connection, safe)
+    try:
+        _cut_tail(connection, safe)
+    except SafeDamaged as lost:
+        return lost
+    return None
 
 
 def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> None:
@@ -90,7 +97,7 @@ def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) ->
     """What a crash left undone of a forget; harmless when there was none."""
     unfinished = safe.unfinished()
     if unfinished is not None:
-        _settle(connection, SafeFiles(connection, safe), unfinished, prices, safe.folder.parent)
+        settle(connection, SafeFiles(connection, safe), unfinished, prices, safe.folder.parent)
         safe.finish_rewrite()
         _scrub(connection)
 
@@ -115,10 +122,13 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
     )
 
 
-def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verified:
-    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages."""
-    damaged = _damaged_index(connection)
-    if not damaged:
+def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True) -> Verified:
+    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages.
+
+    What a crash left is put in order first, where that can be.
+    """
+    damaged = damaged_index(connection, may_write=may_write)
+    if not damaged and may_write:
         finish_forget(connection, safe, prices)
         with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
             _cut_tail(connection, safe)
@@ -126,8 +136,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     size = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(_told(found))
-        else:
+            damaged.append(told(found))
+        if found.header is not None:
             proved[found.place.pack, found.place.offset] = found.header.sha256
             size += found.header.length
     files = 0
@@ -140,11 +150,12 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Verifi
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
 
 
-def _damaged_index(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite says about its pages, and FTS5 about its own."""
-    damaged: list[str] = []
+def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:
+    """What SQLite says about its pages, and FTS5 about its own, which it is asked by a statement that may write."""
+    damaged = [f"database: {said}" for said in damage_of(connection)]
+    if not may_write:
+        return damaged
     try:
-        damaged += [f"database: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
         connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
         damaged.append(f"database: {error}")
@@ -267,17 +278,17 @@ def forget(
 
     The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
     """
-    finish_forget(connection, safe, prices)
+    recover(connection, safe, prices)
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
     rewrite = safe.rewrite_without({row.key for row in rows})
-    hidden = _settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
+    hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
     return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
 
 
-def _settle(
+def settle(
     connection: sqlite3.Connection,
     files: SafeFiles,
     rewrite: Rewrite,
@@ -304,7 +315,8 @@ def _settle(
         ledger.settle()
         connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
-        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", [(key, now) for key in rewrite.keys])
+        take_over_copy(connection, home)
+        keep_forgotten(connection, [(key, now) for key in rewrite.keys])
         connection.execute("DELETE FROM seen")  # names too; the next sync walks again
         for each in sessions:
             forget_said(connection, each)
@@ -312,8 +324,9 @@ def _settle(
             forget_friction(connection, each)
             connection.execute("DELETE FROM session WHERE id = ?", (each,))
             for name, project in names:
-                forget_moves(connection, project)  # first: the copy of the marks has these, too
-                forget_mark(connection, home, name)
+                forget_moves(connection, project)
+                forget_mark(connection, name)
+        write_copy(connection, home)
         _move(connection, rewrite.moved)
     ledger.close()
     return hidden
@@ -345,11 +358,18 @@ def _scrub(connection: sqlite3.Connection) -> None:
 
 
 def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
-    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's."""
+    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
+    by a rebuild that did not come to its end."""
+    if is_half_made(connection):
+        return True
     return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
 
 
-def _told(damage: Damage) -> str:
+def is_half_made(connection: sqlite3.Connection) -> bool:
+    return notes.read(connection, notes.REBUILD) == "begun"
+
+
+def told(damage: Damage) -> str:
     name = printable(damage.path) if damage.path else "unknown file"
     return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
 
@@ -360,54 +380,8 @@ def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
     size = files = 0
     for found in safe.verify():
         if isinstance(found, Damage):
-            damaged.append(_told(found))
+            damaged.append(told(found))
         else:
             size += found.header.length
             files += found.header.start == 0
     return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
-
-
-class Unsafe(NamedTuple):
-    """What only the database knows, so that a new index must take it over from the old one."""
-
-    forgotten: list[tuple[str, int]]
-    """What a person had forgotten must stay so."""
-    said: list[tuple[object, ...]]
-    """Status lines stand in no file."""
-    marks: list[MarkRow]
-    """Nor does what a person noted."""
-    labels: list[tuple[object, ...]]
-    """Nor what a person said about moments."""
-    moved: list[MoveRow]
-    """Nor about folders."""
-
-
-def unsafe_if_readable(home: Path) -> Unsafe:
-    """A database beyond reading cannot tell, nor one that is older than what is asked."""
-    return Unsafe(
-        _if_readable(home, lambda connection: connection.execute("SELECT key, at FROM forgotten").fetchall()),
-        _if_readable(home, status_lines),
-        _if_readable(home, all_rows) or rows_of_copy(home),
-        _if_readable(home, labels),
-        _if_readable(home, move_rows) or moves_of_copy(home),
-    )
-
-
-def _if_readable(home: Path, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
-    try:
-        connection = connect(home, read_only=True)
-        try:
-            return ask(connection)
-        finally:
-            connection.close()
-    except (RereadError, sqlite3.Error):
-        return []
-
-
-def keep_unsafe(connection: sqlite3.Connection, known: Unsafe) -> None:
-    with transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", known.forgotten)
-        keep_status_lines(connection, known.said)
-        keep_rows(connection, known.marks)
-        keep_labels(connection, known.labels)
-        keep_moves(connection, known.moved)

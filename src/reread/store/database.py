@@ -37,9 +37,18 @@ def make_home(home: Path) -> None:
         raise StoreError(f"{home}: cannot be made ({error.strerror or error})") from error
 
 
-def connect(home: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection to the archive below `home`, migrated unless it is read-only."""
+def is_only_readable(home: Path) -> bool:
+    """Whether there is an archive, and no way to write to it."""
     path = home / FILE_NAME
+    try:
+        return path.is_file() and not (os.access(home, os.W_OK) and os.access(path, os.W_OK))
+    except OSError:  # below a folder that may not be entered
+        return False
+
+
+def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sqlite3.Connection:
+    """A connection to the archive below `home`, migrated unless it is read-only."""
+    path = home / name
     if not read_only:
         make_home(home)
         _make_private(path)
@@ -52,7 +61,7 @@ def connect(home: Path, *, read_only: bool = False) -> sqlite3.Connection:
             timeout=BUSY_MS / 1000,
             check_same_thread=False,
         )
-        _configure(connection, read_only=read_only)
+        configure(connection, read_only=read_only)
         if not read_only:
             migrate(connection)
     except (sqlite3.Error, StoreError) as error:
@@ -84,7 +93,7 @@ def _reason(error: sqlite3.Error, home: Path) -> str:
     return f"there is no room for the archive ({error})" if is_full else str(error)
 
 
-def _configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
+def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
     if not read_only:
         connection.execute("PRAGMA journal_mode = WAL")
         # A crash of the machine may lose the last transactions, never the file: the sources still have them.
@@ -98,9 +107,7 @@ def _configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
 def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
-    unknown = applied - MIGRATIONS.keys()
-    if unknown:
-        raise NewerArchive(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
+    refuse_newer(applied)
     for name, apply in MIGRATIONS.items():
         if name not in applied:
             with transaction(connection):
@@ -108,6 +115,12 @@ def migrate(connection: sqlite3.Connection) -> None:
                 if not already:  # another process may have been faster
                     apply(connection)
                     connection.execute("INSERT INTO migration VALUES (?, ?)", (name, int(time.time() * 1000)))
+
+
+def refuse_newer(applied: set[str]) -> None:
+    unknown = applied - MIGRATIONS.keys()
+    if unknown:
+        raise NewerArchive(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
 
 
 @contextmanager
@@ -138,10 +151,17 @@ def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
 
 def set_aside(home: Path) -> None:
     """Moves a database out of the way, never deletes it."""
-    stamp = time.time_ns()
-    for path in sorted(home.glob(f"{FILE_NAME}*")):
-        if ".damaged-" not in path.name:
-            path.rename(path.with_name(f"{path.name}.damaged-{stamp}"))
+    aside = f"{FILE_NAME}.damaged-{time.time_ns()}"
+    for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
+        path = home / f"{FILE_NAME}{ending}"
+        if os.path.lexists(path):
+            path.rename(home / f"{aside}{ending}")
+
+
+def last_set_aside(home: Path) -> str | None:
+    """The name of the database that was set aside last."""
+    names = [path.name for path in home.glob(f"{FILE_NAME}.damaged-*") if path.suffix.rpartition("-")[2].isdecimal()]
+    return max(names, default=None)
 
 
 def remove_set_aside(home: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
+from zlib import crc32
 
 from msgspec import Struct
 
 from reread.folders import make_private, sync_folder
 
 from .errors import SafeError
-from .pieces import Damage, Place, decode
+from .pieces import Damage, Place, decode, encode
 from .unchanged import JOURNAL
 
-__all__ = ["PackFolder", "Rewrite", "make_private", "sync_folder", "unnamed"]
+__all__ = ["PackFolder", "Rewrite", "encoded", "make_private", "sync_folder", "unnamed"]
 
+_WAY_OUT = "`reread archive rebuild` makes do without it, and what was to be forgotten may have to be forgotten again"
 _PACK_NAME = re.compile(r"(\d{6,})\.pack")
 
 
@@ -67,10 +70,26 @@ class PackFolder:
             return None
         except OSError as error:
             raise SafeError(self.path, f"the archive cannot be read ({error.strerror or error})") from error
-        rewrite = decode(raw, Rewrite)
+        rewrite = _decoded(raw)
         if rewrite is None:
-            raise SafeError(self.journal, "this record of an unfinished forget cannot be read")
+            raise SafeError(self.journal, f"this record of an unfinished forget cannot be read; {_WAY_OUT}")
+        if not self._has_made(rewrite):
+            raise SafeError(self.journal, f"the packs of this unfinished forget are not whole; {_WAY_OUT}")
         return rewrite
+
+    def _has_made(self, rewrite: Rewrite) -> bool:
+        """Whether the new packs are there, with all that was copied: only then the old ones may go."""
+        ends = dict.fromkeys(rewrite.made, 0)
+        for _, place in rewrite.moved:
+            ends[place.pack] = max(ends.get(place.pack, 0), place.end)
+        return all(max(map(_size, (self.pack(each), unnamed(self.pack(each))))) >= end for each, end in ends.items())
+
+    def set_aside_record(self) -> None:
+        """A record that cannot be read tells nothing; until it is finished the packs it replaces are all there."""
+        try:
+            self.unfinished()
+        except SafeError:
+            self.journal.replace(self.journal.with_suffix(f".damaged-{time.time_ns()}"))
 
     def clear_leftovers(self) -> None:
         """Before its record is written a forget never happened; afterwards its new packs only want their names."""
@@ -82,6 +101,26 @@ class PackFolder:
                 path.unlink()
         if made:
             sync_folder(self.path)
+
+
+def encoded(rewrite: Rewrite) -> bytes:
+    """With a checksum: by a wrong number a pack would be removed that was never copied."""
+    raw = encode(rewrite)
+    return raw + b"\n%08x\n" % crc32(raw)
+
+
+def _decoded(raw: bytes) -> Rewrite | None:
+    text, _, checksum = raw.rstrip(b"\n").rpartition(b"\n")
+    if not text:  # as it was written before there was a checksum
+        return decode(raw, Rewrite)
+    return decode(text, Rewrite) if checksum == b"%08x" % crc32(text) else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def unnamed(pack: Path) -> Path:

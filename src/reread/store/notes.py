@@ -8,6 +8,8 @@ PRICES = "prices"
 """Digest of the prices all money was counted with."""
 PRICE_FILES = "price_files"
 """How their files looked then."""
+REBUILD = "rebuild"
+"""`begun` until an index that is made anew is whole, then `done`; none where it never was."""
 
 
 def read(connection: sqlite3.Connection, name: str) -> str | None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
+
 from .pieces import HEADER_LIMIT, MAGIC, PRELUDE, Damage, Found, Head, PieceHeader, Place, decode, digest, unpack
 
 __all__ = ["Pack", "PackWriter", "walk"]
@@ -76,9 +78,9 @@ class Pack:
         if not self._is_boundary(head.end) and not self._has_frame(head):
             # Bytes are missing in the frame, so its length no longer says where the next piece begins.
             return self._lost(head, head.frame_at, "its bytes are damaged")
-        if not head.marked:
-            return self._damage(head, head.end, "its magic is damaged")
         header = decode(head.header, PieceHeader)
+        if not head.marked:
+            return replace(self._damage(head, head.end, "its magic is damaged"), header=header)
         if header is None:
             return self._damage(head, head.end, "its header is not understood")
         return Found(header, Place(self.number, offset, head.end - offset))
@@ -175,7 +177,7 @@ def walk(path: Path, number: int, offset: int = 0, *, proved: bool = False) -> I
     try:
         with Pack(path, number) as pack:
             for piece in pack.pieces(offset):
-                read = pack.read(piece.place) if proved and isinstance(piece, Found) else None
+                read = pack.read(piece.place) if proved and piece.header is not None else None
                 yield read if isinstance(read, Damage) else piece
     except OSError as error:
-        yield Damage(number, offset, 0, f"its pack cannot be read ({error.strerror or error})")
+        yield Damage(number, offset, 0, f"its pack cannot be read ({error.strerror or error})", torn=True)

@@ -109,6 +109,8 @@ class Damage(Struct, frozen=True):
     file: str | None = None
     torn: bool = False
     """Nothing readable follows: an append that was cut short, or damage at the very end."""
+    header: PieceHeader | None = None
+    """Where only the magic is damaged: the piece is whole, and proved where it was asked for."""
 
     @property
     def place(self) -> Place:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Set
 
-from .folders import PackFolder, Rewrite, sync_folder, unnamed
+from .errors import SafeError
+from .folders import PackFolder, Rewrite, encoded, sync_folder, unnamed
 from .packs import Pack, PackWriter, walk
-from .pieces import Damage, Found, Place, encode
+from .pieces import MAGIC, Damage, Place
 
 __all__ = ["begin_rewrite", "finish_rewrite"]
 
@@ -37,7 +38,7 @@ def finish_rewrite(folder: PackFolder, rewrite: Rewrite) -> None:
 def _write_record(folder: PackFolder, rewrite: Rewrite) -> None:
     writer = PackWriter(unnamed(folder.journal), 0)
     try:
-        writer.append(encode(rewrite))
+        writer.append(encoded(rewrite))
         writer.sync()
     finally:
         writer.close()
@@ -47,17 +48,19 @@ def _write_record(folder: PackFolder, rewrite: Rewrite) -> None:
 
 
 def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadable: bool) -> Rewrite:
-    """Copies into packs without a name yet; whole pieces as they are, damaged ones too."""
-
-    def is_dropped(piece: Found | Damage) -> bool:
-        return piece.file in keys or (drop_unreadable and piece.file is None)
-
+    """Copies into packs without a name yet; whole pieces as they are, damaged ones too unless they are to go."""
     affected: set[int] = set()
+    kept: dict[int, list[Place]] = {}
     unreadable: list[Damage] = []
     for number, path in folder.counting().items():
-        for piece in walk(path, number):
-            if is_dropped(piece):
+        for piece in walk(path, number, proved=drop_unreadable):
+            is_damaged = isinstance(piece, Damage)
+            if drop_unreadable and not piece.place.stored:
+                raise SafeError(path, "it cannot be read at all, so nothing can be said about what is in it")
+            if piece.file in keys or (drop_unreadable and is_damaged):
                 affected.add(number)
+            if piece.file not in keys and not (drop_unreadable and piece.header is None):
+                kept.setdefault(number, []).append(piece.place)
             if isinstance(piece, Damage) and piece.file is None:
                 unreadable.append(piece)
     moved: list[tuple[Place, Place]] = []
@@ -66,10 +69,15 @@ def _copy_without(folder: PackFolder, keys: Set[str], limit: int, drop_unreadabl
         with contextlib.closing(_Copies(folder, limit)) as copies:
             for number in sorted(affected):
                 with Pack(folder.pack(number), number) as pack:
-                    kept = (piece.place for piece in pack.pieces() if not is_dropped(piece))
-                    moved += [(old, copies.append(pack.bytes(old.offset, old.stored))) for old in kept]
+                    moved += [(old, copies.append(_copied(pack, old, drop_unreadable))) for old in kept.get(number, ())]
             made += copies.finished()
     return Rewrite(tuple(sorted(keys)), tuple(sorted(affected)), tuple(made), tuple(moved), tuple(unreadable))
+
+
+def _copied(pack: Pack, place: Place, is_proved: bool) -> bytes:
+    """What was proved is a piece, so it gets its magic back where that is damaged."""
+    piece = pack.bytes(place.offset, place.stored)
+    return MAGIC + piece[len(MAGIC) :] if is_proved else piece
 
 
 class _Copies:

@@ -56,6 +56,8 @@ class Safe:
         self._has_new_names = False
         self._clean: tuple[int, int] | None = None
         """A pack and the length at which it is known to end in a whole piece."""
+        self._least = 1
+        """Packs before this one are not appended to: rows name places in them that are gone."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,6 +77,10 @@ class Safe:
     def read(self, place: Place) -> bytes:
         """The raw bytes of a piece, proved by length and hash; raises SafeDamaged."""
         return self._read(place, hashed=True)[1]
+
+    def piece(self, place: Place) -> tuple[PieceHeader, bytes]:
+        """The same with what the piece says about itself."""
+        return self._read(place, hashed=True)
 
     def owner(self, place: Place) -> str:
         """The key of the file that a piece was kept for; raises SafeDamaged."""
@@ -137,6 +143,7 @@ class Safe:
         self.close()
         packs = self._names.counting()
         if offset and (pack not in packs or packs[pack].stat().st_size < offset):
+            self._least = pack + 1
             raise SafeDamaged(pack, offset, "the pack ends before it")
         with self._writing():
             return sum(
@@ -148,7 +155,8 @@ class Safe:
     # -- forgetting
 
     def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False) -> Rewrite:
-        """Copies the packs that hold pieces of these files into new ones without them.
+        """Copies the packs that hold pieces of these files into new ones without them; without what cannot be proved,
+        too, if that is wanted.
 
         From its return on the new places are the true ones. The caller commits them and then calls `finish_rewrite`,
         which removes the old packs; after a crash in between, `unfinished` gives the same answer again.
@@ -162,6 +170,11 @@ class Safe:
     def unfinished(self) -> Rewrite | None:
         """The forget that was not finished, if any."""
         return self._names.unfinished()
+
+    def set_aside_record(self) -> None:
+        """Of an unfinished forget whose record cannot be read; all packs count then, and nothing is lost."""
+        with self._writing():
+            self._names.set_aside_record()
 
     def finish_rewrite(self) -> None:
         """Removes the packs that were rewritten; harmless when there are none."""
@@ -219,7 +232,8 @@ class Safe:
         make_private(self.folder)
         self._names.clear_leftovers()
         last = max(self._names.named(), default=0)
-        return self._open(last if last in self._names.counting() and self._is_whole(last) else last + 1)
+        can_grow = last >= self._least and last in self._names.counting() and self._is_whole(last)
+        return self._open(max(last if can_grow else last + 1, self._least))
 
     def _open(self, number: int) -> PackWriter:
         self._has_new_names |= not self._names.pack(number).exists()
@@ -232,10 +246,20 @@ class Safe:
             return True
         return not any(isinstance(piece, Damage) and piece.torn for piece in walk(self._names.pack(number), number))
 
+    def _is_piece_before(self, path: Path, number: int, offset: int) -> bool:
+        """Whether a piece, or the pack, begins or ends here for whoever walks from its beginning."""
+        return not offset or any(piece.place.end == offset for piece in walk(path, number))
+
     def _recover(self, number: int, path: Path, offset: int) -> int:
         size = path.stat().st_size
-        whole = [piece.place.end for piece in walk(path, number, offset, proved=True) if isinstance(piece, Found)]
-        keep = max(whole, default=offset)
+        pieces = list(walk(path, number, offset, proved=True))
+        if any(isinstance(piece, Damage) and not piece.stored for piece in pieces):
+            return 0  # it cannot be read: what cannot be seen is not cut
+        if not any(isinstance(piece, Found) for piece in pieces[:1]) and not self._is_piece_before(
+            path, number, offset
+        ):
+            return 0  # bytes were lost or put in before: what ends here is the middle of another piece
+        keep = max((piece.place.end for piece in pieces if isinstance(piece, Found)), default=offset)
         if size > offset:
             with path.open("r+b") as file:
                 file.truncate(keep)

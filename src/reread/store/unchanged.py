@@ -52,6 +52,8 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
     if row is None or not row[1]:
         return [], (), ()
     paths = row[0].split(b"\0")
+    if len(row[1]) != 16 * len(paths):  # damaged: the next sync walks, and remembers anew
+        return [], (), ()
     states = struct.unpack(f"<{2 * len(paths)}q", row[1])
     return paths, states[: len(paths)], states[len(paths) :]
 

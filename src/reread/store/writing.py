@@ -24,7 +24,7 @@ from .keeping import SafeFiles
 from .ledger import Ledger
 from .paths import stored_path
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
-from .safe import PieceHeader, Place, Safe
+from .safe import PieceHeader, Place, Safe, SafeDamaged
 from .said import replace_said
 from .schema import FIELDS
 from .unchanged import UNREAD, remember
@@ -96,12 +96,19 @@ class StoreWriter:
     def _keep_once(self, header: PieceHeader, frame: bytes) -> Place:
         """Bytes that another backup has, too, are kept once; whatever was kept, the safe tells of this file."""
         place = self._backups.place(header.sha256)
-        if place is None:
+        if place is None or not self._is_whole(place):
             place = self._safe.append_compressed(header, frame)
             self._backups.learn(header.sha256, place)
         else:
             self._safe.append_compressed(*standing_for(header))
         return place
+
+    def _is_whole(self, place: Place) -> bool:
+        """The source has the bytes: those of another are not relied on where damage took them."""
+        try:
+            return bool(self._safe.piece(place))
+        except SafeDamaged:
+            return False
 
     def _header(self, file: FileBatch, piece: PieceRow) -> PieceHeader:
         return PieceHeader(

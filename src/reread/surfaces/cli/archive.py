@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,20 +16,21 @@ from .asking import is_agreed
 from .telling import tell_lines
 
 if TYPE_CHECKING:
-    from reread.archive import Archive, StoredSession
+    from reread.archive import Archive, Damaged, StoredSession
     from reread.config import Config
 
 EXAMPLES = """\
   reread archive status
   reread archive verify && echo every byte is there
   reread archive restore 3f2a --to ~/restored
-  reread archive forget 3f2a"""
+  reread archive forget 3f2a
+  reread archive forget --damaged"""
 EXIT_DAMAGE = 1
 ABOUT = {
     "status": "what is kept, how much of it only here, and what it takes",
     "verify": "proves every byte: hashes, index and safe; exits with 1 on damage",
     "restore": "writes a session's files, byte for byte, below a folder of your choice",
-    "forget": "removes a session for good; says what goes, and asks",
+    "forget": "removes a session for good, or what is damaged; says what goes, and asks",
     "rebuild": "makes a new index from the kept bytes alone",
 }
 
@@ -113,7 +115,8 @@ def _verify(arguments: list[str]) -> int:
     verdict = "every byte is intact" if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
     lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
     if not proof.ok:
-        lines.append("reread archive rebuild leaves it out; a sync then takes anew what still has its source")
+        lines.append("reread archive rebuild leaves it out; a sync then takes anew what still has its source,")
+        lines.append("and reread archive forget --damaged lets go of the rest")
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0 if proof.ok else EXIT_DAMAGE
 
@@ -171,11 +174,17 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
 
 
 def _forget(arguments: list[str]) -> int:
-    made = _parser("forget", "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes", syncs=False)
-    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
+    examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
+    made = _parser("forget", examples, syncs=False)
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("--damaged", action="store_true", help="what `archive verify` cannot prove, in the stead of one")
     made.add_argument("--yes", action="store_true", help="do not ask")
     given = made.parse_args(arguments)
+    if (given.session is None) != given.damaged:
+        raise BadInput("say which SESSION is to be forgotten, or --damaged for what cannot be read any more")
     config = options.make_config(given)
+    if given.damaged:
+        return _forget_damaged(given, config)
     from reread.render.numbers import count, size
 
     from .opening import bare_archive
@@ -200,6 +209,40 @@ def _forget(arguments: list[str]) -> int:
     gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
     options.show_answer(given, config, lambda: document, lambda _: [gone])
     return 0
+
+
+def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
+    from reread.render.numbers import count, size
+
+    from .opening import bare_archive
+
+    with bare_archive(config) as archive:
+        found = archive.damaged()
+        there_is_some = bool(found.pieces or found.files)
+        if there_is_some and not given.yes:
+            question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
+            if not is_agreed(question, "forgetting cannot be undone and there is nobody to ask; say --yes"):
+                tell_lines("nothing was removed")
+                return 0
+        done = archive.forget_damaged() if there_is_some else found
+    document = {
+        "schema": "reread.forget_damaged/1",
+        "pieces": done.pieces,
+        "stored_bytes": done.stored_bytes,
+        "files": [{"path": str(each.path), "bytes": each.bytes, "present": each.is_there} for each in done.files],
+    }
+    gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
+    lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _damage_lines(found: Damaged) -> list[str]:
+    from reread.render.numbers import size
+
+    fates = {True: "its source still exists: the next sync takes it anew", False: "lost; a line stands in their place"}
+    files = [f"  {printable(str(each.path))}: {size(each.bytes)}, {fates[each.is_there]}" for each in found.files]
+    return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
 
 
 def _what_goes(stored: StoredSession, backups: int) -> str:

@@ -32,10 +32,12 @@ def run(arguments: list[str]) -> int:
     config = options.make_config(given)
     from reread.render.touched import files_document, files_lines
 
+    from .telling import tell_hidden
     from .travelling import asked_archive, index_of
 
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         touched = index_of(archive).touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
     options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
+    tell_hidden(touched.hidden)
     return 0

@@ -41,6 +41,7 @@ def run(arguments: list[str]) -> int:
     from reread.render.hits import search_document, search_lines
 
     from .opening import open_archive
+    from .telling import tell_hidden
 
     fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields)
     wanted = options.make_filter(given, config)._replace(limit=None)
@@ -51,6 +52,7 @@ def run(arguments: list[str]) -> int:
     options.show_answer(
         given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)
     )
+    tell_hidden(answer.hidden)
     return 0
 
 

@@ -16,3 +16,9 @@ def tell_lines(text: str, end: str = "\n") -> None:
     """Text of several lines; what else a terminal would obey is shown as an escape."""
     sys.stderr.write("\n".join(map(printable, text.split("\n"))) + end)
     sys.stderr.flush()
+
+
+def tell_hidden(texts: int) -> None:
+    """What an answer lacks because of damage."""
+    if texts:
+        tell(f"{texts:,} more cannot be read: there is damage in the safe, which `reread archive verify` names")

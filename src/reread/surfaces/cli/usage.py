@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
         if wanted.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
         is_current = given.no_sync or archive.is_current()
-        is_ahead = not is_current and _show_ahead(given, config, archive, by, wanted)
+        is_ahead = not is_current and not archive.is_read_only and _show_ahead(given, config, archive, by, wanted)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
         if not is_ahead:

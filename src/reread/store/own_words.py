@@ -1,0 +1,157 @@
+"""What a person said, in their own words: on sessions, folders and moments, and what they had forgotten.
+
+It stands in no source. The safe gives back everything else, so this alone would be lost with a database that is
+deleted or beyond reading: `marks.json` has it once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reread.errors import RereadError
+from reread.marks import NO_MARK
+from reread.marks.changes import Change
+
+from .database import StoreError
+from .labels import keep_labels, labels
+from .marks import MarkRow, all_rows, columns_of, keep_rows, marks
+from .moves import MoveRow, keep_moves, move_rows, moves
+from .paths import as_path, stored_path
+
+COPY = "marks.json"
+_PART = f"{COPY}.part"
+
+
+def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: Change) -> int:
+    """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
+    take_over_copy(connection, home)
+    known = marks(connection)
+    fresh = {session: wanted.of(known.get(session, NO_MARK)) for session in sessions}
+    changed = {session: mark for session, mark in fresh.items() if mark != known.get(session, NO_MARK)}
+    for session, mark in changed.items():
+        if mark == NO_MARK:
+            connection.execute("DELETE FROM mark WHERE session = ?", (stored_path(session),))
+        else:
+            keep_rows(connection, [columns_of(session, mark)])
+    if changed:
+        write_copy(connection, home)
+    return len(changed)
+
+
+class Copied(NamedTuple):
+    """What the file has; nothing where there is no such file, or another's."""
+
+    marks: list[MarkRow]
+    moved: list[MoveRow]
+    labels: list[tuple[Any, ...]]
+    forgotten: list[tuple[str, int]]
+
+
+def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
+    """Before it is written: in a database made anew without a rebuild nothing is noted, and the copy would be lost.
+    Inside the caller's transaction."""
+    copied = copied_in(home)
+    keep_rows(connection, copied.marks if not all_rows(connection) else [])
+    keep_moves(connection, copied.moved if not move_rows(connection) else [])
+    keep_labels(connection, copied.labels if not labels(connection) else [])
+    keep_forgotten(connection, copied.forgotten if not forgotten_rows(connection) else [])
+
+
+def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
+    """What the file has and the rows have not; inside the caller's transaction."""
+    copied = copied_in(home)
+    noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
+    said, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
+    keep_rows(connection, [row for row in copied.marks if row[0] not in noted])
+    keep_moves(connection, [row for row in copied.moved if row[0] not in moved])
+    keep_labels(connection, [row for row in copied.labels if row[:2] not in said])
+    keep_forgotten(connection, [row for row in copied.forgotten if row[0] not in forgotten])
+
+
+def forgotten_rows(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    return connection.execute("SELECT key, at FROM forgotten").fetchall()
+
+
+def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int]]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)
+
+
+def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
+    """What was noted on a session of which no copy is left; inside the transaction that forgets it."""
+    connection.execute(
+        "DELETE FROM mark WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?1)", (session,)
+    )
+
+
+def write_copy(connection: sqlite3.Connection, home: Path) -> None:
+    """All rows once more, in a file that is whole at every moment. Before they are committed: the lock of the
+    transaction keeps two writers apart, and a crash between the two leaves a change that only the file knows."""
+    rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
+    moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
+    said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
+    document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten_rows(connection)}
+    text = json.dumps(document, indent=1)
+    from reread.folders import sync_folder
+
+    part = home / _PART
+    try:
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(home / COPY)
+        sync_folder(home)
+    except OSError as error:
+        raise StoreError(f"{home / COPY}: cannot be written ({error.strerror or error})") from error
+
+
+def copied_in(home: Path) -> Copied:
+    document = _document(home)
+    marked = (_row(each) for each in document["marks"])
+    moved = [(each.get("earlier"), each.get("today")) for each in document["moved"] if isinstance(each, Mapping)]
+    labelled = [each for each in document["labels"] if _are(each, str, str, str, int)]
+    return Copied(
+        [row for row in marked if row is not None],
+        [(stored_path(old), stored_path(new)) for old, new in moved if isinstance(old, str) and isinstance(new, str)],
+        [(uuid, kind, stored_path(session), at) for uuid, kind, session, at in labelled],
+        [(each[0], each[1]) for each in document["forgotten"] if _are(each, str, int)],
+    )
+
+
+def _are(row: Any, *kinds: type) -> bool:
+    return isinstance(row, list) and [type(value) for value in row] == list(kinds)
+
+
+def _document(home: Path) -> dict[str, list[Any]]:
+    try:
+        document = json.loads((home / COPY).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        document = None
+    found = document if isinstance(document, dict) else {}
+    return {
+        name: rows if isinstance(rows := found.get(name), list) else []
+        for name in ("marks", "moved", "labels", "forgotten")
+    }
+
+
+def _row(each: object) -> MarkRow | None:
+    """A row as a person may have edited it: of the right types, or none."""
+    if not isinstance(each, Mapping) or not isinstance(each.get("session"), str):
+        return None
+    try:
+        mark = Change(
+            starred=bool(each.get("starred")),
+            hidden=bool(each.get("hidden")),
+            tags=tuple(each.get("tags") or ()),
+            note=each.get("note"),
+            title=each.get("title"),
+        ).checked()
+    except (TypeError, AttributeError, RereadError):
+        return None
+    return columns_of(each["session"], mark.of(NO_MARK))
