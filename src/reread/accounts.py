@@ -84,8 +84,9 @@ class Accounts(ABC):
         Every API response counts once over all files. Days are those of the machine unless a zone is given. A project
         is a working directory, unless worktrees are folded into the project they were made from.
         """
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, report
+        from reread.queries.usage import report
 
         self._reprice()
         ask = Ask(
@@ -116,8 +117,9 @@ class Accounts(ABC):
 
         None when a sync is quick, or the question needs one.
         """
+        from reread.queries.cells import Ask, can_be_ahead
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, ahead, can_be_ahead
+        from reread.queries.usage import ahead
         from reread.store.unchanged import has_captures
 
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
@@ -134,8 +136,8 @@ class Accounts(ABC):
     def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
         from reread.queries.caching import report
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask
 
         self._reprice()
         with snapshot(self.connection):
@@ -146,8 +148,8 @@ class Accounts(ABC):
     ) -> tuple[UsageReport, CacheReport]:
         """`usage` and `caching` of the same responses, in the time of one of them."""
         from reread.queries.caching import with_usage
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask
 
         self._reprice()
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, folds_worktrees=folds_worktrees)
