@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
+from reread.holding import Holding
 from reread.store.database import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from reread.pricing import Prices
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
@@ -22,53 +18,13 @@ if TYPE_CHECKING:
     from reread.queries.reconciling import Reconciled
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
-    from reread.store.keeping import SafeFiles
-    from reread.store.sessions import StoredSession
 
 QUICK_SYNC = 50_000_000
 """Source bytes that a sync takes in within about two seconds."""
 
 
-class Accounts(ABC):
+class Accounts(Holding):
     """Questions to the ledger."""
-
-    machine: str
-    sources: Sequence[Path]
-    price_file: Path | None
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @property
-    @abstractmethod
-    def files(self) -> SafeFiles: ...
-
-    @property
-    @abstractmethod
-    def wire(self) -> Path: ...
-
-    @abstractmethod
-    def find(self, wanted: str) -> StoredSession: ...
-
-    @cached_property
-    def prices(self) -> Prices:
-        """Raises BadInput for a price file that is none."""
-        from reread.pricing import load_prices
-
-        return load_prices(self.price_file)
-
-    def _reprice(self) -> None:
-        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
-        from reread.pricing.stamp import stamp
-        from reread.store import notes
-
-        now = stamp(self.price_file)
-        if notes.read(self.connection, notes.PRICE_FILES) == now:
-            return
-        from reread.store.repricing import reprice
-
-        reprice(self.connection, self.prices, now)
 
     def usage(
         self,
