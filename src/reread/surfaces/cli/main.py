@@ -10,6 +10,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
+from .common import help_lines, word_first
 from .telling import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -91,6 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
     name = arguments[0] if arguments else OVERVIEW
     if name in ("-h", "--help", "help"):
         sys.stdout.write(_help())
@@ -108,12 +110,14 @@ def run(arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    lines = [f"  {name:<10} {about}" for name, about in COMMANDS.items()]
+    commands = "\n".join(f"  {name:<10} {about}" for name, about in COMMANDS.items())
+    common = "\n".join(help_lines())
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
         "Reads and keeps Claude Code transcripts: every record, every era, nothing lost.\n"
         "Without a command: what you used lately and your newest sessions.\n\n"
-        "commands:\n" + "\n".join(lines) + "\n\n"
+        f"commands:\n{commands}\n\n"
+        f"options of nearly every command, before or behind it:\n{common}\n\n"
         "A SESSION is a file, a folder, the beginning of an id, @last or @2.\n"
         "`reread COMMAND --help` shows options and examples; `reread --version` the version.\n"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from reread.config import expanded, terminal_width
 from reread.errors import BadInput
 
+from . import common
 from .telling import tell
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(
-    name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
+    name: str, description: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
 ) -> Parser:
     """A parser with the options every command has; one that reads the archive can be told not to sync first.
 
@@ -59,28 +60,17 @@ def make_parser(
     """
     parser = Parser(
         prog=f"reread {name}".strip(),
-        description=about,
+        description=description,
         epilog=f"examples:\n{examples}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    common = parser.add_argument_group("where and how")
-    common.add_argument(
-        "--source",
-        action="append",
-        metavar="PATH",
-        help="a config directory, a projects directory, any folder, or one file; may be repeated",
-    )
-    common.add_argument(
-        "--home", metavar="DIR", help="the archive's folder; the default is REREAD_HOME or a data folder"
-    )
-    if syncs:
-        common.add_argument("--no-sync", action="store_true", help="answer from the archive as it is")
-    common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
-    if is_stream:
-        common.add_argument("--jsonl", action="store_true", help="print one JSON document per event")
-    elif has_json:
-        common.add_argument("--json", action="store_true", help="print one JSON document")
+    group = parser.add_argument_group("where and how")
+    for option, (value, about) in common.WITH_VALUE.items():
+        group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
+    flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
+    for option in filter(flags.get, common.FLAGS):
+        group.add_argument(option, action="store_true", help=common.FLAGS[option])
     return parser
 
 
