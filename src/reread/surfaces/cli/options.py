@@ -84,7 +84,9 @@ def add_filters(
     group = parser.add_argument_group("filters")
     group.add_argument("--project", metavar="TEXT", help="part of the real working directory, or of its name today")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
-    group.add_argument("--until", metavar="WHEN", help="the same; what lies before it is kept")
+    group.add_argument(
+        "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
+    )
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
@@ -115,13 +117,13 @@ def positive(text: str) -> int:
 
 
 def make_filter(options: argparse.Namespace, config: Config) -> Filter:
-    from reread.queries.filters import Filter, check_window, parse_time
+    from reread.queries.filters import Filter, check_window, parse_end, parse_time
 
-    def moment(option: str) -> Any:
+    def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)
-        return None if text is None else parse_time(text, config.now, config.timezone, f"--{option}")
+        return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
 
-    since, until = moment("since"), moment("until")
+    since, until = moment(parse_time, "since"), moment(parse_end, "until")
     check_window(since, until)
     return Filter(
         sources=named_sources(config),
