@@ -68,6 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             # Before it ends the interpreter would look for cycles in all that lives: 4 ms of a sync, 13 of a search.
             gc.freeze()
+    _stand_in_for_closed_streams()
     _never_fail_to_print()
     # Records hold no cycles, and a command ends soon: rarer collections read a tree a fifth faster.
     gc.set_threshold(100_000, 50, 100)
@@ -137,11 +138,15 @@ def _tell_fault(kind: type[BaseException], error: BaseException, trace: Tracebac
     tell_lines("".join(format_exception(kind, error, trace)), end="")
 
 
+def _stand_in_for_closed_streams() -> None:
+    """A process may be started without them, as by `<&-`; nobody types then, and nobody reads."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # the first free number is the next one's
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
+
+
 def _never_fail_to_print() -> None:
     """Transcripts hold every character there is; a Windows console or a C locale does not."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # started with it closed
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
