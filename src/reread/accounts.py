@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
+from reread.holding import Holding
 from reread.store.database import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from reread.pricing import Prices
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
@@ -22,57 +18,13 @@ if TYPE_CHECKING:
     from reread.queries.reconciling import Reconciled
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
-    from reread.store.keeping import SafeFiles
-    from reread.store.sessions import StoredSession
 
 QUICK_SYNC = 50_000_000
 """Source bytes that a sync takes in within about two seconds."""
 
 
-class Accounts(ABC):
+class Accounts(Holding):
     """Questions to the ledger."""
-
-    machine: str
-    sources: Sequence[Path]
-    price_file: Path | None
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @property
-    @abstractmethod
-    def is_read_only(self) -> bool: ...
-
-    @property
-    @abstractmethod
-    def files(self) -> SafeFiles: ...
-
-    @property
-    @abstractmethod
-    def wire(self) -> Path: ...
-
-    @abstractmethod
-    def find(self, wanted: str) -> StoredSession: ...
-
-    @cached_property
-    def prices(self) -> Prices:
-        """Raises BadInput for a price file that is none."""
-        from reread.pricing import load_prices
-
-        return load_prices(self.price_file)
-
-    def _reprice(self) -> None:
-        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
-        from reread.pricing.stamp import stamp
-        from reread.store import notes
-
-        now = stamp(self.price_file)
-        if self.is_read_only or notes.read(self.connection, notes.PRICE_FILES) == now:
-            return
-        from reread.store.repricing import reprice
-
-        reprice(self.connection, self.prices, now)
 
     def usage(
         self,
@@ -88,8 +40,9 @@ class Accounts(ABC):
         Every API response counts once over all files. Days are those of the machine unless a zone is given. A project
         is a working directory, unless worktrees are folded into the project they were made from.
         """
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, report
+        from reread.queries.usage import report
 
         self._reprice()
         ask = Ask(
@@ -120,8 +73,9 @@ class Accounts(ABC):
 
         None when a sync is quick, or the question needs one.
         """
+        from reread.queries.cells import Ask, can_be_ahead
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask, ahead, can_be_ahead
+        from reread.queries.usage import ahead
         from reread.store.unchanged import has_captures
 
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone)
@@ -138,8 +92,8 @@ class Accounts(ABC):
     def caching(self, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
         from reread.queries.caching import report
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask
 
         self._reprice()
         with snapshot(self.connection):
@@ -150,8 +104,8 @@ class Accounts(ABC):
     ) -> tuple[UsageReport, CacheReport]:
         """`usage` and `caching` of the same responses, in the time of one of them."""
         from reread.queries.caching import with_usage
+        from reread.queries.cells import Ask
         from reread.queries.filters import Filter
-        from reread.queries.usage import Ask
 
         self._reprice()
         ask = Ask(by=by, wanted=wanted or Filter(), zone=timezone, folds_worktrees=folds_worktrees)

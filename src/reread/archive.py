@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from reread.accounts import Accounts
-from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
-from reread.home import this_machine
+from reread.errors import RereadError, SourceError, UnknownSession
 from reread.lazy import fetcher
 from reread.marking import Marking
 from reread.retrospects import Retrospects
 from reread.safekeeping import LOCK_SECONDS, Safekeeping
 from reread.searching import Searching
-from reread.store.database import FILE_NAME, StoreError, connect, is_only_readable
+from reread.store.database import FILE_NAME, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +38,7 @@ if TYPE_CHECKING:
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
-    from reread.store.keeping import SafeFiles
     from reread.store.mending import Damaged
-    from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
 __all__ = [
@@ -76,15 +72,6 @@ CLEANUP_DAYS = 30.0
 class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
     """Everything reread has taken in, below one folder. Use it as a context, or close it."""
 
-    def __init__(
-        self, home: Path, sources: Sequence[Path] = (), machine: str | None = None, price_file: Path | None = None
-    ) -> None:
-        self.home = home
-        self.sources = tuple(sources)
-        self.machine = machine or this_machine()
-        self.price_file = price_file
-        """The user's own prices, over the packaged ones."""
-
     def __enter__(self) -> Archive:
         return self
 
@@ -109,50 +96,6 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         return next(iter(damage_of(self.connection)), None)
 
-    def close(self) -> None:
-        for name in ("files", "connection", "safe"):
-            opened = self.__dict__.pop(name, None)
-            if name != "files" and opened is not None:
-                opened.close()
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever taken in here; asking makes nothing."""
-        try:
-            return (self.home / FILE_NAME).exists()
-        except OSError:  # below a folder that may not be entered
-            return False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its database could be opened, and was."""
-        return "connection" in self.__dict__
-
-    @cached_property
-    def connection(self) -> sqlite3.Connection:
-        if self.is_read_only:
-            from reread.store.looking import look_into
-
-            return look_into(self.home)
-        return connect(self.home)
-
-    @cached_property
-    def is_read_only(self) -> bool:
-        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
-        return is_only_readable(self.home)
-
-    @cached_property
-    def safe(self) -> Safe:
-        from reread.store.safe import Safe
-
-        return Safe(self.home / "safe")
-
-    @cached_property
-    def files(self) -> SafeFiles:
-        from reread.store.keeping import SafeFiles
-
-        return SafeFiles(self.connection, self.safe)
-
     def is_current(self) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder."""
         from reread.store import notes
@@ -162,11 +105,6 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         if notes.read(self.connection, notes.REBUILD) == "begun":
             return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
-
-    @property
-    def wire(self) -> Path:
-        """Where captures of runs wait until they are taken in."""
-        return self.home / "wire"
 
     def _adopt_captures(self) -> None:
         """Runs that a kill left behind end here."""
@@ -298,54 +236,6 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store import counting
 
         return counting.files_changed_since(self.connection, int(moment.timestamp() * 1000))
-
-    def find(self, wanted: str) -> StoredSession:
-        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
-
-        Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
-        """
-        from reread.store.sessions import names_by_id, sessions
-
-        known = names_by_id(self.connection)
-        if wanted.startswith("@"):
-            position = "1" if wanted == "@last" else wanted[1:]
-            if position.isdecimal() and 1 <= int(position) <= len(known):
-                return sessions(self.connection, limit=int(position))[-1]
-            raise UnknownSession(wanted, [self.home])
-        found = self._called(known, wanted)
-        if not found:
-            name, _, sign = wanted.rpartition("~")
-            found = [each for each in self._called(known, name) if each.sign == sign]
-        names = list(dict.fromkeys(each.row.uuid for each in found))
-        if len(names) > 1:
-            raise AmbiguousSession(wanted, names)
-        if not found:
-            raise UnknownSession(wanted, [self.home])
-        return found[0]
-
-    def _called(self, known: dict[int, str], wanted: str) -> list[StoredSession]:
-        """All that have this id, or else one that begins so."""
-        from reread.store.sessions import sessions
-
-        ids = [number for number, name in known.items() if name == wanted]
-        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
-        return sessions(self.connection, ids=ids) if ids else []
-
-    def copies(self, stored: StoredSession) -> list[StoredSession]:
-        """The other places that have a session of this id, the one that ended last first."""
-        if not stored.has_copies:
-            return []
-        from reread.store.sessions import names_by_id
-
-        return [each for each in self._called(names_by_id(self.connection), stored.row.uuid) if each.id != stored.id]
-
-    def find_one(self, wanted: str) -> StoredSession:
-        """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
-        found = self.find(wanted)
-        copies = self.copies(found)
-        if copies and not wanted.startswith("@") and not wanted.endswith(f"~{found.sign}"):
-            raise AmbiguousSession(wanted, [each.name for each in (found, *copies)])
-        return found
 
     def session(self, wanted: str) -> Session:
         """A session read from the safe, whether its source still exists or not."""

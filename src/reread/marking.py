@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
-from pathlib import Path
-
+from reread.holding import Holding
 from reread.store.database import transaction
 
 TYPE_CHECKING = False
@@ -17,17 +14,8 @@ if TYPE_CHECKING:
     from reread.store.sessions import StoredSession
 
 
-class Marking(ABC):
+class Marking(Holding):
     """Stars, tags, notes and titles, kept by a session's id, so that all copies of it share them; moved folders."""
-
-    home: Path
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @abstractmethod
-    def find(self, wanted: str) -> StoredSession: ...
 
     def mark(
         self,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
-from pathlib import Path
-
+from reread.holding import Holding
 from reread.store.database import snapshot, transaction
 
 TYPE_CHECKING = False
@@ -20,17 +17,8 @@ if TYPE_CHECKING:
     from reread.store.sessions import StoredSession
 
 
-class Retrospects(ABC):
+class Retrospects(Holding):
     """Questions about what went wrong."""
-
-    home: Path
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @abstractmethod
-    def find(self, wanted: str) -> StoredSession: ...
 
     def retro(
         self,

@@ -2,68 +2,25 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from pathlib import Path
 
+from reread.holding import Holding
 from reread.store.database import NewerArchive, StoreError, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.pricing import Prices
     from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status, Verified
-    from reread.store.keeping import SafeFiles
     from reread.store.mending import Damaged
-    from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
 LOCK_SECONDS = 120.0
 """How long one that writes waits for another one."""
 
 
-class Safekeeping(ABC):
+class Safekeeping(Holding):
     """The safe, and the index over it."""
-
-    home: Path
-    price_file: Path | None
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @property
-    @abstractmethod
-    def is_read_only(self) -> bool: ...
-
-    @property
-    @abstractmethod
-    def safe(self) -> Safe: ...
-
-    @property
-    @abstractmethod
-    def files(self) -> SafeFiles: ...
-
-    @property
-    @abstractmethod
-    def wire(self) -> Path: ...
-
-    @property
-    @abstractmethod
-    def prices(self) -> Prices: ...
-
-    @abstractmethod
-    def _reprice(self) -> None: ...
-
-    @abstractmethod
-    def close(self) -> None: ...
-
-    @abstractmethod
-    def find(self, wanted: str) -> StoredSession: ...
-
-    @abstractmethod
-    def find_one(self, wanted: str) -> StoredSession: ...
 
     def status(self) -> Status:
         from reread.store import custody

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import ABC, abstractmethod
-
+from reread.holding import Holding
 from reread.store.database import snapshot
 
 TYPE_CHECKING = False
@@ -15,23 +13,14 @@ if TYPE_CHECKING:
     from reread.queries.facets import Cells as CountedHits
     from reread.queries.filters import Filter
     from reread.queries.search import SearchAnswer, Searcher
-    from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
 MOST_HITS = 3_000
 """Of one session: each is read from the safe."""
 
 
-class Searching(ABC):
+class Searching(Holding):
     """Questions to the full-text index."""
-
-    @property
-    @abstractmethod
-    def connection(self) -> sqlite3.Connection: ...
-
-    @property
-    @abstractmethod
-    def safe(self) -> Safe: ...
 
     def search(
         self,

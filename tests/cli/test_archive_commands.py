@@ -257,8 +257,8 @@ def test_a_damaged_archive_exits_with_1_and_names_every_damage(kept: Kept) -> No
     assert document["damaged"]
     assert all(isinstance(damage, str) for damage in document["damaged"])
     text = kept("archive", "verify")
-    assert (text.code, len(text.out.splitlines())) == (1, 2 + len(document["damaged"]))
-    assert "archive rebuild" in text.out.splitlines()[-1]
+    assert (text.code, len(text.out.splitlines())) == (1, 3 + len(document["damaged"]))
+    assert "archive rebuild" in text.out.splitlines()[-2]
 
 
 def test_what_damage_leaves_of_a_session_is_shown_and_restored(kept: Kept, tmp_path: Path) -> None:

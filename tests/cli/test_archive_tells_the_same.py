@@ -13,7 +13,7 @@ import pytest
 from cli.running import Run
 
 ERAS = Path(__file__).parents[1] / "eras"
-OF_THE_ARCHIVE = {"present", "archived", "expires", "files"}
+OF_THE_ARCHIVE = {"present", "archived", "expires", "files", "copied_from", "copied_cost_usd"}
 
 
 def told(run: Run, *arguments: str | Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -31,15 +32,20 @@ def test_a_script_parses_and_names_every_command(run: Run, shell: str) -> None:
         ("reread archive ver", ["verify"]),
         ("reread completion z", ["zsh"]),
         ("reread search --no-s", ["--no-sync"]),
+        ("reread --no-s", ["--no-sync"]),
+        ("reread --home /somewhere --json sea", ["search"]),
+        ("reread --home = /somewhere sea", ["search"]),
+        ("reread --home /somewhere show --aro", ["--around"]),
+        ("reread --home sea", []),
     ],
 )
-def test_bash_completes(run: Run, words: str, offered: list[str]) -> None:
+def test_bash_completes(run: Run, words: str, offered: list[str], tmp_path: Path) -> None:
     given = words.split()
     script = (
         run("completion", "bash").out
         + f"COMP_WORDS=({words}); COMP_CWORD={len(given) - 1}; _reread; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
     )
-    done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True)
+    done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == offered
 
 

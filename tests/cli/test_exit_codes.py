@@ -117,6 +117,31 @@ def test_a_closed_standard_error_changes_no_answer() -> None:
     assert (closed.returncode, closed.stdout) == (0, usual.stdout)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("run", 2),
+        ("run --jsonl hello --claude false", 2),
+        ("live -", 0),
+        ("hook install", 2),
+        ("statusline", 0),
+        ("mcp --source .", 0),
+        ("archive forget @last --source .", 2),
+    ],
+)
+def test_a_closed_standard_input_is_one_without_a_word(command: str, code: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reread --home home {command} <&-', sys.executable],
+        capture_output=True,
+        env=environment(HOME=str(tmp_path)),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    assert done.returncode == code, done.stderr.decode()
+
+
 def test_without_any_transcript_the_overview_is_a_demonstration(tmp_path: Path) -> None:
     ran = reread(HOME=str(tmp_path), USERPROFILE=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path))
     assert ran.code == 0

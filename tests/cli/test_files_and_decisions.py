@@ -61,7 +61,7 @@ def test_a_glob_finds_shell_commands_too_with_low_confidence(travel: Kept) -> No
         (("--tool", "Write"), {LANTERN, f"{APP}/crlf.txt"}),
         (("--tool", "edit"), {LANTERN}),
         (("--since", "2026-11-11"), {LANTERN}),
-        (("--until", "2026-11-11", "--limit", "1"), {f"{APP}/crlf.txt"}),
+        (("--until", "2026-11-10", "--limit", "1"), {f"{APP}/crlf.txt"}),
         (("--since", "2027-01-01"), set()),
         (("--project", "elsewhere"), set()),
         (("--file", "crlf.*"), {f"{APP}/crlf.txt"}),

@@ -67,6 +67,8 @@ SESSION: dict[str, Any] = {
     "archived": bool,
     "expires": (Time, None),
     "belongs_to": (str, None),
+    "copied_from": [str],
+    "copied_cost_usd": (Money, None),
     "starred": bool,
     "tags": [str],
     "note": (str, None),

@@ -85,7 +85,9 @@ def test_since_and_until_choose_by_the_thoughts_own_time(run: Run, tmp_path: Pat
         a_reply("b", thinking="on the second day", timestamp="2026-03-02T10:00:00.000Z"),
     ).write(tmp_path)
     assert thoughts(run, path, "--since", "2026-03-02", "--timezone", "UTC") == ["on the second day"]
-    assert thoughts(run, path, "--until", "2026-03-02", "--timezone", "UTC") == ["on the first day"]
+    assert thoughts(run, path, "--until", "2026-03-01", "--timezone", "UTC") == ["on the first day"]
+    assert thoughts(run, path, "--until", "2026-03-02T10:00Z", "--timezone", "UTC") == ["on the first day"]
+    assert len(thoughts(run, path, "--until", "2026-03-02", "--timezone", "UTC")) == 2
     assert thoughts(run, path, "--since", "2026-03-02T10:00:00Z") == ["on the second day"]
     assert thoughts(run, path, "--limit", "1") == ["on the second day"]
 

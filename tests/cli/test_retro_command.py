@@ -168,3 +168,16 @@ def test_bad_input_is_one_sentence(retro: Kept, arguments: list[str], sentence: 
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.err
     assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "title"),
+    [
+        (["--since", "2026-03-01", "--until", "2026-03-31"], "From 2026-03-01 to 2026-03-31"),
+        (["--until", "2026-03-31"], "Until 2026-03-31"),
+        (["--until", "2026-03-31T14:00"], "Until 2026-03-31"),
+        (["--since", "2026-03-01"], "Since 2026-03-01"),
+    ],
+)
+def test_the_head_names_the_first_day_and_the_last(retro: Kept, window: list[str], title: str) -> None:
+    assert title in retro("retro", "--timezone", "Asia/Tokyo", *window).out.splitlines()

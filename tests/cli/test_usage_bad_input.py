@@ -29,7 +29,7 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["--timezone", "Mars/Base"], ["unknown time zone 'Mars/Base'"]),
         (["--timezone", ""], ["time zone"]),
         (["--since", "2026-11-02", "--until", "2026-11-01"], ["--since must lie before --until"]),
-        (["--since", "2026-11-02", "--until", "2026-11-02"], ["--since must lie before --until"]),
+        (["--since", "2026-11-02", "--until", "2026-11-02T00:00"], ["--since must lie before --until"]),
         (["--since", "2026-02-30"], ["--since '2026-02-30' is no date"]),
         (["--until", "someday"], ["--until 'someday' is no date"]),
         (["--limit", "0"], ["--limit", "'0' is no positive number"]),

@@ -31,13 +31,19 @@ class Asked:
         self.process = process
         self._answers: Queue[bytes] = Queue()
         self._number = 0
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._answers.put(line)
+        self.process.stdout.close()
         self._answers.put(b"")
+
+    def wait_for_the_end(self) -> None:
+        self.process.wait(timeout=60)
+        self._reader.join(timeout=60)
 
     def send(self, raw: bytes) -> None:
         assert self.process.stdin is not None
@@ -95,12 +101,13 @@ def asking(*options: str | Path, folder: Path | None = None, **changes: str) -> 
         cwd=folder,
         env={**seen, **changes},
     )
+    asked = Asked(process)
     try:
-        yield Asked(process)
+        yield asked
     finally:
         if process.poll() is None:
             process.kill()
         for stream in (process.stdin, process.stderr):
             if stream is not None and not stream.closed:
                 stream.close()
-        process.wait(timeout=60)
+        asked.wait_for_the_end()

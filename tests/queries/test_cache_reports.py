@@ -15,9 +15,9 @@ from reread.errors import BadInput
 from reread.loading import Shelf, load
 from reread.pricing import packaged_prices
 from reread.queries.caching import Caching, added
+from reread.queries.cells import Ask
 from reread.queries.filters import Filter
 from reread.queries.session_caching import Told, cells_of, collapsed, responses, session_report
-from reread.queries.usage import Ask
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_system_line, a_usage
 from trees import a_tree, resume_copy
 

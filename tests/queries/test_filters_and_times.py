@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,7 +11,7 @@ import pytest
 
 from reread.analyses.files import paths_of
 from reread.errors import BadInput
-from reread.queries.filters import Filter, check_window, touches
+from reread.queries.filters import Filter, check_window, parse_end, touches
 from reread.queries.filters import parse_time as parse
 from reread.sessions import ToolCall
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, build
@@ -24,7 +25,7 @@ def moment(text: str, zone: ZoneInfo = BERLIN, now: datetime = NOW) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "time"),
+    ("text", "expected"),
     [
         ("30m", "2026-11-11T15:00"),
         ("24h", "2026-11-10T15:30"),
@@ -43,8 +44,8 @@ def moment(text: str, zone: ZoneInfo = BERLIN, now: datetime = NOW) -> str:
         ("2026-10-02T14:00+05:30", "2026-10-02T08:30"),
     ],
 )
-def test_a_moment_in_words_or_iso(text: str, time: str) -> None:
-    assert moment(text) == time
+def test_a_moment_in_words_or_iso(text: str, expected: str) -> None:
+    assert moment(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "7", "7x", "-7d", "2026-02-30", "mon", "2026-10-02T25:00"])
@@ -61,6 +62,47 @@ def test_a_day_begins_at_midnight_of_the_zone_on_both_sides_of_a_clock_change() 
     the_day_after = datetime(2026, 10, 26, 12, 0, tzinfo=UTC)
     assert moment("yesterday", now=the_day_after) == "2026-10-24T22:00"
     assert moment("saturday", now=the_day_after) == "2026-10-23T22:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("2026-10-02", "2026-10-02T22:00"),
+        ("20261002", "2026-10-02T22:00"),
+        ("2026-10-25", "2026-10-25T23:00"),
+        ("today", "2026-11-11T23:00"),
+        ("yesterday", "2026-11-10T23:00"),
+        ("monday", "2026-11-09T23:00"),
+        ("2026-10-02T14:00", "2026-10-02T12:00"),
+        ("2026-10-02T00:00", "2026-10-01T22:00"),
+    ],
+)
+def test_a_day_at_the_end_of_a_window_is_inside_and_a_time_is_the_end(text: str, end: str) -> None:
+    assert parse_end(text, NOW, BERLIN, "--until").strftime("%Y-%m-%dT%H:%M") == end
+
+
+@pytest.mark.parametrize("text", ["24h", "7d", "now", "30m"])
+def test_what_is_counted_from_now_ends_a_window_at_that_moment(text: str) -> None:
+    assert parse_end(text, NOW, BERLIN, "--until") == parse(text, NOW, BERLIN, "--since")
+
+
+def test_a_day_at_the_end_of_all_time_is_told() -> None:
+    with pytest.raises(BadInput, match=r"^--until .* is no date"):
+        parse_end("9999-12-31", NOW, BERLIN, "--until")
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="needs a system whose zone can be set")
+def test_days_of_this_machine_are_those_of_its_clocks_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of its clocks now: yesterday may have had another offset."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        the_day_after = datetime(2026, 10, 26, 12, 0, tzinfo=UTC)
+        assert parse("yesterday", the_day_after, None, "--since") == datetime(2026, 10, 24, 22, 0, tzinfo=UTC)
+        assert parse_end("yesterday", the_day_after, None, "--until") == datetime(2026, 10, 25, 23, 0, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_the_same_words_mean_another_time_elsewhere() -> None:

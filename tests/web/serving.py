@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +42,8 @@ class Served(NamedTuple):
     process: subprocess.Popen[bytes]
     address: str
     """To open, with the token."""
+    connections: ExitStack
+    """All that were made, closed at the end."""
 
     @property
     def base(self) -> str:
@@ -56,7 +58,9 @@ class Served(NamedTuple):
         return urlsplit(self.address).port or 0
 
     def connect(self) -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        made = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        self.connections.callback(made.close)
+        return made
 
     @property
     def cookie(self) -> dict[str, str]:
@@ -70,7 +74,8 @@ def served(home: Path, source: Path, *options: str, env: Mapping[str, str] | Non
         assert process.stdout is not None
         first = process.stdout.readline().decode()
         assert first.endswith("\n"), process.stderr.read().decode() if process.stderr else ""
-        yield Served(process, first.split()[-1])
+        with ExitStack() as connections:
+            yield Served(process, first.split()[-1], connections)
     finally:
         if process.poll() is None:
             process.kill()

@@ -11,7 +11,7 @@ from reread.archive import Archive
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.surfaces.web.library import Library
 from reread.surfaces.web.settings import Settings
-from reread.testing import a_prompt, a_reply, a_session
+from reread.testing import a_prompt, a_reply, a_session, a_usage
 from web.asking import asking
 
 KEPT = "3f2a0000-aaaa-4000-8000-000000000001"
@@ -53,6 +53,17 @@ def test_each_copy_has_an_address_and_names_the_others(home: Path, claude: Path)
         assert next(each for each in plain.of("div") if "data-session" in each)["data-session"] == f"/s/{newest}"
         assert "Gone on." not in site.get(f"/s/{older}/turns").text
         assert site.get(f"/s/{KEPT}~000000").status_code == 404
+
+
+def test_a_cost_that_another_session_tells_too_is_marked(tmp_path: Path) -> None:
+    shared = a_reply("yes", id="msg_1", usage=a_usage(10, 200), timestamp="2026-11-02T10:00:00.000Z")
+    for name in ("a11", "b0b"):
+        a_session(a_prompt("q"), shared, id=name).write(tmp_path / "claude" / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
+        archive.sync()
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        costs = [tag for tag in site.page("/sessions").of("span") if tag.get("class") == "cost"]
+        assert sorted(bool(tag.get("title")) for tag in costs) == [False, True]
 
 
 def test_a_page_that_was_opened_by_the_plain_id_still_hears_when_a_copy_has_come(home: Path, claude: Path) -> None:

@@ -435,5 +435,3 @@ def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, wor
         asked = server.connect()
         asked.request("GET", f"{run}/turns", headers=server.cookie)
         assert b"or wind" in asked.getresponse().read()
-        for connection in (first, late):
-            connection.close()

@@ -144,7 +144,6 @@ def test_who_listens_leaves_room_for_pages(claude: Path, tmp_path: Path) -> None
         server = stack.enter_context(served(tmp_path / "home", claude))
         listening = [server.connect() for _ in range(MOST_STREAMS + 1)]
         for each in listening:
-            stack.callback(each.close)
             each.request("GET", "/events?to=/live", headers=server.cookie)
             stream = each.getresponse()
             if each is not listening[-1]:
@@ -157,7 +156,6 @@ def test_who_listens_leaves_room_for_pages(claude: Path, tmp_path: Path) -> None
 
         def is_heard() -> bool:
             again = server.connect()
-            stack.callback(again.close)
             again.request("GET", "/events?to=/live", headers=server.cookie)
             return again.getresponse().status == 200
 

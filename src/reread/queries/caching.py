@@ -15,9 +15,12 @@ from reread.store import caching
 from reread.store import usage as ledger
 from reread.store.moves import moves
 
+from .cells import Ask, Cell
+from .choosing import choose
 from .days import PERIODS, Calendar
 from .projects import name_of
-from .usage import Accounting, Ask, Cell, Sums, UsageReport, choose, summed, with_shown_models, with_titles
+from .sums import Sums
+from .usage import Accounting, UsageReport, summed, with_shown_models, with_titles
 
 if TYPE_CHECKING:
     from reread.analyses.throughput import Throughput

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ class Filter(NamedTuple):
     usage has no such question, nor the one for `without`."""
     since: datetime | None = None
     until: datetime | None = None
+    """The first moment that is not kept."""
     model: str | None = None
     git_branch: str | None = None
     tool: str | None = None
@@ -81,11 +82,11 @@ class Filter(NamedTuple):
         )
         return all(checks)
 
-    def keeps_time(self, time: datetime | None) -> bool:
+    def keeps_time(self, moment: datetime | None) -> bool:
         """Whether a moment lies in the window; a line without a time passes only an open one."""
-        if time is None:
+        if moment is None:
             return self.since is None and self.until is None
-        return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
 
     @staticmethod
     def _ran_on(part: Conversation, model: str) -> bool:
@@ -105,23 +106,46 @@ def touches(call: ToolCall, pattern: str) -> bool:
 
 def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
     """`2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `today`, `yesterday`, `monday`; days begin in the zone."""
+    return _parsed(text, now, zone, option, days_on=0)
+
+
+def parse_end(text: str, now: datetime, zone: tzinfo | None, option: str) -> datetime:
+    """The same for the end of a window, which a day belongs to as a whole; a time or `7d` is the moment itself."""
+    return _parsed(text, now, zone, option, days_on=1)
+
+
+def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_on: int) -> datetime:
     word = text.strip().lower()
-    local = now.astimezone(zone)
-    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
     if ago := _AGO.fullmatch(word):
         return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    if word in ("now", "today", "yesterday"):
-        return {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}[word].astimezone(UTC)
-    if word in _WEEKDAYS:
-        back = (midnight.weekday() - _WEEKDAYS.index(word)) % 7
-        return (midnight - timedelta(days=back)).astimezone(UTC)
+    if word == "now":
+        return now
     try:
-        moment = datetime.fromisoformat(text.strip())
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
-        return moment.astimezone(UTC)
+        day = _day_called(word, now.astimezone(zone).date())
+        if day is not None:
+            return _local(datetime.combine(day + timedelta(days=days_on), time()), zone).astimezone(UTC)
+        return _local(datetime.fromisoformat(text.strip()), zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
+
+
+def _day_called(word: str, today: date) -> date | None:
+    """None for what is no day, but may be a time."""
+    if word in ("today", "yesterday"):
+        return today - timedelta(days=int(word == "yesterday"))
+    if word in _WEEKDAYS:
+        return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(word)) % 7)
+    try:
+        return date.fromisoformat(word)
+    except ValueError:
+        return None
+
+
+def _local(moment: datetime, zone: tzinfo | None) -> datetime:
+    """What says no zone itself is meant in the one given, else in that of this machine, as its clocks stood then."""
+    if moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
 
 
 def check_window(since: datetime | None, until: datetime | None) -> None:

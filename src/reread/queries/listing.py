@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reread.marks.moves import NO_MOVES
+from reread.store.copies import NOTHING_COPIED, Copied, copied_parts
 from reread.store.moves import moves
 from reread.store.sessions import StoredSession, calls_of, sessions
 
@@ -28,6 +29,8 @@ class Listed(NamedTuple):
     """When the client's clean-up will take the source; None once it is gone."""
     project: str
     """The folder it belongs to today: its working directory may be a worktree, or have been moved. Empty for none."""
+    copied: Copied = NOTHING_COPIED
+    """What it holds of other sessions, which its cost has, too: costs of a list may add up to more than was spent."""
 
     @property
     def id(self) -> str:
@@ -56,8 +59,14 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     limit = wanted.limit if _has_only_limit(wanted) else None
     wanted = wanted._replace(moves=moves(connection))
+    copied = copied_parts(connection)
     found = [
-        Listed(stored, _expires(stored, cleanup_days), project_of(stored.row.project, wanted.moves))
+        Listed(
+            stored,
+            _expires(stored, cleanup_days),
+            project_of(stored.row.project, wanted.moves),
+            copied.get(stored.id, NOTHING_COPIED),
+        )
         for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
         if _passes(connection, stored, wanted)
     ]

@@ -29,9 +29,12 @@ from .caching import (
     check_grouping,
     with_caching,
 )
+from .cells import Ask, Cell
+from .choosing import is_manner, is_place
 from .filters import Filter
 from .projects import name_of
-from .usage import Ask, Cell, Sums, is_manner, is_place, summed, with_shown_models
+from .sums import Sums
+from .usage import summed, with_shown_models
 
 
 class Told(NamedTuple):

@@ -91,6 +91,8 @@ def session_row(session: Session) -> Document:
         "archived": False,
         "expires": None,
         "belongs_to": project_of(session.project) or None,
+        "copied_from": [],  # one session alone cannot tell
+        "copied_cost_usd": None,
         **mark_fields(session.mark),
     }
 

@@ -64,6 +64,8 @@ def kept_fields(each: Listed) -> Document:
         "archived": True,
         "expires": utc(each.expires),
         "belongs_to": each.project or None,
+        "copied_from": list(each.copied.sessions),
+        "copied_cost_usd": dollars(nano(each.copied.nanodollars)),
         **mark_fields(each.stored.mark),
     }
 

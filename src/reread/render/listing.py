@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reread.queries.periods import Period
 
 SHORT_ID = 8
+COPIED = "*"
 LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
 
 
@@ -27,8 +28,11 @@ def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterato
         return
     columns = _columns(view.width)
     rows = [tuple(_HEADER[name] for name in columns)]
+    has_copies = any(each.copied.sessions for each in sessions) and "cost" in columns
     for each in sessions:
         row = _row(each, view, now)
+        if has_copies:
+            row["cost"] += COPIED if each.copied.sessions else " "
         if view.width < _WIDE:
             row |= {
                 "when": row["when"][:_DATE],
@@ -43,6 +47,15 @@ def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterato
     yield ""
     legend = f"  {LEGEND}" if "marks" in columns else ""
     yield view.style.paint(clip(count(len(sessions), "session") + legend, view.width), "dim")
+    if has_copies:
+        spent = [each.copied.nanodollars for each in sessions if each.copied.nanodollars]
+        yield from (view.style.paint(line, "dim") for line in wrap(copied_note(sum(spent)), view.width))
+
+
+def copied_note(nanodollars: int) -> str:
+    """Why the costs of a list add up to more than `reread usage` says."""
+    part = money(nano(nanodollars), is_partial=False) if nanodollars else "part"
+    return f"{COPIED} {part} of this is told by several sessions (forks, copies); `reread usage` counts it once"
 
 
 _HEADER = {

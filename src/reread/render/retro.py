@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .hits import show_command
@@ -78,7 +79,8 @@ def _head(found: Retro, view: View) -> Iterator[str]:
 def title(found: Retro, view: View) -> str:
     if found.session is not None:
         return found.session.row.title or found.session.row.uuid
-    since, until = when(found.since, view.timezone, "%Y-%m-%d"), when(found.until, view.timezone, "%Y-%m-%d")
+    last = None if found.until is None else found.until - timedelta.resolution  # a day that ends at midnight is named
+    since, until = when(found.since, view.timezone, "%Y-%m-%d"), when(last, view.timezone, "%Y-%m-%d")
     if since and until:
         return f"From {since} to {until}"
     return f"Since {since}" if since else f"Until {until}" if until else "All sessions"

@@ -31,6 +31,9 @@ class Program:
         self._waiting: dict[str, asyncio.Future[Decision]] = {}
         self._early: dict[str, Decision] = {}
         self._has_ended = False
+        # Its number, not `sys.stdin`, whose lock nobody could take any more when the process ends meanwhile; and asked
+        # for here: by the time the thread reads, a program that runs us inside itself may have put back its own.
+        self._input = sys.stdin.fileno()
         # Not a task of the loop: standard input may be a file, which no loop can wait for. It may block for ever, and
         # must not keep the process from ending.
         threading.Thread(target=self._read, daemon=True).start()
@@ -48,16 +51,21 @@ class Program:
             del self._waiting[asked.request_id]
 
     def _read(self) -> None:
-        # Not through `sys.stdin`, whose lock nobody could take any more when the process ends meanwhile.
         rest = b""
         with contextlib.suppress(RuntimeError):  # the loop has ended before the input
-            while chunk := os.read(sys.stdin.fileno(), 1 << 16):
+            while chunk := self._chunk():
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in filter(bytes.strip, lines):
                     self._loop.call_soon_threadsafe(self._take, line)
             if rest.strip():
                 self._loop.call_soon_threadsafe(self._take, rest)
             self._loop.call_soon_threadsafe(self._end)
+
+    def _chunk(self) -> bytes:
+        try:
+            return os.read(self._input, 1 << 16)
+        except OSError:  # a terminal that was hung up, or an input that was closed: nobody answers any more
+            return b""
 
     def _take(self, line: bytes) -> None:
         try:

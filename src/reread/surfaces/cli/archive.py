@@ -13,6 +13,7 @@ from reread.errors import BadInput, printable
 
 from . import options
 from .asking import is_agreed
+from .common import word_first
 from .telling import tell_lines
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def parser() -> options.Parser:
 
 
 def run(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
     action = next((argument for argument in arguments if not argument.startswith("-")), None)
     if action not in _ACTIONS:
         if "-h" in arguments or "--help" in arguments:

@@ -58,18 +58,16 @@ def run(arguments: list[str]) -> int:
 
 
 def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from .opening import open_archive
+    from .opening import open_archive, without_needless_sources
 
     with open_archive(given, config) as archive:
-        if archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = wanted._replace(sources=())  # they are all there is
-        return archive.caching(by, wanted, config.timezone)
+        return archive.caching(by, without_needless_sources(wanted, archive), config.timezone)
 
 
 def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
     from reread.pricing import load_prices
+    from reread.queries.cells import Ask
     from reread.queries.session_caching import session_report
-    from reread.queries.usage import Ask
 
     from .opening import knowing, open_session
 

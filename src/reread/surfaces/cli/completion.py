@@ -8,7 +8,7 @@ from importlib import import_module
 
 from reread.errors import BadInput
 
-from . import main, options
+from . import common, main, options
 
 USAGE = """\
 usage: reread completion bash|zsh|fish
@@ -20,6 +20,8 @@ examples:
   reread completion zsh > "${fpath[1]}/_reread"
   reread completion fish > ~/.config/fish/completions/reread.fish
 """
+_ASIDE = ["--help", "--version"]
+"""What stands alone."""
 _NO_PARSER = ("demo", "completion")
 """Commands that take other commands or a word."""
 
@@ -42,6 +44,11 @@ def words() -> dict[str, list[str]]:
     return found
 
 
+def _first_words() -> str:
+    """What may stand before a command."""
+    return " ".join([*common.WITH_VALUE, *common.FLAGS, *_ASIDE])
+
+
 def _with_parser() -> list[str]:
     return [name for name in main.COMMANDS if name not in _NO_PARSER]
 
@@ -60,15 +67,22 @@ def _bash(words: dict[str, list[str]]) -> str:
     return f"""\
 # bash completion for reread
 _reread() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} words
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W '{" ".join(words)} --help --version' -- "$current"))
-        return
-    fi
-    case ${{COMP_WORDS[1]}} in
+    local current=${{COMP_WORDS[COMP_CWORD]}} words name='' i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${{COMP_WORDS[i]}} in
+            {"|".join(common.WITH_VALUE)})
+                [ "${{COMP_WORDS[i + 1]}}" != = ] || i=$((i + 1))
+                i=$((i + 1)) ;;
+            -*) ;;
+            *) name=${{COMP_WORDS[i]}}; break ;;
+        esac
+    done
+    case $name in
+        '') words='{" ".join(words)} {_first_words()}' ;;
 {cases}
         *) words='' ;;
     esac
+    [ "$i" -le "$COMP_CWORD" ] || words=''
     COMPREPLY=($(compgen -W "$words" -- "$current"))
     [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
 }}
@@ -83,14 +97,27 @@ def _zsh(words: dict[str, list[str]]) -> str:
 #compdef reread
 _reread() {{
     local -a commands
+    local name='' i
     commands=(
 {commands}
     )
-    if (( CURRENT == 2 )); then
-        _describe command commands
+    for ((i = 2; i < CURRENT; i++)); do
+        case $words[i] in
+            {"|".join(common.WITH_VALUE)}) i=$((i + 1)) ;;
+            -*) ;;
+            *) name=$words[i]; break ;;
+        esac
+    done
+    if (( i > CURRENT )); then
+        _files
         return
     fi
-    case $words[2] in
+    if [ -z "$name" ]; then
+        _describe command commands
+        compadd -- {_first_words()}
+        return
+    fi
+    case $name in
 {cases}
     esac
     _files
@@ -101,6 +128,9 @@ if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread
 
 def _fish(words: dict[str, list[str]]) -> str:
     lines = ["# fish completion for reread"]
+    first = dict.fromkeys(common.WITH_VALUE, "-r") | dict.fromkeys([*common.FLAGS, *_ASIDE], "-f")
+    for option, kind in first.items():
+        lines.append(f"complete -c reread -n __fish_use_subcommand {kind} -l {option[2:]}")
     for name, found in words.items():
         about = _quoted(main.COMMANDS[name])
         lines.append(f"complete -c reread -n __fish_use_subcommand -a {name} -d '{about}'")

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from reread.errors import BadInput
 
 from . import main, options
+from .common import word_first
 
 USAGE = """\
 usage: reread demo [COMMAND] [OPTIONS]
@@ -32,6 +33,7 @@ examples:
 
 
 def run(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
     if arguments and arguments[0] in ("-h", "--help"):
         options.print_text(USAGE)
         return 0

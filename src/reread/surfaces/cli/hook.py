@@ -12,6 +12,7 @@ from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
+from .common import word_first
 from .telling import tell_lines
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def parser() -> options.Parser:
 
 
 def run(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
     if arguments and arguments[0] in HIDDEN:
         from . import hook_run
 

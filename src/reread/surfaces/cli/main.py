@@ -10,6 +10,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
+from .common import help_lines, word_first
 from .telling import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -67,6 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             # Before it ends the interpreter would look for cycles in all that lives: 4 ms of a sync, 13 of a search.
             gc.freeze()
+    _stand_in_for_closed_streams()
     _never_fail_to_print()
     # Records hold no cycles, and a command ends soon: rarer collections read a tree a fifth faster.
     gc.set_threshold(100_000, 50, 100)
@@ -91,6 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
     name = arguments[0] if arguments else OVERVIEW
     if name in ("-h", "--help", "help"):
         sys.stdout.write(_help())
@@ -108,12 +111,14 @@ def run(arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    lines = [f"  {name:<10} {about}" for name, about in COMMANDS.items()]
+    commands = "\n".join(f"  {name:<10} {about}" for name, about in COMMANDS.items())
+    common = "\n".join(help_lines())
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
         "Reads and keeps Claude Code transcripts: every record, every era, nothing lost.\n"
         "Without a command: what you used lately and your newest sessions.\n\n"
-        "commands:\n" + "\n".join(lines) + "\n\n"
+        f"commands:\n{commands}\n\n"
+        f"options of nearly every command, before or behind it:\n{common}\n\n"
         "A SESSION is a file, a folder, the beginning of an id, @last or @2.\n"
         "`reread COMMAND --help` shows options and examples; `reread --version` the version.\n"
     )
@@ -133,11 +138,15 @@ def _tell_fault(kind: type[BaseException], error: BaseException, trace: Tracebac
     tell_lines("".join(format_exception(kind, error, trace)), end="")
 
 
+def _stand_in_for_closed_streams() -> None:
+    """A process may be started without them, as by `<&-`; nobody types then, and nobody reads."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # the first free number is the next one's
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
+
+
 def _never_fail_to_print() -> None:
     """Transcripts hold every character there is; a Windows console or a C locale does not."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # started with it closed
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from . import options
@@ -52,7 +51,7 @@ def run(arguments: list[str]) -> int:
     # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        for line in _lines():
+        for line in sys.stdin.buffer:
             answer = server.answer(line)
             if answer is not None:
                 options.send_json_line(answer)
@@ -87,11 +86,6 @@ def _cleaner(redaction: str) -> Callable[[str], str]:
 
     # Paths and authors are what an agent works with, and no secret to it.
     return Redactor(spared=frozenset({EMAIL, USER}) if redaction == "secrets" else frozenset()).redact
-
-
-def _lines() -> Iterator[bytes]:
-    if sys.stdin is not None:  # which it is where it was closed
-        yield from sys.stdin.buffer
 
 
 def _complain(fault: Exception) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from reread.config import expanded, terminal_width
 from reread.errors import BadInput
 
+from . import common
 from .telling import tell
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(
-    name: str, about: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
+    name: str, description: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
 ) -> Parser:
     """A parser with the options every command has; one that reads the archive can be told not to sync first.
 
@@ -59,28 +60,17 @@ def make_parser(
     """
     parser = Parser(
         prog=f"reread {name}".strip(),
-        description=about,
+        description=description,
         epilog=f"examples:\n{examples}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    common = parser.add_argument_group("where and how")
-    common.add_argument(
-        "--source",
-        action="append",
-        metavar="PATH",
-        help="a config directory, a projects directory, any folder, or one file; may be repeated",
-    )
-    common.add_argument(
-        "--home", metavar="DIR", help="the archive's folder; the default is REREAD_HOME or a data folder"
-    )
-    if syncs:
-        common.add_argument("--no-sync", action="store_true", help="answer from the archive as it is")
-    common.add_argument("--timezone", metavar="ZONE", help="for example Europe/Berlin; the default is local time")
-    if is_stream:
-        common.add_argument("--jsonl", action="store_true", help="print one JSON document per event")
-    elif has_json:
-        common.add_argument("--json", action="store_true", help="print one JSON document")
+    group = parser.add_argument_group("where and how")
+    for option, (value, about) in common.WITH_VALUE.items():
+        group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
+    flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
+    for option in filter(flags.get, common.FLAGS):
+        group.add_argument(option, action="store_true", help=common.FLAGS[option])
     return parser
 
 
@@ -94,7 +84,9 @@ def add_filters(
     group = parser.add_argument_group("filters")
     group.add_argument("--project", metavar="TEXT", help="part of the real working directory, or of its name today")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
-    group.add_argument("--until", metavar="WHEN", help="the same; what lies before it is kept")
+    group.add_argument(
+        "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
+    )
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
@@ -125,13 +117,13 @@ def positive(text: str) -> int:
 
 
 def make_filter(options: argparse.Namespace, config: Config) -> Filter:
-    from reread.queries.filters import Filter, check_window, parse_time
+    from reread.queries.filters import Filter, check_window, parse_end, parse_time
 
-    def moment(option: str) -> Any:
+    def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)
-        return None if text is None else parse_time(text, config.now, config.timezone, f"--{option}")
+        return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
 
-    since, until = moment("since"), moment("until")
+    since, until = moment(parse_time, "since"), moment(parse_end, "until")
     check_window(since, until)
     return Filter(
         sources=named_sources(config),

@@ -12,7 +12,7 @@ _MOST_BYTES = 4_000_000
 
 def piped_input() -> bytes:
     """All of standard input, or what has come of it when patience is over: Claude Code may not be kept waiting."""
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         return b""
     import _thread  # `threading` costs more, and would wait for the reader at the end
 

@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
     from reread.pricing import load_prices
     from reread.queries.usage import ALIASES, GROUPINGS
 
-    from .opening import bare_archive, freshen, refuse_nothing
+    from .opening import bare_archive, freshen, refuse_nothing, without_needless_sources
 
     by = ALIASES.get(given.by, given.by)
     if by not in GROUPINGS:
@@ -86,8 +86,7 @@ def run(arguments: list[str]) -> int:
     load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
-        if wanted.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
-            wanted = wanted._replace(sources=())  # they are all there is
+        wanted = without_needless_sources(wanted, archive)
         is_current = given.no_sync or archive.is_current()
         is_ahead = not is_current and not archive.is_read_only and _show_ahead(given, config, archive, by, wanted)
         if not is_current and (not is_ahead or sys.stdout.isatty()):

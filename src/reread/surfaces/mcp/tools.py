@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct, field
 
 from reread.errors import BadInput
-from reread.queries.filters import Filter, check_window, parse_time
+from reread.queries.filters import Filter, check_window, parse_end, parse_time
 from reread.render.text import one_line, without_controls
 
 from .protocol import Tool
@@ -63,7 +63,7 @@ Project = Annotated[
     str, Meta(description='part of another project\'s path, or "all"; the default is the current project')
 ]
 Since = Annotated[str, Meta(description="not before: 2026-10-02, 7d, 24h, yesterday, monday")]
-Until = Annotated[str, Meta(description="before, in the same forms")]
+Until = Annotated[str, Meta(description="in the same forms; a day is included")]
 Limit = Annotated[int, Meta(ge=1, le=50)]
 
 
@@ -85,7 +85,7 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def chosen(self, memory: Memory) -> Filter:
         now = datetime.now(UTC)
         since = parse_time(self.since, now, memory.timezone, "since") if self.since else None
-        until = parse_time(self.until, now, memory.timezone, "until") if self.until else None
+        until = parse_end(self.until, now, memory.timezone, "until") if self.until else None
         check_window(since, until)
         return Filter(
             project=None if self.project in ("", EVERYWHERE) else self.project,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
@@ -68,7 +69,7 @@ def _span(by: str, first: str, last: str) -> Changes:
 
 
 def _day(key: str) -> Changes:
-    return _span("session", key, _after(date.fromisoformat(key), 1))
+    return _span("session", key, key)
 
 
 def day_address(day: str) -> str:
@@ -77,7 +78,8 @@ def day_address(day: str) -> str:
 
 
 def _week(key: str) -> Changes:
-    return _span("day", key, _after(date.fromisoformat(key), 7))
+    sunday = date.fromisoformat(key) + timedelta(days=6)
+    return _span("day", key, sunday.isoformat())
 
 
 def _month(key: str) -> Changes:
@@ -85,18 +87,14 @@ def _month(key: str) -> Changes:
 
 
 def month_span(month: str) -> tuple[str, str]:
-    """Its first day, and the first of the next one."""
+    """Its first day and its last."""
     first = date.fromisoformat(f"{month}-01")
-    return first.isoformat(), _after(first.replace(day=28), 4)[:8] + "01"
+    return first.isoformat(), first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
 
 
 def _block(key: str) -> Changes:
     start = datetime.fromisoformat(key)
     return _span("session", start.isoformat(), (start + timedelta(seconds=SECONDS)).isoformat())
-
-
-def _after(day: date, number: int) -> str:
-    return (day + timedelta(days=number)).isoformat()
 
 
 _NARROWER: dict[str, Callable[[str], Changes | str]] = {

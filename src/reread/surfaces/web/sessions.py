@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from reread.archive import Listed
 from reread.errors import BadInput
-from reread.queries.filters import Filter, check_window, parse_time
+from reread.queries.filters import Filter, check_window, parse_end, parse_time
 from reread.queries.listing import filtered
 from reread.queries.project_list import earlier_folders
 from reread.render.listing import fate, is_expiring
@@ -135,15 +135,15 @@ def _has_words(each: Listed, words: list[str]) -> bool:
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
     """From the fields of a form; raises BadInput for a date that is none."""
     now, zone = site.settings.now, site.settings.timezone
-    moments = {
-        name: parse_time(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
-        for name in ("since", "until")
-    }
-    check_window(moments["since"], moments["until"])
+    since, until = (
+        parse(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
+        for name, parse in (("since", parse_time), ("until", parse_end))
+    )
+    check_window(since, until)
     return Filter(
         project=given.get("project") or None,
-        since=moments["since"],
-        until=moments["until"],
+        since=since,
+        until=until,
         model=given.get("model") or None,
         git_branch=given.get("branch") or None,
         tool=given.get("tool") or None,

@@ -1,0 +1,148 @@
+"""What every part of the archive stands on: its folder, database, safe and prices, and what names a session."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from reread.errors import AmbiguousSession, UnknownSession
+from reread.home import this_machine
+from reread.store.database import FILE_NAME, connect, is_only_readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.pricing import Prices
+    from reread.store.keeping import SafeFiles
+    from reread.store.safe import Safe
+    from reread.store.sessions import StoredSession
+
+
+class Holding:
+    """An archive's folder; each thing in it is opened when it is first asked for."""
+
+    def __init__(
+        self, home: Path, sources: Sequence[Path] = (), machine: str | None = None, price_file: Path | None = None
+    ) -> None:
+        self.home = home
+        self.sources = tuple(sources)
+        self.machine = machine or this_machine()
+        self.price_file = price_file
+        """The user's own prices, over the packaged ones."""
+
+    def close(self) -> None:
+        for name in ("files", "connection", "safe"):
+            opened = self.__dict__.pop(name, None)
+            if name != "files" and opened is not None:
+                opened.close()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever taken in here; asking makes nothing."""
+        try:
+            return (self.home / FILE_NAME).exists()
+        except OSError:  # below a folder that may not be entered
+            return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its database could be opened, and was."""
+        return "connection" in self.__dict__
+
+    @cached_property
+    def connection(self) -> sqlite3.Connection:
+        if self.is_read_only:
+            from reread.store.looking import look_into
+
+            return look_into(self.home)
+        return connect(self.home)
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
+        return is_only_readable(self.home)
+
+    @cached_property
+    def safe(self) -> Safe:
+        from reread.store.safe import Safe
+
+        return Safe(self.home / "safe")
+
+    @cached_property
+    def files(self) -> SafeFiles:
+        from reread.store.keeping import SafeFiles
+
+        return SafeFiles(self.connection, self.safe)
+
+    @property
+    def wire(self) -> Path:
+        """Where captures of runs wait until they are taken in."""
+        return self.home / "wire"
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Raises BadInput for a price file that is none."""
+        from reread.pricing import load_prices
+
+        return load_prices(self.price_file)
+
+    def _reprice(self) -> None:
+        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        from reread.pricing.stamp import stamp
+        from reread.store import notes
+
+        now = stamp(self.price_file)
+        if self.is_read_only or notes.read(self.connection, notes.PRICE_FILES) == now:
+            return
+        from reread.store.repricing import reprice
+
+        reprice(self.connection, self.prices, now)
+
+    def find(self, wanted: str) -> StoredSession:
+        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
+
+        Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
+        """
+        from reread.store.sessions import names_by_id, sessions
+
+        known = names_by_id(self.connection)
+        if wanted.startswith("@"):
+            position = "1" if wanted == "@last" else wanted[1:]
+            if position.isdecimal() and 1 <= int(position) <= len(known):
+                return sessions(self.connection, limit=int(position))[-1]
+            raise UnknownSession(wanted, [self.home])
+        found = self._called(known, wanted)
+        if not found:
+            name, _, sign = wanted.rpartition("~")
+            found = [each for each in self._called(known, name) if each.sign == sign]
+        names = list(dict.fromkeys(each.row.uuid for each in found))
+        if len(names) > 1:
+            raise AmbiguousSession(wanted, names)
+        if not found:
+            raise UnknownSession(wanted, [self.home])
+        return found[0]
+
+    def _called(self, known: dict[int, str], wanted: str) -> list[StoredSession]:
+        """All that have this id, or else one that begins so."""
+        from reread.store.sessions import sessions
+
+        ids = [number for number, name in known.items() if name == wanted]
+        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
+        return sessions(self.connection, ids=ids) if ids else []
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The other places that have a session of this id, the one that ended last first."""
+        if not stored.has_copies:
+            return []
+        from reread.store.sessions import names_by_id
+
+        return [each for each in self._called(names_by_id(self.connection), stored.row.uuid) if each.id != stored.id]
+
+    def find_one(self, wanted: str) -> StoredSession:
+        """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
+        found = self.find(wanted)
+        copies = self.copies(found)
+        if copies and not wanted.startswith("@") and not wanted.endswith(f"~{found.sign}"):
+            raise AmbiguousSession(wanted, [each.name for each in (found, *copies)])
+        return found

@@ -1,0 +1,66 @@
+"""Tokens, requests and money of some responses, added up and divided so that no token is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from reread.pricing.tokens import Tokens
+
+
+class Sums(NamedTuple):
+    """The columns of a cell after its key."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_5m_tokens: int
+    cache_write_1h_tokens: int
+    web_searches: int
+    nanodollars: int | None
+    unpriced_tokens: int
+    duplicates: int
+    suspect: int
+    provisional: int
+    first: int | None
+    last: int | None
+
+    @property
+    def tokens(self) -> Tokens:
+        return Tokens(
+            requests=self.requests,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cache_read_tokens,
+            cache_write_5m_tokens=self.cache_write_5m_tokens,
+            cache_write_1h_tokens=self.cache_write_1h_tokens,
+            web_searches=self.web_searches,
+            unpriced_tokens=self.unpriced_tokens,
+            nanodollars=self.nanodollars,
+        )
+
+
+_MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))
+_NOTHING = Sums._make(None if i in (_MONEY, _FIRST, _LAST) else 0 for i in range(len(Sums._fields)))
+
+
+def added(rows: Iterable[Sums]) -> Sums:
+    """The sum of sums; money is None when none of them has a price."""
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return _NOTHING
+    money, first, last = ([value for value in columns[i] if value is not None] for i in (_MONEY, _FIRST, _LAST))
+    counts = [*map(sum, columns[:_MONEY]), sum(money) if money else None, *map(sum, columns[_MONEY + 1 : _FIRST])]
+    return Sums._make([*counts, min(first, default=None), max(last, default=None)])
+
+
+def shares(sums: Sums, number: int) -> Iterator[Sums]:
+    """Even shares that add up to the whole: a response that called several tools belongs to each of them in part."""
+    for i in range(number):
+        values: list[Any] = [_share(value, number, i) for value in sums[:_FIRST]]
+        yield Sums(*values, *sums[_FIRST:])
+
+
+def _share(value: int | None, number: int, i: int) -> int | None:
+    return None if value is None else value // number + (i < value % number)

@@ -1,0 +1,36 @@
+"""Options that nearly every command has, which may stand before the command as well as behind it.
+
+Plain tables: the general help and the way to a command must not wait for the import of a parser.
+"""
+
+from __future__ import annotations
+
+WITH_VALUE = {
+    "--source": ("PATH", "a config directory, a projects directory, any folder, or one file; may be repeated"),
+    "--home": ("DIR", "the archive's folder; the default is REREAD_HOME or a data folder"),
+    "--timezone": ("ZONE", "for example Europe/Berlin; the default is local time"),
+}
+FLAGS = {
+    "--no-sync": "answer from the archive as it is",
+    "--json": "print one JSON document",
+    "--jsonl": "print one JSON document per event",
+}
+
+
+def word_first(arguments: list[str]) -> list[str]:
+    """With the first word, a command or an action, before the common options that it was given behind."""
+    end = 0
+    while end < len(arguments) and arguments[end].startswith("-"):
+        option, equals, _ = arguments[end].partition("=")
+        if option in WITH_VALUE:
+            end += 1 if equals else 2
+        elif arguments[end] in FLAGS:
+            end += 1
+        else:
+            return arguments
+    return [*arguments[end : end + 1], *arguments[:end], *arguments[end + 1 :]]
+
+
+def help_lines() -> list[str]:
+    named = {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()} | FLAGS
+    return [f"  {option:<15} {about}" for option, about in named.items()]

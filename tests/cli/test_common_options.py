@@ -1,0 +1,89 @@
+"""What nearly every command can be told may stand before the command, too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.kept import Kept
+from cli.running import Run
+from reread.surfaces.cli import common, options
+from reread.surfaces.cli.common import word_first
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("list", "list"),
+        ("--json list --limit 3", "list --json --limit 3"),
+        ("--home /a list", "list --home /a"),
+        ("--home=/a --source /b --source /c usage day", "usage --home=/a --source /b --source /c day"),
+        ("--timezone UTC --no-sync --jsonl live -", "live --timezone UTC --no-sync --jsonl -"),
+        ("list --home /a", "list --home /a"),
+        ("--home list", "--home list"),
+        ("--json", "--json"),
+        ("--hidden list", "--hidden list"),
+        ("--jsonx list", "--jsonx list"),
+        ("--json=1 list", "--json=1 list"),
+        ("--home --json list", "list --home --json"),
+        ("", ""),
+    ],
+)
+def test_the_first_word_comes_first(given: str, meant: str) -> None:
+    assert word_first(given.split()) == meant.split()
+
+
+@pytest.mark.parametrize("command", ["list", "usage day", "archive status", "search lantern", "doctor"])
+def test_they_mean_the_same_before_and_behind_a_command(kept: Kept, command: str) -> None:
+    words = command.split()
+    places = ["--home", str(kept.home), "--source", str(kept.claude), "--timezone", "UTC", "--json"]
+    kept("sync")
+    before = kept.run(*places, *words)
+    assert before.code == 0
+    assert json.loads(before.out)
+    assert before == kept.run(*words, *places)
+
+
+def test_the_home_before_a_command_is_the_one_that_is_used(run: Run, kept: Kept, tmp_path: Path) -> None:
+    assert run("--home", kept.home, "--source", kept.claude, "sync").code == 0
+    assert (kept.home / "reread.db").exists()
+    other = tmp_path / "other"
+    ran = run(f"--home={other}", "--no-sync", "--json", "list", "--source", kept.claude)
+    assert json.loads(ran.out)["sessions"] == []
+
+
+def test_they_may_stand_before_the_command_of_a_demonstration(run: Run) -> None:
+    told = json.loads(run("--json", "demo", "tools").out)
+    assert told == json.loads(run("demo", "--json", "tools").out) == json.loads(run("demo", "tools", "--json").out)
+    assert run("--json", "demo", "run").code == 2
+
+
+def test_a_word_behind_them_that_is_no_command_is_told(run: Run, tmp_path: Path) -> None:
+    ran = run("--home", tmp_path, "lst")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "no command 'lst'" in ran.err
+    assert "did you mean list?" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "refused"),
+    [(["--json", "serve"], "--json"), (["--jsonl", "list"], "--jsonl"), (["--home"], "--home: expected one argument")],
+)
+def test_one_that_a_command_does_not_have_is_refused(run: Run, arguments: list[str], refused: str) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert refused in ran.err
+
+
+def test_the_general_help_names_them(run: Run) -> None:
+    said = run("--help").out
+    assert not [option for option in (*common.WITH_VALUE, *common.FLAGS) if f"\n  {option} " not in said]
+
+
+def test_the_options_of_every_command_are_the_common_ones() -> None:
+    """One that is added to all parsers alone would be refused before a command."""
+    made = {*options.make_parser("x", "", "")._option_string_actions}
+    made |= {*options.make_parser("x", "", "", is_stream=True)._option_string_actions}
+    assert made - {"-h", "--help"} == {*common.WITH_VALUE, *common.FLAGS}
