@@ -9,10 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from reread.analyses.edits.histories import ReadBackup
 from reread.analyses.edits.net import SessionEdits
 from reread.analyses.forks import Comparison, compare
 from reread.archive import StoredSession
 from reread.errors import BadInput
+from reread.queries.letters import Letters
+from reread.queries.travel import edits_of
 from reread.records import Record
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
@@ -23,6 +26,7 @@ from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .unfolding import NEXT_STEPS, Unfolding, Where, places
+from .wording import Worded, counted, wording
 
 MOST_RECORDS = 5
 LARGEST_RECORD = 2_000_000
@@ -32,8 +36,10 @@ LARGEST_RECORD = 2_000_000
 class Reading:
     """What is worth keeping of one state of a session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, kept_backups: ReadBackup | None = None) -> None:
         self.session = session
+        self._kept_backups = kept_backups
+        self._words: dict[str, list[Worded]] = {}
         self._parts = SessionParts(session, parts.Sections())
 
     def lead(self, stored: StoredSession) -> parts.Page:
@@ -46,7 +52,7 @@ class Reading:
 
     @cached_property
     def files(self) -> list[parts.ChangedFile]:
-        return self._parts.files()
+        return self._parts.files(self._edits)
 
     @cached_property
     def branches(self) -> dict[str, Unfolding]:
@@ -54,7 +60,7 @@ class Reading:
 
     @cached_property
     def _edits(self) -> SessionEdits:
-        return SessionEdits(self.session)
+        return edits_of(self.session, self._kept_backups)
 
     def comparison(self, left: Branch, right: Branch) -> Comparison:
         return compare(self.session, left, right, self._edits)
@@ -62,6 +68,12 @@ class Reading:
     @cached_property
     def _places(self) -> dict[str, Where]:
         return places(self.branches.values())
+
+    def count(self, branch: str, letters: Letters) -> list[tuple[str, int, int]]:
+        """Where a branch has these letters, and how often."""
+        if branch not in self._words:
+            self._words[branch] = wording(self.branches[branch])
+        return counted(self._words[branch], letters)
 
     def where(self, wanted: str) -> Where | None:
         """A message by its anchor or its uuid."""
@@ -89,7 +101,9 @@ def more_of(reading: Reading, request: Request) -> Response:
     """Pieces of a branch from one on, or before one."""
     unfolding = reading.branch(pages.value(request, "branch"))
     before = pages.number(request, "before", -1)
-    if before >= 0:
+    if pages.value(request, "whole"):
+        stretch = unfolding.whole(pages.number(request, "from"))
+    elif before >= 0:
         stretch = unfolding.before(before, NEXT_STEPS)
     else:
         stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)

@@ -175,7 +175,8 @@
     t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
     r: () => reread.session && reread.session.record(),
     G: () => reread.session && reread.session.toEnd(),
-    "/": () => (one(".words-wanted") || one(".quick input")).focus(), "?": help,
+    "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
+    f: () => reread.find ? reread.find.everywhere() : false,
   };
   let isGoing = false;
   addEventListener("keydown", event => {
