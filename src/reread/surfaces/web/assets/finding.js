@@ -2,7 +2,7 @@
 // loaded at first and in what comes later; the server knows where the others are.
 (() => {
   "use strict";
-  const {all, ask, later, matching, one, session} = window.reread;
+  const {all, ask, matching, one, session} = window.reread;
   const layout = one(".layout[data-session]"), bar = one(".finding");
   const base = layout.dataset.session, content = one("#content"), title = one("h1");
   const field = one("input", bar), count = one(".count", bar), branches = one(".elsewhere", bar), unseen = one(".unseen", bar);
@@ -34,11 +34,14 @@
   const isFolded = each => foldsOver(each).some(fold => !fold.open);
   // A browser may keep boxes for what is folded; and the first words of an open thought are in the page, but not shown.
   const isShown = each => !isFolded(each) && each.getClientRects().length > 0;
-  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 60 && box.bottom < innerHeight - 60; };
-  // The line of a fold repeats what is in it.
+  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 110 && box.bottom < innerHeight - 60; };
+  // The line of a fold may repeat what is in it: a thought's beginning, what a call was asked.
+  const tight = text => text.replace(/\s/g, "");
   const isRepeated = each => {
-    const line = each.closest("summary");
-    return line && all("mark", line.parentElement).some(other => !line.contains(other));
+    const line = each.closest("summary"), point = each.closest(".point");
+    if (!line || line.parentElement.matches(".thought")) return Boolean(line);
+    const inside = all(".part:not(.output), figcaption", line.parentElement);
+    return point && inside.some(part => tight(part.textContent).includes(tight(point.textContent).slice(0, 40)));
   };
   // The marks of one message; that of a prompt holds the whole turn.
   const marksOf = name => {
@@ -58,22 +61,26 @@
     each.classList.add("current");
     if (!isSeen(each)) each.scrollIntoView({block: "center", behavior: "instant"});
   };
-  const settle = async (name, step) => {
+  const settle = async ({to, piece, count: many}, step) => {
     arrived(watch.takeRecords());
-    current = name;
-    let marks = marksOf(name);
-    if (!isSearch && marks.length < hitOf(name).count && await whole(name)) marks = marksOf(name);
+    if (piece >= 0 && (isSearch || !marksOf(to).length)) {
+      await session.lead(to, piece);
+      arrived(watch.takeRecords());
+    }
+    current = to;
+    let marks = marksOf(to);
+    if (!isSearch && marks.length < many && await whole(to, piece)) marks = marksOf(to);
     const shown = isSearch ? marks.filter(isShown) : marks;
     point((step < 0 ? shown[shown.length - 1] : shown[0]) || marks.find(isFolded) || null);
     tell();
   };
-  const hitOf = name => hits.find(each => each.to === name) || {count: 0, before: 0, piece: -1};
+  const settleThere = () => settle({to: wanted, piece: -1, count: 0}, 1);
   // What is too long for a page is brought in for one who looks for something in it.
-  const whole = async name => {
+  const whole = async (name, piece) => {
     const place = document.getElementById(name), cut = place && one(".left-out", place.matches(".turn") ? one(".prompt", place) || place : place);
     if (!cut || cut.dataset.asked) return false;
     cut.dataset.asked = "1";
-    await session.whole(hitOf(name).piece);
+    await session.whole(piece);
     arrived(watch.takeRecords());
     return true;
   };
@@ -115,8 +122,7 @@
     isBusy = true;
     wanted = "";
     try {
-      await session.lead(next.to, next.piece);
-      await settle(next.to, step);
+      await settle(next, step);
     } finally {
       isBusy = false;
     }
@@ -168,11 +174,10 @@
     if (!words) { nothing(); return; }
     keep(asSearch ? {q: words, in: "all"} : {find: words});
     if (!await look() || !hits.length) return;
-    const first = nearest();
-    await session.lead(first.to, first.piece);
-    if (field.value.trim() === words) await settle(first.to, 1);
+    await settle(nearest(), 1);
   };
-  const typedSoon = later(() => typed(reading.dataset.wanted === "1"), 120);
+  let soon = 0;
+  const typedNow = () => { clearTimeout(soon); soon = 0; typed(reading.dataset.wanted === "1"); };
   const nothing = () => {
     if (running) running.abort();
     running = null;
@@ -193,6 +198,8 @@
     field.select();
   };
   const close = () => {
+    clearTimeout(soon);
+    soon = 0;
     const back = before && before.isConnected && before !== document.body ? before : document.getElementById(current);
     const hadFocus = bar.contains(document.activeElement);
     current = "";
@@ -215,12 +222,12 @@
     isSearch = "search" in layout.dataset;
     if (isSearch) reading.dataset.wanted = "1";
     remark(JSON.parse(layout.dataset.sought), isSearch);
-    layout.addEventListener("revealed", event => { if (event.detail === wanted) settle(wanted, 1); });
-    if (wanted && !(history.state && history.state.read)) settle(wanted, 1);
+    layout.addEventListener("revealed", event => { if (event.detail === wanted) settleThere(); });
+    if (wanted && !(history.state && history.state.read)) settleThere();
     look();
   }
   layout.addEventListener("grew", () => { if (!bar.hidden && field.value.trim()) look(); });
-  field.addEventListener("input", () => { origin = origin || session.here(); typedSoon(); });
+  field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 120); });
   bar.addEventListener("submit", event => { event.preventDefault(); });
   bar.addEventListener("click", event => {
     const button = event.target.closest("button");
@@ -231,7 +238,7 @@
   });
   bar.addEventListener("keydown", event => {
     if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); close(); }
-    if (event.key === "Enter" && event.target === field) { event.preventDefault(); go(event.shiftKey ? -1 : 1); }
+    if (event.key === "Enter" && event.target === field) { event.preventDefault(); if (soon) typedNow(); else go(event.shiftKey ? -1 : 1); }
   });
   window.reread.find = {open, everywhere: () => {
     const quick = one(".quick input");
