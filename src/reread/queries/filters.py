@@ -124,6 +124,6 @@ def parse_time(text: str, now: datetime, zone: tzinfo | None, option: str) -> da
         raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
 
 
-def check_window(since: datetime | None, until: datetime | None) -> None:
+def check_window(since: datetime | None, until: datetime | None, option: str = "--") -> None:
     if since is not None and until is not None and since >= until:
-        raise BadInput("--since must lie before --until")
+        raise BadInput(f"{option}since must lie before {option}until")

@@ -94,7 +94,10 @@ def told(library: Library, stored: StoredSession, reading: Reading, request: Req
     unfolding = reading.branch(pages.value(request, "branch"))
     try:
         wanted = asked(request)
-        return find(library, stored, reading, unfolding, wanted).document if wanted is not None else _NOTHING
+        if wanted is None:
+            reading.prepare()
+            return _NOTHING
+        return find(library, stored, reading, unfolding, wanted).document
     except BadInput as error:
         return {**_NOTHING, "search": True, "problem": str(error)}
 
@@ -124,6 +127,8 @@ def _searched(
         return archive.hits_in(stored, wanted.words, wanted.fields)
 
     uuids = library.answer(("hits in", stored.id, wanted.words, wanted.fields), ask)
+    if not uuids:
+        return Answer(wanted, [], [])
     anchors = [anchor(uuid) for uuid in uuids]
     found = {name: _in_order(each, anchors) for name, each in reading.branches.items()}
     return Answer(wanted, found.pop(unfolding.name), _elsewhere(found))

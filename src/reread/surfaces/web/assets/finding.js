@@ -61,15 +61,18 @@
     each.classList.add("current");
     if (!isSeen(each)) each.scrollIntoView({block: "center", behavior: "instant"});
   };
+  let settling = 0;
   const settle = async ({to, piece, count: many}, step) => {
+    const mine = ++settling;
     arrived(watch.takeRecords());
     if (piece >= 0 && (isSearch || !marksOf(to).length)) {
       await session.lead(to, piece);
       arrived(watch.takeRecords());
     }
+    if (!isSearch && marksOf(to).length < many) await whole(to, piece);
+    if (mine !== settling) return;
     current = to;
-    let marks = marksOf(to);
-    if (!isSearch && marks.length < many && await whole(to, piece)) marks = marksOf(to);
+    const marks = marksOf(to);
     const shown = isSearch ? marks.filter(isShown) : marks;
     point((step < 0 ? shown[shown.length - 1] : shown[0]) || marks.find(isFolded) || null);
     tell();
@@ -78,11 +81,10 @@
   // What is too long for a page is brought in for one who looks for something in it.
   const whole = async (name, piece) => {
     const place = document.getElementById(name), cut = place && one(".left-out", place.matches(".turn") ? one(".prompt", place) || place : place);
-    if (!cut || cut.dataset.asked) return false;
+    if (!cut || cut.dataset.asked) return;
     cut.dataset.asked = "1";
     await session.whole(piece);
     arrived(watch.takeRecords());
-    return true;
   };
   const counted = () => {
     const at = hits.findIndex(each => each.to === current);
@@ -143,9 +145,8 @@
   const look = async () => {
     if (running) running.abort();
     const mine = running = new AbortController();
-    const answer = await ask(`${base}/hits?${asked()}`, {signal: mine.signal}).catch(failure => { if (failure.name !== "AbortError") throw failure; });
-    if (!answer || mine !== running || bar.hidden) return false;
-    const got = answer.ok ? await answer.json() : null;
+    const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
+    const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; });
     if (mine !== running || bar.hidden) return false;
     ({search: isSearch = false, problem = ""} = got || {});
     hits = [];
@@ -169,6 +170,7 @@
   };
   const typed = async asSearch => {
     const words = field.value.trim();
+    settling++;
     current = "";
     point(null);
     if (!words) { nothing(); return; }
@@ -196,12 +198,15 @@
     opener.setAttribute("aria-expanded", "true");
     field.focus();
     field.select();
+    // So that the first letter is answered at once.
+    if (!field.value) ask(`${base}/hits?branch=${layout.dataset.branch}`);
   };
   const close = () => {
     clearTimeout(soon);
     soon = 0;
     const back = before && before.isConnected && before !== document.body ? before : document.getElementById(current);
     const hadFocus = bar.contains(document.activeElement);
+    settling++;
     current = "";
     point(null);
     nothing();
@@ -227,7 +232,7 @@
     look();
   }
   layout.addEventListener("grew", () => { if (!bar.hidden && field.value.trim()) look(); });
-  field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 120); });
+  field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 80); });
   bar.addEventListener("submit", event => { event.preventDefault(); });
   bar.addEventListener("click", event => {
     const button = event.target.closest("button");
