@@ -48,10 +48,12 @@ def test_a_retrospective_that_cannot_be_made_keeps_its_form(site: Asking) -> Non
     page = site.page("/retro?since=nonsense&project=lantern&kind=correction", status=400)
     assert f"since {DATE}" in problem_of(page)
     assert fields_of(page)["project"] == "lantern"
+    assert "since" not in fields_of(page), "the next try would fail, too"
     assert "/retro?since=7d&project=lantern&kind=correction" in page.links()
     page = site.page("/retro?kind=nonsense&project=lantern", status=400)
     assert "nonsense" in problem_of(page)
     assert fields_of(page)["project"] == "lantern"
+    assert "/retro?since=7d&project=lantern" in page.links()
     assert site.get("/retro?session=nobody").status_code == 404
 
 

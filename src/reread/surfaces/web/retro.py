@@ -34,7 +34,7 @@ from reread.render.view import View
 from . import pages
 from .library import link_name
 from .retro_parts import MOST_FIRST, ONE_KIND, OVERVIEW, Hurt, Shelf, advice, hurts, moment_id, repeated
-from .sessions import make_filter, projects
+from .sessions import blamed, make_filter, projects
 
 SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
 USUAL_SPAN = "30d"
@@ -100,18 +100,20 @@ def retro(request: Request) -> HTMLResponse:
 
 
 def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
-    """The page with what was asked for, and what is wrong with it."""
+    """The page with what was asked for, but for what is wrong with it: that has no field to be mended in."""
+    site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in Kind}
+    kept = {**given, "since": "" if blamed(site, given) else given["since"], "about": ""}
     return pages.page(
         request,
         "retro.html",
         "Retrospective",
         status=400,
-        given=given,
+        given={**kept, "kind": given["kind"] if given["kind"] in kinds else ""},
         span=span,
         spans=SPANS,
         order=order,
-        kinds={kind.value: kind_name(kind.value) for kind in Kind},
-        projects=projects(pages.site_of(request)),
+        kinds=kinds,
+        projects=projects(site),
         problem=problem,
         is_empty=False,
         name="",
