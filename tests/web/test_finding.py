@@ -204,3 +204,18 @@ def test_a_piece_can_be_had_with_all_of_its_long_texts(tmp_path: Path) -> None:
         assert "more characters not in this page" in cut
         assert "foo(far)" in whole
         assert "not in this page" not in whole
+
+
+def test_of_an_edit_the_lines_of_its_diff_are_counted(tmp_path: Path) -> None:
+    given = {"file_path": "/p/nest.py", "old_string": "same(1)\nold(1)", "new_string": "same(1)\nnew(1)"}
+    lines = [" above(1)", " same(1)", "-old(1)", "+new(1)"]
+    patch = [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 3, "lines": lines}]
+    a_session(
+        a_prompt("edit it"),
+        a_reply(a_tool_call("Edit", given, id="e1"), uuid="edit"),
+        a_tool_result("The file same(1) has been updated.", of="e1", twin={**given, "structuredPatch": patch}),
+        id="edited",
+    ).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        for typed in ("same(1", "above(", "old(", "new(", "nest.py"):
+            assert hits(site, f"/s/edited/hits?find={quote(typed)}") == [["m-edit", 0, 1]], typed

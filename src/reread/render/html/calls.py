@@ -85,7 +85,7 @@ def diffs_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> lis
     """What it changed, or would have."""
     given = call.input if isinstance(call.input, dict) else {}
     if is_edit(call.name):
-        lines = patched(twin_of(call)) or proposed(call.name, given)
+        lines = _edited(call, given)
         why = _NOT_APPLIED.get(call.status, "")
         return [diff_of(_path(given), lines, project, why, most=limits.lines)] if lines else []
     changed = twin_of(call).get("bashEditDiff")
@@ -96,6 +96,35 @@ def diffs_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> lis
             lines = patched({"structuredPatch": file["hunks"]})
             found.append(diff_of(file["filePath"], lines, project, "", most=limits.lines))
     return found
+
+
+def _edited(call: ToolCall, given: Mapping[str, Any]) -> list[DiffLine]:
+    return patched(twin_of(call)) or proposed(call.name, given)
+
+
+def words_of(call: ToolCall) -> Iterator[str]:
+    """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
+    yield name_of(call)
+    given = call.input
+    if is_edit(call.name) and isinstance(given, dict) and (lines := _edited(call, given)):
+        yield _path(given)
+        yield "\n".join([line.text for line in lines])
+        given = {name: value for name, value in given.items() if name not in _SAID_BY_DIFF}
+    yield from _told(given)
+
+
+def _told(value: object) -> Iterator[str]:
+    """Strings and numbers, without the names of arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _told(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _told(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
 
 
 def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:

@@ -79,8 +79,7 @@ def _place(step: Step, before: str, named: set[str]) -> str:
 
 def _of_step(session: Session, step: Step, place: str) -> Iterator[Worded]:
     if isinstance(step, ToolCall):
-        asked = "\n".join([calls.name_of(step), *_told(step.input)])
-        yield Worded(place, 0, readied(asked))
+        yield Worded(place, 0, readied("\n".join(calls.words_of(step))))
         yield Worded(place, 0, readied(calls.output_of(session, step)))
     elif isinstance(step, Said):
         shown = as_read(step.text)
@@ -89,17 +88,3 @@ def _of_step(session: Session, step: Step, place: str) -> Iterator[Worded]:
         yield Worded(place, 0, readied(step.text))
         if isinstance(step, Notice) and step.detail:
             yield Worded(place, 0, readied(step.detail))
-
-
-def _told(value: object) -> Iterator[str]:
-    """Strings and numbers of what a tool was asked."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _told(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _told(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
