@@ -41,6 +41,8 @@ def write_sessions(claude: Path) -> None:
         a_reply(a_tool_call("Task", {"description": "dig", "prompt": "dig"}, id="t3"), uuid="task"),
         a_subagent(a_prompt("dig"), a_reply("the agent calls foo(8)", uuid="deep"), of="t3"),
         a_tool_result("dug", of="t3"),
+        a_reply(a_tool_call("Read", {"file_path": "/home/ann/zoo/a.py"}, id="t4"), uuid="read"),
+        a_tool_result("     1\u2192x = 1\n<reminder>qux[1]</reminder>", of="t4"),
         a_reply("Nothing else.", uuid="last"),
         id=TALK,
         cwd="/home/ann/zoo",
@@ -132,6 +134,16 @@ def test_what_is_too_long_for_the_page_is_brought_in(opened: Opened) -> None:
     expect(count_of(page)).to_have_text("1 of 1")
     at(page, "m-large")
     expect(page.locator("#m-large .left-out")).to_have_count(0)
+
+
+def test_what_the_page_does_not_show_is_led_to_as_a_record(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}")
+    typed(page, "qux[")
+    expect(count_of(page)).to_have_text("1 of 1")
+    expect(page.locator("#m-read")).to_be_in_viewport()
+    page.get_by_role("link", name="in its record").click()
+    page.wait_for_url("**/record/m-read")
+    expect(page.get_by_text("qux[1]")).to_be_visible()
 
 
 def test_matches_that_are_not_loaded_are_counted_and_led_to(opened: Opened) -> None:

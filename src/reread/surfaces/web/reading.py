@@ -84,11 +84,13 @@ class Reading:
         return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
 
     def records(self, place: str) -> list[Record]:
-        """The lines that something in the page came from: a message, a call by its own id, the first of an agent."""
+        """The lines that something in the page came from: a message, a call and its result, the first of an agent."""
         talks: list[Conversation] = [self.session, *self.session.subagents]
         found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
-        calls = (call for talk in talks for call in talk.tool_calls)
+        calls = [call for talk in talks for call in talk.tool_calls]
         found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        lines = {id(record) for record in found}
+        found += [call.output.record for call in calls if call.output is not None and id(call.record) in lines]
         begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
         return (found or [each for first in begun for each in first])[:MOST_RECORDS]
 
