@@ -210,6 +210,14 @@ def test_what_has_no_such_letters_is_read_as_a_search(opened: Opened) -> None:
     expect(page.get_by_role("button", name="Next match")).to_be_disabled()
 
 
+def test_what_is_typed_after_a_search_led_here_is_looked_for_letter_by_letter(opened: Opened) -> None:
+    page = opened.go(f"/s/{TALK}?q=fine")
+    expect(count_of(page)).to_have_text("1 message")
+    typed(page, "foo(")
+    expect(count_of(page)).to_have_text("1 of 8")
+    expect(page.get_by_role("button", name="as search")).to_have_attribute("aria-pressed", "false")
+
+
 def test_escape_closes_and_gives_the_focus_back(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}")
     thought = page.locator("#m-thought > summary")

@@ -225,7 +225,6 @@
     opener.setAttribute("aria-expanded", "true");
     origin = session.here();
     isSearch = "search" in layout.dataset;
-    if (isSearch) reading.dataset.wanted = "1";
     remark(JSON.parse(layout.dataset.sought), isSearch);
     layout.addEventListener("revealed", event => { if (event.detail === wanted) settleThere(); });
     if (wanted && !(history.state && history.state.read)) settleThere();
