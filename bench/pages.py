@@ -46,6 +46,7 @@ PAGES = {
     "projects, cache and limits beside it": ("/usage/beside?since=all", None),
     "a session of 10,000 messages, again": (f"/s/{LONG}", 300.0),
     "what comes after its first screen": (f"/s/{LONG}/turns?from=20", None),
+    "letters found in it, each time others": (f"/s/{LONG}/hits?find=question+{{n}}", 200.0),
 }
 """Where each is, and within how many milliseconds it is wanted."""
 

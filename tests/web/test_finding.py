@@ -1,4 +1,4 @@
-"""Words that led to a session: what its page is told to mark, and which of its messages have them."""
+"""Words that led to a session or are typed into its page: what is marked, and which of its messages have them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from cli.kept import LANTERN
-from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from web.asking import Asking, Reading, asking, dangers
 
 
@@ -15,6 +17,11 @@ def sought(page: Reading) -> list[list[object]] | None:
     """The terms that a page marks."""
     told = next(each for each in page.of("div") if each.get("class") == "layout").get("data-sought")
     return None if told is None else json.loads(told)
+
+
+def hits(site: Asking, address: str) -> list[list[object]]:
+    found: list[list[object]] = site.get(address).json()["hits"]
+    return found
 
 
 def test_hits_lead_into_their_session_with_the_words_in_the_address(site: Asking) -> None:
@@ -29,7 +36,8 @@ def test_a_page_is_told_the_words_as_search_reads_them(site: Asking) -> None:
     words = 'Café volt* -ohm "short circuit" 検索中'
     page = site.page(f"/s/{LANTERN}?q={quote(words)}")
     assert sought(page) == [[["cafe"], False], [["volt"], True], [["short", "circuit"], False], [["検索中"], False]]
-    assert "Words that were searched for" in [each.get("aria-label") for each in page.of("aside")]
+    field = next(each for each in page.of("input") if each.get("class") == "sought")
+    assert field["value"] == words
 
 
 def test_letters_that_only_the_index_knows_mark_nothing(site: Asking) -> None:
@@ -40,7 +48,7 @@ def test_letters_that_only_the_index_knows_mark_nothing(site: Asking) -> None:
 def test_words_that_find_nothing_mark_nothing(site: Asking) -> None:
     for query in ("", "%20", "-volts", "%22%22", "!!!", "title:x+prompt:y"):
         assert sought(site.page(f"/s/{LANTERN}?q={query}")) is None
-        assert site.get(f"/s/{LANTERN}/hits?q={query}").json() == []
+        assert hits(site, f"/s/{LANTERN}/hits?q={query}") == []
     assert sought(site.page(f"/s/{LANTERN}?q=volts&in=nowhere")) is None
     assert site.get(f"/s/{LANTERN}?q={'a' * 1001}").status_code == 400
 
@@ -54,18 +62,18 @@ def test_words_never_become_markup(site: Asking) -> None:
 
 
 def test_messages_that_answer_come_in_the_order_of_the_conversation(site: Asking) -> None:
-    assert site.get(f"/s/{LANTERN}/hits?q=beacon+OR+welcome+OR+thanks").json() == [
-        ["m-beacon", 0],
-        ["m-thanks", 2],
-        [site.get(f"/s/{LANTERN}/hits?q=welcome").json()[0][0], 2],
+    assert hits(site, f"/s/{LANTERN}/hits?q=beacon+OR+welcome+OR+thanks") == [
+        ["m-beacon", 0, 1],
+        ["m-thanks", 2, 1],
+        [hits(site, f"/s/{LANTERN}/hits?q=welcome")[0][0], 2, 1],
     ]
-    assert len(site.get(f"/s/{LANTERN}/hits?q=oscillation").json()) == 2, "of an agent, too"
-    assert site.get(f"/s/{LANTERN}/hits?q=beacon+welcome").json() == [], "one message has both, or none does"
+    assert len(hits(site, f"/s/{LANTERN}/hits?q=oscillation")) == 2, "of an agent, too"
+    assert hits(site, f"/s/{LANTERN}/hits?q=beacon+welcome") == [], "one message has both, or none does"
 
 
 def test_only_the_fields_that_were_searched_count(site: Asking) -> None:
-    assert site.get(f"/s/{LANTERN}/hits?q=seventeen").json() == []
-    assert len(site.get(f"/s/{LANTERN}/hits?q=seventeen&in=result").json()) == 1
+    assert hits(site, f"/s/{LANTERN}/hits?q=seventeen") == []
+    assert len(hits(site, f"/s/{LANTERN}/hits?q=seventeen&in=result")) == 1
 
 
 def test_a_result_is_found_at_its_own_call_though_others_ran_beside_it(tmp_path: Path) -> None:
@@ -85,12 +93,12 @@ def test_a_result_is_found_at_its_own_call_though_others_ran_beside_it(tmp_path:
         id="both",
     ).write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:
-        assert site.get("/s/both/hits?q=wombat&in=result").json() == [["m-one", 0]]
-        assert site.get("/s/both/hits?q=bandicoot&in=result").json() == [["m-dug", 0]]
+        assert hits(site, "/s/both/hits?q=wombat&in=result") == [["m-one", 0, 1]]
+        assert hits(site, "/s/both/hits?q=bandicoot&in=result") == [["m-dug", 0, 1]]
         assert site.get("/s/both/where?at=m-r1").json()["anchor"] == "m-one"
 
 
-def test_hits_are_those_of_the_branch_that_is_shown(tmp_path: Path) -> None:
+def forked(folder: Path) -> Path:
     a_session(
         a_prompt("begin", uuid="begin"),
         a_reply("A potoroo.", uuid="shared"),
@@ -99,10 +107,115 @@ def test_hits_are_those_of_the_branch_that_is_shown(tmp_path: Path) -> None:
         a_prompt("that way", uuid="right", to="shared"),
         a_reply("A right potoroo.", uuid="right-reply"),
         id="forked",
+    ).write(folder / "claude" / "projects")
+    return folder / "claude"
+
+
+@pytest.mark.parametrize("how", ["q", "find"])
+def test_hits_are_those_of_the_branch_that_is_shown_and_others_are_named(tmp_path: Path, how: str) -> None:
+    with asking(tmp_path / "home", forked(tmp_path)) as site:
+        active = site.get(f"/s/forked/hits?{how}=potoroo").json()
+        assert [name for name, *_ in active["hits"]] == ["m-shared", "m-right-reply"]
+        other = site.get("/s/forked/where?at=m-left").json()["branch"]
+        assert active["elsewhere"] == [{"branch": other, "anchor": "m-left-reply", "number": 1}]
+        left = site.get(f"/s/forked/hits?{how}=potoroo&branch={other}").json()
+        assert [name for name, *_ in left["hits"]] == ["m-left-reply"], "what was left is shown from the fork on"
+        assert [(each["anchor"], each["number"]) for each in left["elsewhere"]] == [("m-shared", 2)]
+
+
+def worded(folder: Path) -> Path:
+    a_session(
+        a_prompt("Look at /usr/local, please; a Caf\u00e9, a bi\u0301lby", uuid="asked"),
+        a_reply(a_thought("perhaps foo(bar) or foo(baz), foo"), uuid="thought"),
+        a_reply("The **short-tailed** `wallaby_of` runs: a\nline, see [the page](https://example.org).", uuid="said"),
+        a_reply(
+            a_tool_call("Bash", {"command": "grep -rn 'foo(' /usr/lo", "timeout": 4711}, id="t1"),
+            a_tool_call("Bash", {"command": "ls -v"}, id="t2"),
+            uuid="calls",
+        ),
+        a_tool_result("x" * 250_000 + " foo(far)", of="t1", uuid="r1"),
+        a_tool_result("nothing", of="t2", uuid="r2"),
+        a_reply(a_tool_call("Task", {"description": "dig", "prompt": "dig"}, id="t3"), uuid="task"),
+        a_subagent(a_prompt("dig"), a_reply("foo(deep)", uuid="deep"), of="t3"),
+        a_tool_result("dug", of="t3"),
+        id="worded",
+    ).write(folder / "claude" / "projects")
+    return folder / "claude"
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("foo(", [("m-thought", 2), ("m-calls-1", 2), ("m-deep", 1)]),
+        ("FOO(BA", [("m-thought", 2)]),
+        ("/usr/lo", [("m-asked", 1), ("m-calls-1", 1)]),
+        ("cafe", [("m-asked", 1)]),
+        ("caf\u00e9", [("m-asked", 1)]),
+        ("b\u00edlby", [("m-asked", 1)]),
+        ("tailed wallaby_of", [("m-said", 1)]),
+        ("**short", [("m-said", 1)]),
+        ("see the page", [("m-said", 1)]),
+        ("a line", [("m-said", 1)]),
+        ("4711", [("m-calls-1", 1)]),
+        ("ls -v", [("m-calls-2", 1)]),
+        ("no such letters", []),
+    ],
+)
+def test_what_is_typed_is_found_letter_by_letter_wherever_it_stands(
+    tmp_path: Path, typed: str, found: list[tuple[str, int]]
+) -> None:
+    with asking(tmp_path / "home", worded(tmp_path)) as site:
+        answer = site.get(f"/s/worded/hits?find={quote(typed)}").json()
+        assert [(name, number) for name, _, number in answer["hits"]] == found
+        assert answer["search"] is False
+        assert all(site.get(f"/s/worded/where?at={name}").json() for name, _ in found)
+
+
+def test_letters_that_the_session_does_not_have_are_read_as_a_search(tmp_path: Path) -> None:
+    with asking(tmp_path / "home", worded(tmp_path)) as site:
+        for typed in ("thinking:perhaps", '"short tailed"', "wallaby_of -potoroo", "wallab* OR emu"):
+            answer = site.get(f"/s/worded/hits?find={quote(typed)}").json()
+            assert answer["search"] is True, typed
+            assert len(answer["hits"]) == 1, typed
+        answer = site.get(f"/s/worded/hits?find={quote('far -deep')}").json()
+        assert answer["search"] is True, "what tools gave back is looked through, too"
+        assert [name for name, *_ in answer["hits"]] == ["m-calls-1"]
+
+
+def test_a_search_that_has_nothing_to_look_for_is_told_in_a_sentence(site: Asking) -> None:
+    answer = site.get(f"/s/{LANTERN}/hits?q=-volts").json()
+    assert answer["problem"] == "'-volts' only says what to leave out; add a word to search for"
+    assert site.get(f"/s/{LANTERN}/hits?q=volts&in=nowhere").json()["problem"].startswith("--in 'nowhere'")
+    assert hits(site, f"/s/{LANTERN}/hits?find={quote('-beacons')}") == []
+
+
+def test_a_page_is_told_what_was_typed_into_it(site: Asking) -> None:
+    page = site.page(f"/s/{LANTERN}?find={quote('Foo(  bar')}")
+    assert sought(page) == [[["foo(", "bar"], False]]
+    assert "data-search" not in next(each for each in page.of("div") if each.get("class") == "layout")
+    assert sought(site.page(f"/s/{LANTERN}?find={quote('-volts')}")) == [[["-volts"], False]], "these letters"
+    assert site.get(f"/s/{LANTERN}?find={'a' * 1001}").status_code == 400
+
+
+def test_a_piece_can_be_had_with_all_of_its_long_texts(tmp_path: Path) -> None:
+    with asking(tmp_path / "home", worded(tmp_path)) as site:
+        cut, whole = (site.get(f"/s/worded/turns?from=0{more}").text for more in ("", "&whole=1"))
+        assert "foo(far)" not in cut
+        assert "more characters not in this page" in cut
+        assert "foo(far)" in whole
+        assert "not in this page" not in whole
+
+
+def test_of_an_edit_the_lines_of_its_diff_are_counted(tmp_path: Path) -> None:
+    given = {"file_path": "/p/nest.py", "old_string": "same(1)\nold(1)", "new_string": "same(1)\nnew(1)"}
+    lines = [" above(1)", " same(1)", "-old(1)", "+new(1)"]
+    patch = [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 3, "lines": lines}]
+    a_session(
+        a_prompt("edit it"),
+        a_reply(a_tool_call("Edit", given, id="e1"), uuid="edit"),
+        a_tool_result("The file same(1) has been updated.", of="e1", twin={**given, "structuredPatch": patch}),
+        id="edited",
     ).write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:
-        active = [name for name, _ in site.get("/s/forked/hits?q=potoroo").json()]
-        assert active == ["m-shared", "m-right-reply"]
-        other = site.get("/s/forked/where?at=m-left").json()["branch"]
-        left = [name for name, _ in site.get(f"/s/forked/hits?q=potoroo&branch={other}").json()]
-        assert left == ["m-left-reply"], "what was left is shown from the fork on"
+        for typed in ("same(1", "above(", "old(", "new(", "nest.py"):
+            assert hits(site, f"/s/edited/hits?find={quote(typed)}") == [["m-edit", 0, 1]], typed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +15,13 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from cli.kept import HARBOUR, LANTERN
+from histories import write_backups
 from reread.archive import Archive
 from reread.surfaces.web.pages import PLACES, Place
 from reread.surfaces.web.session import show
 from reread.surfaces.web.sessions import SORTS
 from reread.surfaces.web.unfolding import Unfolding
-from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
@@ -401,6 +403,26 @@ def test_the_files_a_session_changed_are_told(tmp_path: Path) -> None:
         assert "notes.txt +2 −1" in " ".join(site.part("/s/edited/changes").text.split())
 
 
+def test_files_that_only_a_backup_knows_are_told_right_when_their_source_is_gone(tmp_path: Path) -> None:
+    name, notes = "848ba454-0000-4000-8000-000000000000", "/p/notes.txt"
+    time = "2026-01-05T09:00:04.500Z"
+    tracked = {"notes.txt": {"backupFileName": "848ba454848ee7c8@v2", "version": 2, "backupTime": time}}
+    a_session(
+        a_prompt("make it"),
+        a_reply(a_tool_call("Write", {"file_path": notes, "content": "one\n"})),
+        a_tool_result("ok", twin={"type": "create", "filePath": notes, "content": "one\n"}),
+        a_line("file-history-snapshot", messageId="m", snapshot={"timestamp": time, "trackedFileBackups": tracked}),
+        a_prompt("go on"),
+        a_reply("yes"),
+        id=name,
+        cwd="/p",
+    ).write(tmp_path / "claude" / "projects")
+    write_backups(tmp_path / "claude", {"848ba454848ee7c8@v2": b"one\nby hand\n"}, name)
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        shutil.rmtree(tmp_path / "claude" / "file-history")
+        assert "notes.txt added +2 −0" in " ".join(site.part(f"/s/{name}/changes").text.split())
+
+
 def test_search_finds_marks_and_leads_to_the_place(site: Asking) -> None:
     page = site.page("/search?q=capacitor")
     assert "2 hits" in page.text
@@ -418,7 +440,7 @@ def test_search_has_facets_suggestions_and_help(site: Asking) -> None:
     page = site.page("/search?q=beacon&in=prompt&in=text")
     assert any(link.startswith("/search?") and "lantern" in link for link in page.links())
     assert "capacitor" in site.page("/search?q=capacitro").text
-    assert "is no date" in site.page("/search?q=x&since=never").text
+    assert "is no date" in site.page("/search?q=x&since=never", status=400).text
     assert "AND, OR, NOT" in site.page("/search").text
 
 

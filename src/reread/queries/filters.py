@@ -148,6 +148,6 @@ def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     return moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
 
 
-def check_window(since: datetime | None, until: datetime | None) -> None:
+def check_window(since: datetime | None, until: datetime | None, option: str = "--") -> None:
     if since is not None and until is not None and since >= until:
-        raise BadInput("--since must lie before --until")
+        raise BadInput(f"{option}since must lie before {option}until")

@@ -20,14 +20,13 @@ from ..edits import DiffLine, is_edit, patched, proposed
 from ..numbers import duration
 from ..text import one_line, tabbed
 from .code import coloured, coloured_lines
-from .cutting import cut
+from .cutting import KEPT_LINES, USUAL, WIDEST, Limits, cut
 from .parts import Diff, DiffRow, Part, Question, Todo
 from .pictures import Picture, pictures
 from .words import words
 
 SHOWN_DIFF = 40
 """Lines of a diff before the fold."""
-KEPT_DIFF = 2_000
 LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
@@ -82,20 +81,50 @@ def seconds_of(call: ToolCall) -> str:
     return duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else ""
 
 
-def diffs_of(call: ToolCall, project: str | None) -> list[Diff]:
+def diffs_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> list[Diff]:
     """What it changed, or would have."""
     given = call.input if isinstance(call.input, dict) else {}
     if is_edit(call.name):
-        lines = patched(twin_of(call)) or proposed(call.name, given)
-        return [diff_of(_path(given), lines, project, _NOT_APPLIED.get(call.status, ""))] if lines else []
+        lines = _edited(call, given)
+        why = _NOT_APPLIED.get(call.status, "")
+        return [diff_of(_path(given), lines, project, why, most=limits.lines)] if lines else []
     changed = twin_of(call).get("bashEditDiff")
     files = changed.get("files") if isinstance(changed, dict) else None
     found = []
     for file in files if isinstance(files, list) else ():
         if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
             lines = patched({"structuredPatch": file["hunks"]})
-            found.append(diff_of(file["filePath"], lines, project, ""))
+            found.append(diff_of(file["filePath"], lines, project, "", most=limits.lines))
     return found
+
+
+def _edited(call: ToolCall, given: Mapping[str, Any]) -> list[DiffLine]:
+    return patched(twin_of(call)) or proposed(call.name, given)
+
+
+def words_of(call: ToolCall) -> Iterator[str]:
+    """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
+    yield name_of(call)
+    given = call.input
+    if is_edit(call.name) and isinstance(given, dict) and (lines := _edited(call, given)):
+        yield _path(given)
+        yield "\n".join([line.text for line in lines])
+        given = {name: value for name, value in given.items() if name not in _SAID_BY_DIFF}
+    yield from _told(given)
+
+
+def _told(value: object) -> Iterator[str]:
+    """Strings and numbers, without the names of arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _told(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _told(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
 
 
 def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
@@ -108,7 +137,7 @@ def _path(given: Mapping[str, Any]) -> str:
     return next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
 
 
-def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_DIFF) -> Diff:
+def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
     """Lines of a diff, coloured as what they are a part of; `most` of them."""
     colours = coloured_lines([line.text for line in lines[:most]], path=path)
     rows = [
@@ -127,15 +156,22 @@ def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, 
     )
 
 
-def listing_of(call: ToolCall, project: str | None) -> Diff | None:
-    """A file as it was read, coloured; None where the result is anything else."""
+def listing_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> Diff | None:
+    """A file as it was read, coloured; None where the result is anything else, or all of a long one is wanted, which
+    would take seconds to colour."""
     if call.name != "Read" or call.status is not Status.OK or call.output is None:
         return None
-    found = [_NUMBERED.fullmatch(line) for line in call.output.text[:LONGEST_LISTING].split("\n")]
+    text = call.output.text
+    if limits == WIDEST and (len(text) > LONGEST_LISTING or text.count("\n") > KEPT_LINES):
+        return None
+    found = [_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n")]
     lines = [DiffLine(" ", line[2], int(line[1])) for line in found if line is not None]
     given = call.input if isinstance(call.input, dict) else {}
     path = given.get("file_path")
-    return diff_of(path if isinstance(path, str) else "", lines, project, "") if lines else None
+    if not lines:
+        return None
+    made = diff_of(path if isinstance(path, str) else "", lines, project, "")
+    return made._replace(left_out=made.left_out + text.count("\n", LONGEST_LISTING))
 
 
 def _skips(lines: list[DiffLine]) -> Iterator[bool]:
@@ -177,24 +213,24 @@ def _question(asked: Mapping[str, Any], answer: str) -> Question:
     )
 
 
-def parts_of(call: ToolCall, *, has_diff: bool) -> list[Part]:
-    return arguments_of(call.name, call.input, has_diff=has_diff)
+def parts_of(call: ToolCall, *, has_diff: bool, limits: Limits = USUAL) -> list[Part]:
+    return arguments_of(call.name, call.input, has_diff=has_diff, limits=limits)
 
 
-def arguments_of(tool: str, given: Any, *, has_diff: bool) -> list[Part]:
+def arguments_of(tool: str, given: Any, *, has_diff: bool, limits: Limits = USUAL) -> list[Part]:
     """The arguments of a call, but for those that a diff or a list shows better."""
     if not isinstance(given, dict):
-        return [] if given in (None, "") else [_part("input", given)]
+        return [] if given in (None, "") else [_part("input", given, limits)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
     said = given.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
         skipped = {"command"}  # its line has all of it
     named = sorted(given.items(), key=lambda each: each[0] != "plan")  # what is to be read, before what it asks for
-    return [_part(str(key), value) for key, value in named if key not in skipped]
+    return [_part(str(key), value, limits) for key, value in named if key not in skipped]
 
 
-def _part(name: str, value: Any) -> Part:
+def _part(name: str, value: Any, limits: Limits) -> Part:
     label = one_line(name)[:60]
     if name in _PROSE and isinstance(value, str) and len(value) < LONGEST_PROSE:
         return Part(label, words(value), "prose")
@@ -202,7 +238,7 @@ def _part(name: str, value: Any) -> Part:
     text = value if isinstance(value, str) else _json(value)
     if len(text) <= LONGEST_INLINE and "\n" not in text:
         return Part(label, _code(text, language), "inline")
-    parts = cut(text)
+    parts = cut(text, kept=limits.characters)
     return Part(label, _code(parts.head, language), "code", parts if parts.rest or parts.left_out else None)
 
 

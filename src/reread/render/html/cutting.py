@@ -11,6 +11,20 @@ SHOWN_LINES = 24
 SHOWN_CHARACTERS = 3_000
 KEPT_CHARACTERS = 200_000
 """Of one text in a page."""
+KEPT_LINES = 2_000
+"""Of one diff or listing in a page: each is coloured, and a row of its own."""
+
+
+class Limits(NamedTuple):
+    """How much of one text a page holds."""
+
+    characters: int = KEPT_CHARACTERS
+    lines: int = KEPT_LINES
+
+
+USUAL = Limits()
+WIDEST = Limits(5_000_000, 20_000)
+"""For one who was led to what is beyond the usual ones."""
 
 
 class Cut(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from .cutting import NOTHING, Cut
+from .cutting import NOTHING, USUAL, Cut, Limits
 from .pictures import Picture
 
 BAD = {"error": "failed", "rejected": "rejected", "interrupted": "interrupted"}
@@ -22,6 +22,8 @@ class Sections(NamedTuple):
     subagents: bool = True
     raw: bool = False
     """The records as they stand in the transcript, below what they say."""
+    limits: Limits = USUAL
+    """Of long texts."""
 
 
 class Words(NamedTuple):

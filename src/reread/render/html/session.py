@@ -34,7 +34,7 @@ from ..text import one_line, shorten
 from ..travel import shown_path
 from . import calls, parts
 from .anchors import Anchors, anchor
-from .cutting import NOTHING, cut
+from .cutting import NOTHING, Cut, cut
 from .pictures import pictures
 from .words import words
 
@@ -145,9 +145,9 @@ class SessionParts:
         ended = Counter(call.status.value for talk in talks for call in talk.tool_calls)
         return [(name, ended[status]) for status, name in parts.BAD.items() if ended[status]]
 
-    def files(self) -> list[parts.ChangedFile]:
-        """What the session changed in the end."""
-        found = [diff for diff in SessionEdits(self.session).on_disk() if diff.is_change]
+    def files(self, edits: SessionEdits | None = None) -> list[parts.ChangedFile]:
+        """What the session changed in the end; by its own lines alone, unless one knows more of its edits."""
+        found = [diff for diff in (edits or SessionEdits(self.session)).on_disk() if diff.is_change]
         return [
             parts.ChangedFile(one_line(shown_path(diff.path, self.session.project)), diff.status, *totals([diff]))
             for diff in found
@@ -192,7 +192,7 @@ class SessionParts:
     def _prompt(self, prompt: Prompt) -> parts.Asked:
         blocks = prompt.record.blocks if isinstance(prompt.record, User) else ()
         return parts.Asked(
-            text=cut(prompt.text, lines=60, characters=6_000),
+            text=cut(prompt.text, lines=60, characters=6_000, kept=self.shown.limits.characters),
             pictures=list(pictures(blocks)),
             time=prompt.time,
             kind=prompt.kind.value,
@@ -240,12 +240,16 @@ class SessionParts:
             label=notice.what if notice.what in LABELLED else "",
             mark=NOTE_MARKS.get(notice.what, "·"),
             text=notice.text if notice.what != "rewound" else "rewound here; left behind:",
-            detail=cut(notice.detail),
+            detail=cut(notice.detail, kept=self.shown.limits.characters),
             links=list(self._left(notice)) if notice.what == "rewound" else [],
             time=notice.time,
             raw=self._of(notice),
-            output=cut(notice.text) if notice.what == "command" and not notice.text.startswith(_TYPED) else NOTHING,
+            output=self._printed(notice),
         )
+
+    def _printed(self, notice: Notice) -> Cut:
+        is_printed = notice.what == "command" and not notice.text.startswith(_TYPED)
+        return cut(notice.text, kept=self.shown.limits.characters) if is_printed else NOTHING
 
     def _left(self, notice: Notice) -> Iterator[parts.Link]:
         for name in _LEFT_BRANCH.findall(notice.text):
@@ -254,9 +258,10 @@ class SessionParts:
                 yield parts.Link(f"#{branch_anchor(found)}", one_line(name))
 
     def call(self, call: ToolCall, depth: int = 0) -> parts.Call:
-        project = self.session.project
+        project, limits = self.session.project, self.shown.limits
         place = self._anchors.take(call.uuid) or self._anchors.take(call.id)
-        diffs, report, listing = calls.diffs_of(call, project), calls.report_of(call), calls.listing_of(call, project)
+        diffs, report = calls.diffs_of(call, project, limits), calls.report_of(call)
+        listing = calls.listing_of(call, project, limits)
         agent = self.session.agents_by_call.get(call.id or "")
         is_told = agent is not None and agent.id not in self._told and depth < DEEPEST
         if agent is not None:
@@ -271,10 +276,10 @@ class SessionParts:
             seconds=calls.seconds_of(call),
             time=call.time,
             diffs=diffs,
-            parts=calls.parts_of(call, has_diff=bool(diffs)),
+            parts=calls.parts_of(call, has_diff=bool(diffs), limits=limits),
             todos=calls.todos_of(call),
             questions=calls.questions_of(call),
-            output=cut("" if report or listing else calls.output_of(self.session, call)),
+            output=cut("" if report or listing else calls.output_of(self.session, call), kept=limits.characters),
             report=report,
             pictures=calls.pictures_of(call),
             agent=self.agent(agent, depth + 1) if agent is not None and is_told and self.shown.subagents else None,

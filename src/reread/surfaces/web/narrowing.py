@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from starlette.requests import Request
 
+from reread.errors import BadInput
 from reread.queries.filters import Filter
 from reread.queries.usage import GROUPINGS
 from reread.queries.windows import SECONDS
@@ -38,17 +39,30 @@ class Asked(NamedTuple):
 
 def asked(request: Request) -> Asked:
     """Raises BadInput for a date that is none."""
-    site = pages.site_of(request)
-    given = {name: text for name in FILTERS if (text := pages.value(request, name))}
-    by = pages.value(request, "by") or "day"
-    span = given.get("since", "" if "until" in given else "30d")
-    span = span if span in SPANS else ""
+    site, named = pages.site_of(request), _named(request)
+    given, span = named.given, named.span
     wanted = make_filter(site, {**given, "since": "" if span else given.get("since", ""), "hidden": "1"})
     if span in _DAYS:
         midnight = site.settings.now.astimezone(site.settings.timezone)
         midnight = midnight.replace(hour=0, minute=0, second=0, microsecond=0)
         wanted = wanted._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
-    return Asked(by if by in GROUPINGS else "day", given, span, wanted)
+    return named._replace(wanted=wanted)
+
+
+def asked_or_why_not(request: Request) -> tuple[Asked, str]:
+    """The same for a page that stays, with what was typed; and what is wrong with it, if anything is."""
+    try:
+        return asked(request), ""
+    except BadInput as error:
+        return _named(request), str(error)
+
+
+def _named(request: Request) -> Asked:
+    """As the address has it, without making sense of it."""
+    given = {name: text for name in FILTERS if (text := pages.value(request, name))}
+    by = pages.value(request, "by")
+    span = given.get("since", "" if "until" in given else "30d")
+    return Asked(by if by in GROUPINGS else "day", given, span if span in SPANS else "", Filter())
 
 
 def narrowed(asked: Asked, key: str | None) -> str:

@@ -52,7 +52,8 @@ STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "se
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = (
     *("web.js", "hearing.js", "news.js"),
-    *("reading.js", "finding.js", "marking.js", "charts.js", "lists.js", "search.js", "retro.js", "live.js"),
+    *("reading.js", "matching.js", "finding.js", "marking.js"),
+    *("charts.js", "lists.js", "search.js", "retro.js", "live.js"),
 )
 """Each sent by its name: `web.js` goes with every page, `news.js` with `hearing.js`, the others with one."""
 

@@ -9,10 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from reread.analyses.edits.histories import ReadBackup
 from reread.analyses.edits.net import SessionEdits
 from reread.analyses.forks import Comparison, compare
 from reread.archive import StoredSession
 from reread.errors import BadInput
+from reread.queries.letters import Letters
+from reread.queries.travel import edits_of
 from reread.records import Record
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
@@ -22,6 +25,7 @@ from reread.sessions import Branch, Conversation, Session
 
 from . import pages
 from .unfolding import NEXT_STEPS, Unfolding, Where, places
+from .wording import Worded, counted, wording
 
 MOST_RECORDS = 5
 LARGEST_RECORD = 2_000_000
@@ -31,8 +35,10 @@ LARGEST_RECORD = 2_000_000
 class Reading:
     """What is worth keeping of one state of a session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, kept_backups: ReadBackup | None = None) -> None:
         self.session = session
+        self._kept_backups = kept_backups
+        self._words: dict[str, list[Worded]] = {}
         self._parts = SessionParts(session, parts.Sections())
 
     def lead(self, stored: StoredSession) -> parts.Page:
@@ -45,7 +51,7 @@ class Reading:
 
     @cached_property
     def files(self) -> list[parts.ChangedFile]:
-        return self._parts.files()
+        return self._parts.files(self._edits)
 
     @cached_property
     def branches(self) -> dict[str, Unfolding]:
@@ -53,7 +59,7 @@ class Reading:
 
     @cached_property
     def _edits(self) -> SessionEdits:
-        return SessionEdits(self.session)
+        return edits_of(self.session, self._kept_backups)
 
     def comparison(self, left: Branch, right: Branch) -> Comparison:
         return compare(self.session, left, right, self._edits)
@@ -62,16 +68,28 @@ class Reading:
     def _places(self) -> dict[str, Where]:
         return places(self.branches.values())
 
+    def count(self, branch: str, letters: Letters) -> list[tuple[str, int, int]]:
+        """Where a branch has these letters, and how often."""
+        self.prepare()
+        return counted(self._words[branch], letters)
+
+    def prepare(self) -> None:
+        """Gathers the words of all branches, which takes a tenth of a second for 10,000 messages; once."""
+        if not self._words:
+            self._words = {name: wording(each) for name, each in self.branches.items()}
+
     def where(self, wanted: str) -> Where | None:
         """A message by its anchor or its uuid."""
         return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
 
     def records(self, place: str) -> list[Record]:
-        """The lines that something in the page came from: a message, a call by its own id, the first of an agent."""
+        """The lines that something in the page came from: a message, a call and its result, the first of an agent."""
         talks: list[Conversation] = [self.session, *self.session.subagents]
         found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
-        calls = (call for talk in talks for call in talk.tool_calls)
+        calls = [call for talk in talks for call in talk.tool_calls]
         found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        lines = {id(record) for record in found}
+        found += [call.output.record for call in calls if call.output is not None and id(call.record) in lines]
         begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
         return (found or [each for first in begun for each in first])[:MOST_RECORDS]
 
@@ -88,7 +106,9 @@ def more_of(reading: Reading, request: Request) -> Response:
     """Pieces of a branch from one on, or before one."""
     unfolding = reading.branch(pages.value(request, "branch"))
     before = pages.number(request, "before", -1)
-    if before >= 0:
+    if pages.value(request, "whole"):
+        stretch = unfolding.whole(pages.number(request, "from"))
+    elif before >= 0:
         stretch = unfolding.before(before, NEXT_STEPS)
     else:
         stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)

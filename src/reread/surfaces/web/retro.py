@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.analyses.friction.events import Kind
 from reread.archive import StoredSession
+from reread.errors import BadInput
 from reread.queries.labelling import kind_called
 from reread.queries.retro import ORDERS, Retro
 from reread.render.retro import (
@@ -33,7 +34,7 @@ from reread.render.view import View
 from . import pages
 from .library import link_name
 from .retro_parts import MOST_FIRST, ONE_KIND, OVERVIEW, Hurt, Shelf, advice, hurts, moment_id, repeated
-from .sessions import make_filter, projects
+from .sessions import blamed, make_filter, projects
 
 SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
 USUAL_SPAN = "30d"
@@ -49,7 +50,10 @@ def retro(request: Request) -> HTMLResponse:
     order = given["by"] if given["by"] in ORDERS else ORDERS[0]
     stored = site.library.find(given["session"]) if given["session"] else None
     span = given["since"] or ("all" if stored is not None else USUAL_SPAN)
-    found = _found(site, given, span, stored)
+    try:
+        found = _found(site, given, span, stored)
+    except BadInput as error:
+        return _wrong(request, given, span, order, str(error))
     shelf = Shelf(site.library.sessions())
     about = given["about"] if given["about"] and given["kind"] else None
     limits = ONE_KIND if given["kind"] else OVERVIEW
@@ -62,6 +66,7 @@ def retro(request: Request) -> HTMLResponse:
         "retro.html",
         "Retrospective",
         scripts=("charts.js", "retro.js"),
+        problem="",
         given=given,
         span=span,
         spans=SPANS,
@@ -91,6 +96,27 @@ def retro(request: Request) -> HTMLResponse:
         said=_said(request, shown),
         is_open=bool(given["kind"]),
         back=_query(given),
+    )
+
+
+def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
+    """The page with what was asked for, but for what is wrong with it: that has no field to be mended in."""
+    site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in Kind}
+    kept = {**given, "since": "" if blamed(site, given) else given["since"], "about": ""}
+    return pages.page(
+        request,
+        "retro.html",
+        "Retrospective",
+        status=400,
+        given={**kept, "kind": given["kind"] if given["kind"] in kinds else ""},
+        span=span,
+        spans=SPANS,
+        order=order,
+        kinds=kinds,
+        projects=projects(site),
+        problem=problem,
+        is_empty=False,
+        name="",
     )
 
 

@@ -21,7 +21,7 @@ from reread.render.usage import shown as shown_model
 
 from . import pages
 from .narrowing import month_span
-from .sessions import make_filter
+from .sessions import blamed, make_filter
 
 SHOWN = 60
 MOST = 600
@@ -94,6 +94,7 @@ def search(request: Request) -> HTMLResponse:
     sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
     values |= {
         "given": given,
+        "blamed": blamed(site, given) if values["problem"] else [],
         "address": wanted.address,
         "chips": [(name, text) for name in FILTERS if (text := given[name])],
         "fields": [(field.value, field in wanted.fields) for field in Field],
@@ -104,7 +105,8 @@ def search(request: Request) -> HTMLResponse:
     if request.headers.get("x-part"):
         return pages.fragment("hits.html", **values)
     title = f"{given['q']} – search" if given["q"] else "Search"
-    return pages.page(request, "search.html", title, scripts=["lists.js", "search.js"], **values)
+    status = 400 if values["problem"] else 200
+    return pages.page(request, "search.html", title, status=status, scripts=["lists.js", "search.js"], **values)
 
 
 def _wanted(request: Request, site: pages.Site, given: dict[str, str]) -> Wanted:

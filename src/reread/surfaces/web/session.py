@@ -15,7 +15,8 @@ from reread.render.html.comparing import compared
 from reread.render.retro import kinds_line
 
 from . import pages
-from .finding import hits, sought
+from .finding import sought
+from .finding import told as told_of
 from .friction_map import friction_marks
 from .library import Held
 from .live import going_of
@@ -32,15 +33,16 @@ def show(request: Request) -> Response:
         moments = held.moments()
         unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
-        lead = reading.lead(held.stored)
+        lead, wanted = reading.lead(held.stored), sought(request)
         stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
         return pages.page_in_parts(
             request,
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("hearing.js", "reading.js", "finding.js", "marking.js"),
-            sought=sought(request),
+            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js"),
+            sought=wanted,
+            terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
             page=lead,
             reading=reading,
@@ -101,11 +103,9 @@ def beside(request: Request) -> Response:
 
 
 def hits_of(request: Request) -> Response:
-    """Which messages of a branch have the words that led here."""
+    """Which messages of a branch have the words that led here, or were typed; and whether other branches do."""
     with _reading(request) as (reading, held):
-        wanted = sought(request)
-        unfolding = reading.branch(pages.value(request, "branch"))
-        found = hits(pages.site_of(request).library, held.stored, unfolding, wanted) if wanted else []
+        found = told_of(pages.site_of(request).library, held.stored, reading, request)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
 
@@ -171,6 +171,6 @@ def _reading(request: Request) -> Iterator[tuple[Reading, Held]]:
     """The session that the address names."""
     with pages.site_of(request).library.session(request.path_params["session"]) as held:
         if held.made is None:
-            held.made = Reading(held.session)
+            held.made = Reading(held.session, held.archive.kept_backups())
         made: Reading = held.made
         yield made, held

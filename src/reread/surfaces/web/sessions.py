@@ -76,6 +76,7 @@ def sessions(request: Request) -> HTMLResponse:
         tag_names=tag_names(site.library),
         rows=_rows(shown, site, groups),
         problem=problem,
+        blamed=blamed(site, given) if problem else [],
         given={**given, "sort": "" if sort == "last" else sort},
         chips=_chips(given),
         switches=SWITCHES,
@@ -139,7 +140,7 @@ def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
         parse(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
         for name, parse in (("since", parse_time), ("until", parse_end))
     )
-    check_window(since, until)
+    check_window(since, until, option="")
     return Filter(
         project=given.get("project") or None,
         since=since,
@@ -152,6 +153,21 @@ def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
         tags=(given["tag"],) if given.get("tag") else (),
         without_hidden=not given.get("hidden"),
     )
+
+
+def blamed(site: pages.Site, given: Mapping[str, str]) -> list[str]:
+    """The fields whose times make no sense; both, where each does."""
+    wrong = []
+    for name in ("since", "until"):
+        try:
+            make_filter(site, {name: given.get(name, "")})
+        except BadInput:
+            wrong.append(name)
+    try:
+        make_filter(site, given)
+    except BadInput:
+        return wrong or ["since", "until"]
+    return []
 
 
 def _groups(ordered: list[Listed]) -> dict[str, Group]:

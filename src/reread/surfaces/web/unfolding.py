@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
+from reread.render.html.cutting import USUAL, WIDEST, Limits
 from reread.render.html.session import SessionParts, branch_anchor, branch_label, outline_of
 from reread.render.text import one_line, shorten
 from reread.sessions import Branch, Notice, Session, Step, Subagent, ToolCall, Turn
@@ -113,8 +114,13 @@ class Unfolding:
             budget -= _weight(self.pieces[start])
         return self._shown(start, end)
 
-    def _shown(self, start: int, end: int) -> Stretch:
-        made = SessionParts(self.session, parts.Sections())
+    def whole(self, number: int) -> Stretch:
+        """One piece, with what is too long for a page otherwise."""
+        start = min(number, self.total)
+        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST)
+
+    def _shown(self, start: int, end: int, limits: Limits = USUAL) -> Stretch:
+        made = SessionParts(self.session, parts.Sections(limits=limits))
         shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
         agents = [made.agent(agent, 1) for agent in self.lone] if end == len(self.pieces) else []
         after = end + bool(agents)

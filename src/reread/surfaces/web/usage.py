@@ -25,7 +25,8 @@ from reread.render.usage_chart import charted_rows, projects_chart, short_names,
 from reread.render.view import when
 
 from . import pages
-from .narrowing import SPANS, Asked, asked, narrowed
+from .narrowing import SPANS, Asked, asked, asked_or_why_not, narrowed
+from .sessions import blamed
 
 SHOWN = ("day", "week", "month", "model", "project", "session", "tool", "block")
 """The groupings with a tab; the others answer to their address."""
@@ -41,7 +42,17 @@ _BESIDE = Sheet(width=520, plot=250, crop=16)
 
 def usage(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    given = asked(request)
+    values: dict[str, Any]
+    given, problem = asked_or_why_not(request)
+    if problem:
+        values = {
+            "asked": given,
+            "tabs": SHOWN,
+            "spans": SPANS,
+            "problem": problem,
+            "blamed": blamed(site, given.given),
+        }
+        return pages.page(request, "usage.html", f"Usage by {given.by}", status=400, **values)
     report = usage_report(site, given)
     rows = _limited(report)
     chart = usage_chart(rows, site.settings.timezone)
@@ -49,7 +60,9 @@ def usage(request: Request) -> HTMLResponse:
     if chart.kind == "names":
         chart = fold_names(chart, MOST_NAMES)
         links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links
-    values: dict[str, Any] = {
+    values = {
+        "problem": "",
+        "blamed": [],
         "asked": given,
         "tabs": SHOWN,
         "spans": SPANS,

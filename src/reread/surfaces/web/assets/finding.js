@@ -1,112 +1,31 @@
-// The words that led to a session are marked in it, in what is loaded at first and in what comes later.
+// Words in an open session: those that led to it, and those that are typed into its field. They are marked in what is
+// loaded at first and in what comes later; the server knows where the others are.
 (() => {
   "use strict";
-  const {all, ask, one, session} = window.reread;
-  const layout = one(".layout[data-sought]"), bar = one(".finding");
-  if (!layout) return;
-  const base = layout.dataset.session, content = one("#content"), title = one("h1"), count = one(".count", bar);
-  const MOST = 500;  // of one paragraph or output: more say nothing new
+  const {all, ask, matching, one, session} = window.reread;
+  const layout = one(".layout[data-session]"), bar = one(".finding");
+  const base = layout.dataset.session, content = one("#content"), title = one("h1");
+  const field = one("input", bar), count = one(".count", bar), branches = one(".elsewhere", bar), unseen = one(".unseen", bar);
+  const reading = one(".as-search", bar), opener = one(".find-here");
+  const address = () => new URLSearchParams(location.search);
+  const number = many => many.toLocaleString("en");
 
-  // As the search reads a text (store/tokens.py): letters without case and accents, any signs between the words of a
-  // phrase, none needed where a script has no spaces, and a part of a camelCase name is a word.
-  const UNSPACED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Mymr}\\p{sc=Hang}\\p{sc=Khmr}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Han}\\u30fc\\uff70";
-  const isUnspaced = letter => unspaced.test(letter), unspaced = new RegExp(`^[${UNSPACED}]`, "u");
-  const isLetter = letter => /^[\p{L}\p{N}]/u.test(letter), isUpper = letter => letter !== undefined && /^\p{Lu}/u.test(letter);
-  const folded = new Map();
-  const foldOne = letter => {
-    if (!folded.has(letter)) {
-      const apart = letter.normalize(letter >= "\uff66" && letter <= "\uff9d" ? "NFKC" : "NFD");
-      const plain = (/^.[\u0300-\u036f]+$/u.test(apart) ? apart[0] : apart.length === 1 ? apart : letter).toLowerCase();
-      folded.set(letter, plain.length === letter.length ? plain : letter);
-    }
-    return folded.get(letter);
-  };
-  const fold = text => /[^\x00-\x7f]/.test(text) ? Array.from(text, foldOne).join("") : text.toLowerCase();
-  const GAP = "(?:\\n *[0-9]+→|[^\\p{L}\\p{N}])";
-  const terms = JSON.parse(layout.dataset.sought).map(([pieces, isPrefix]) => {
-    let pattern = "";
-    pieces.forEach((piece, at) => {
-      const isLoose = at && (isUnspaced(pieces[at - 1].slice(-1)) || isUnspaced(piece));
-      pattern += (at ? GAP + (isLoose ? "*" : "+") : "") + Array.from(piece, letter => `${letter}[\\u0300-\\u036f]*(?![\\u0300-\\u036f])`).join("");
-    });
-    return {pattern: new RegExp(pattern, "gu"), isPrefix};
-  });
-  const restOfWord = new RegExp(`(?:(?![${UNSPACED}])[\\p{L}\\p{N}])*`, "uy");
-  const isBorder = (text, at) => {
-    if (at <= 0 || at >= text.length || !isLetter(text[at - 1]) || !isLetter(text[at])) return true;
-    if (isUnspaced(text[at - 1]) || isUnspaced(text[at])) return true;
-    const after = text[at + 1];
-    return isUpper(text[at]) && (!isUpper(text[at - 1]) || (after !== undefined && /^\p{Ll}/u.test(after)));
-  };
-  const found = text => {
-    const plain = fold(text), places = [];
-    for (const {pattern, isPrefix} of terms) {
-      for (const match of plain.matchAll(pattern)) {
-        let end = match.index + match[0].length;
-        if (isPrefix && !isUnspaced(plain[end - 1])) {
-          restOfWord.lastIndex = end;
-          end += restOfWord.exec(plain)[0].length;
-        }
-        if (isBorder(text, match.index) && isBorder(text, end)) places.push([match.index, end]);
-        if (places.length >= MOST) break;
-      }
-    }
-    places.sort((one, other) => one[0] - other[0]);
-    let end = 0;
-    return places.filter(place => { const isFirst = place[0] >= end; if (isFirst) end = place[1]; return isFirst; });
-  };
-
-  // Words of ours between those of the session; and what holds one run of text, whatever is coloured inside.
-  const OURS = ".earlier, .empty, .piece > h2, .label, .who, .facts, .fate, .mark, .tally, .sizes, .seconds, .ending, .left-out, .rest > summary, .detail > summary, .raw";
-  const BLOCKS = "p, li, td, th, pre, div, summary, header, figcaption, aside, article, section, h1, h2, h3, h4, h5, h6, .lead, .point, .tool, .failure";
-  const runs = root => {
-    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
-      node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : node.matches(OURS) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP);
-    const made = [];
-    let block = null, parent = null, last = null;
-    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-      if (node.parentNode !== parent) { parent = node.parentNode; block = parent.closest(BLOCKS); }
-      if (!last || last.block !== block) made.push(last = {block, nodes: []});
-      last.nodes.push(node);
-    }
-    return made;
-  };
-  const wrap = (nodes, places) => {
-    let end = nodes.reduce((sum, node) => sum + node.data.length, 0);
-    let at = places.length - 1;
-    for (const node of nodes.reverse()) {
-      const start = end - node.data.length;
-      for (let next = at; next >= 0 && places[next][1] > start; next--) {
-        const from = Math.max(places[next][0], start) - start, to = Math.min(places[next][1], end) - start;
-        if (from < to) {
-          const part = node.splitText(from), mark = document.createElement("mark");
-          part.splitText(to - from);
-          part.replaceWith(mark);
-          mark.append(part);
-        }
-        if (places[next][0] >= start) at = next - 1;
-      }
-      end = start;
-    }
-  };
-  const mark = root => {
-    for (const {nodes} of runs(root)) {
-      const places = found(nodes.map(node => node.data).join(""));
-      if (places.length) wrap(nodes, places);
-    }
-    for (const each of all("mark", root)) {
-      for (let at = each.parentElement; at && at !== root; at = at.parentElement) if (at.tagName === "DETAILS") at.classList.add("has-found");
-    }
-  };
-  const unmark = root => {
-    for (const each of all("mark", root)) { const parent = each.parentNode; each.replaceWith(...each.childNodes); parent.normalize(); }
-    for (const each of all(".has-found", root)) each.classList.remove("has-found");
-  };
   // Every way in which pieces come into the page ends here.
-  const arrived = changes => { for (const {addedNodes} of changes) for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) mark(node); };
+  const arrived = changes => { for (const {addedNodes} of changes) for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) matching.mark(node); };
   const watch = new MutationObserver(arrived);
+  let marked = "";
+  const remark = (terms, isSearch) => {
+    const wanted = JSON.stringify([terms, isSearch]);
+    if (wanted === marked) return;
+    marked = wanted;
+    watch.disconnect();
+    for (const place of [title, content]) matching.unmark(place);
+    matching.look(terms, isSearch);
+    for (const place of [title, content]) matching.mark(place);
+    if (terms.length) watch.observe(content, {childList: true});
+  };
 
-  let hits = [], current = "", pointed = null, wanted = layout.dataset.at || "";
+  let hits = [], total = 0, elsewhere = [], isSearch = false, problem = "", current = "", pointed = null, wanted = layout.dataset.at || "";
   const foldsOver = each => {
     const found = [];
     for (let at = each.closest("details"); at; at = at.parentElement.closest("details")) if (!at.firstElementChild.contains(each)) found.push(at);
@@ -115,13 +34,21 @@
   const isFolded = each => foldsOver(each).some(fold => !fold.open);
   // A browser may keep boxes for what is folded; and the first words of an open thought are in the page, but not shown.
   const isShown = each => !isFolded(each) && each.getClientRects().length > 0;
-  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 60 && box.bottom < innerHeight - 60; };
+  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 110 && box.bottom < innerHeight - 60; };
+  // The line of a fold may repeat what is in it: a thought's beginning, what a call was asked.
+  const tight = text => text.replace(/\s/g, "");
+  const isRepeated = each => {
+    const line = each.closest("summary"), point = each.closest(".point");
+    if (!line || line.parentElement.matches(".thought")) return Boolean(line);
+    const inside = all(".part:not(.output), figcaption", line.parentElement);
+    return point && inside.some(part => tight(part.textContent).includes(tight(point.textContent).slice(0, 40)));
+  };
   // The marks of one message; that of a prompt holds the whole turn.
   const marksOf = name => {
     const place = document.getElementById(name);
     if (!place) return [];
     const inside = all("mark", place.matches(".turn") ? one(".prompt", place) || place : place);
-    if (inside.length) return inside;
+    if (inside.length) return isSearch ? inside : inside.filter(each => !("goesOn" in each.dataset) && !isRepeated(each));
     // Of several blocks in one line only the first has its name.
     const isUnnamed = each => { const named = each.closest("[id^='m-']"); return (!named || named.matches(".turn")) && !each.closest(".prompt"); };
     return all("mark", place.closest(".piece")).filter(each => isUnnamed(each) && place.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING).slice(0, 1);
@@ -134,69 +61,199 @@
     each.classList.add("current");
     if (!isSeen(each)) each.scrollIntoView({block: "center", behavior: "instant"});
   };
-  const settle = (name, step) => {
+  let settling = 0;
+  const settle = async ({to, piece, count: many}, step) => {
+    const mine = ++settling;
     arrived(watch.takeRecords());
-    const marks = marksOf(name), shown = marks.filter(isShown);
-    current = name;
+    if (piece >= 0 && (isSearch || !marksOf(to).length)) {
+      await session.lead(to, piece);
+      arrived(watch.takeRecords());
+    }
+    if (!isSearch && marksOf(to).length < many) await whole(to, piece);
+    if (mine !== settling) return;
+    current = to;
+    const marks = marksOf(to);
+    const shown = isSearch ? marks.filter(isShown) : marks;
     point((step < 0 ? shown[shown.length - 1] : shown[0]) || marks.find(isFolded) || null);
     tell();
   };
-  const tell = () => {
-    const at = hits.findIndex(each => each.to === current), total = hits.length.toLocaleString("en");
-    const words = hits.length === 1 ? "1 message" : `${total} messages`;
-    count.textContent = !hits.length ? (one("mark", title) ? "in the title" : "not found here") : at < 0 ? words : `${(at + 1).toLocaleString("en")} of ${words}`;
-    for (const button of all("[data-step]", bar)) button.disabled = !hits.length;
+  const settleThere = () => settle({to: wanted, piece: -1, count: 0}, 1);
+  // What is too long for a page is brought in for one who looks for something in it.
+  const whole = async (name, piece) => {
+    const place = document.getElementById(name), cut = place && one(".left-out", place.matches(".turn") ? one(".prompt", place) || place : place);
+    if (!cut || cut.dataset.asked) return;
+    cut.dataset.asked = "1";
+    await session.whole(piece);
+    arrived(watch.takeRecords());
   };
-  // First what is left of a message that is longer than the screen, then the next message.
+  const counted = () => {
+    const at = hits.findIndex(each => each.to === current);
+    if (isSearch) return `${at < 0 ? "" : `${number(at + 1)} of `}${hits.length === 1 ? "1 message" : `${number(hits.length)} messages`}`;
+    const inside = at < 0 ? -1 : Math.min(Math.max(0, marksOf(current).indexOf(pointed)), hits[at].count - 1);
+    return at < 0 ? `${number(total)} found` : `${number(hits[at].before + inside + 1)} of ${number(total)}`;
+  };
+  const tell = () => {
+    count.textContent = problem || (hits.length ? counted() : one("mark", title) ? "in the title" : "not found here");
+    for (const button of all("[data-step]", bar)) button.disabled = !hits.length;
+    const others = elsewhere.reduce((sum, each) => sum + each.number, 0);
+    branches.hidden = !others;
+    if (others) {
+      branches.textContent = `${number(others)} on ${elsewhere.length === 1 ? "another branch" : `${number(elsewhere.length)} other branches`}`;
+      branches.href = session.along(`${base}?branch=${elsewhere[0].branch}&at=${elsewhere[0].anchor}#${elsewhere[0].anchor}`);
+    }
+    // A page shows a call better than by its own words: not all of them are in it.
+    unseen.hidden = isSearch || !current || !hits.length || (pointed !== null && pointed.isConnected);
+    if (!unseen.hidden) unseen.href = `${base}/record/${current}`;
+    reading.setAttribute("aria-pressed", String(isSearch));
+  };
+  // Of a search, first what is left of a message that is longer than the screen, then the next message.
   let isBusy = false;
-  const go = async step => {
-    const marks = pointed && pointed.isConnected && isSeen(pointed) ? marksOf(current).filter(isShown) : [];
+  const inMessage = step => {
+    const isHere = pointed && pointed.isConnected && (isSeen(pointed) || !isSearch);
+    const marks = isHere ? marksOf(current).filter(each => !isSearch || isShown(each)) : [];
     const at = marks.indexOf(pointed), rest = at < 0 ? [] : step > 0 ? marks.slice(at + 1) : marks.slice(0, at).reverse();
-    const hidden = rest.find(each => !isSeen(each));
-    if (hidden) { point(hidden); return; }
-    const next = session.nextOf(hits, current, step);
-    if (!next || isBusy) return;
+    return isSearch ? rest.find(each => !isSeen(each)) : pointed && isNear(pointed) ? rest[0] : null;
+  };
+  const isNear = each => { const box = each.getBoundingClientRect(); return box.bottom > -innerHeight && box.top < 2 * innerHeight; };
+  const go = async step => {
+    if (isBusy || !hits.length) return;
+    const inside = inMessage(step);
+    if (inside) { point(inside); tell(); return; }
+    // After the last one comes the first.
+    const next = session.nextOf(hits, current, step) || hits[step > 0 ? 0 : hits.length - 1];
     isBusy = true;
     wanted = "";
-    await session.lead(next.to, next.piece).finally(() => { isBusy = false; });
-    settle(next.to, step);
-  };
-  const look = async () => {
-    const given = new URLSearchParams(location.search);
-    const asked = new URLSearchParams({branch: layout.dataset.branch, q: given.get("q")});
-    for (const each of given.getAll("in")) asked.append("in", each);
-    const answer = await ask(`${base}/hits?${asked}`);
-    if (!answer.ok || bar.hidden) return;
-    hits = (await answer.json()).map(([to, piece]) => ({to, piece}));
-    tell();
-  };
-  const clear = () => {
-    watch.disconnect();
-    unmark(content);
-    unmark(title);
-    bar.hidden = true;
-    const address = new URL(location.href);
-    address.searchParams.delete("q");
-    address.searchParams.delete("in");
-    history.replaceState(history.state, "", address);
+    try {
+      await settle(next, step);
+    } finally {
+      isBusy = false;
+    }
   };
 
-  mark(title);
-  mark(content);
-  watch.observe(content, {childList: true});
-  bar.hidden = false;
-  layout.addEventListener("revealed", event => { if (event.detail === wanted) settle(wanted, 1); });
-  layout.addEventListener("grew", () => { if (!bar.hidden) look(); });
-  if (wanted && !(history.state && history.state.read)) settle(wanted, 1);
-  look();
+  const asked = () => {
+    const given = address(), found = new URLSearchParams({branch: layout.dataset.branch});
+    for (const name of ["find", "q", "in"]) for (const value of given.getAll(name)) found.append(name, value);
+    return found;
+  };
+  const keep = changes => {
+    const there = new URL(location.href);
+    for (const name of ["find", "q", "in"]) there.searchParams.delete(name);
+    for (const [name, value] of Object.entries(changes)) there.searchParams.set(name, value);
+    history.replaceState(history.state, "", there);
+  };
+  let running = null;
+  const look = async () => {
+    if (running) running.abort();
+    const mine = running = new AbortController();
+    const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
+    const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; });
+    if (mine !== running || bar.hidden) return false;
+    ({search: isSearch = false, problem = ""} = got || {});
+    hits = [];
+    total = 0;
+    for (const [to, piece, many] of (got ? got.hits : [])) { hits.push({to, piece, count: many, before: total}); total += many; }
+    elsewhere = got ? got.elsewhere : [];
+    remark(got ? got.terms : [], isSearch);
+    // What was typed turned out to be a search: it stays one for whoever follows the address.
+    if (isSearch && address().has("find")) keep({q: address().get("find"), in: "all"});
+    tell();
+    return true;
+  };
+  // The first match from where one began to look, as long as one types.
+  let origin = null;
+  const nearest = () => {
+    const follows = ({to}) => {
+      const place = document.getElementById(to);
+      return !place || !origin.node || !origin.node.isConnected || origin.node === place || place.compareDocumentPosition(origin.node) & (Node.DOCUMENT_POSITION_PRECEDING | Node.DOCUMENT_POSITION_CONTAINED_BY);
+    };
+    return hits.find(each => each.piece > origin.piece || (each.piece === origin.piece && follows(each))) || hits[0];
+  };
+  const typed = async asSearch => {
+    const words = field.value.trim();
+    settling++;
+    current = "";
+    point(null);
+    if (!words) { nothing(); return; }
+    keep(asSearch ? {q: words, in: "all"} : {find: words});
+    if (!await look() || !hits.length) return;
+    await settle(nearest(), 1);
+  };
+  let soon = 0;
+  const typedNow = () => { clearTimeout(soon); soon = 0; typed(reading.dataset.wanted === "1"); };
+  const nothing = () => {
+    if (running) running.abort();
+    running = null;
+    keep({});
+    remark([], false);
+    [hits, total, elsewhere, problem, isSearch] = [[], 0, [], "", false];
+    tell();
+    count.textContent = "";
+  };
+
+  let before = null;
+  const open = () => {
+    if (bar.hidden || document.activeElement !== field) before = document.activeElement;
+    if (bar.hidden) origin = session.here();
+    bar.hidden = false;
+    opener.setAttribute("aria-expanded", "true");
+    field.focus();
+    field.select();
+    // So that the first letter is answered at once.
+    if (!field.value) ask(`${base}/hits?branch=${layout.dataset.branch}`);
+  };
+  const close = () => {
+    clearTimeout(soon);
+    soon = 0;
+    const back = before && before.isConnected && before !== document.body ? before : document.getElementById(current);
+    const hadFocus = bar.contains(document.activeElement);
+    settling++;
+    current = "";
+    point(null);
+    nothing();
+    field.value = "";
+    delete reading.dataset.wanted;
+    bar.hidden = true;
+    opener.setAttribute("aria-expanded", "false");
+    before = null;
+    if (hadFocus) (back && back.id.startsWith("m-") ? one("a.number, summary", back) || content : back || content).focus({preventScroll: true});
+  };
+
+  opener.hidden = false;
+  opener.addEventListener("click", open);
+  if (layout.dataset.sought) {
+    bar.hidden = false;
+    opener.setAttribute("aria-expanded", "true");
+    origin = session.here();
+    isSearch = "search" in layout.dataset;
+    remark(JSON.parse(layout.dataset.sought), isSearch);
+    layout.addEventListener("revealed", event => { if (event.detail === wanted) settleThere(); });
+    if (wanted && !(history.state && history.state.read)) settleThere();
+    look();
+  }
+  layout.addEventListener("grew", () => { if (!bar.hidden && field.value.trim()) look(); });
+  field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 80); });
+  bar.addEventListener("submit", event => { event.preventDefault(); });
   bar.addEventListener("click", event => {
     const button = event.target.closest("button");
-    if (button) { if (button.dataset.step) go(+button.dataset.step); else clear(); }
+    if (!button) return;
+    if (button.dataset.step) go(+button.dataset.step);
+    else if (button === reading) { reading.dataset.wanted = isSearch ? "" : "1"; typed(!isSearch); }
+    else close();
   });
+  bar.addEventListener("keydown", event => {
+    if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); close(); }
+    if (event.key === "Enter" && event.target === field) { event.preventDefault(); if (soon) typedNow(); else go(event.shiftKey ? -1 : 1); }
+  });
+  window.reread.find = {open, everywhere: () => {
+    const quick = one(".quick input");
+    if (field.value.trim()) quick.value = field.value.trim();
+    quick.focus();
+    quick.select();
+  }};
   addEventListener("keydown", event => {
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
     if (bar.hidden || isTyping || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
-    const act = {m: () => go(1), M: () => go(-1), Escape: clear}[event.key];
+    const act = {m: () => go(1), M: () => go(-1), Escape: close}[event.key];
     if (act) { event.preventDefault(); act(); }
   });
 })();

@@ -10,7 +10,7 @@
   // Words that led here stay in the address, wherever in the session one goes.
   const along = path => {
     const there = new URL(path, location.href), now = new URLSearchParams(location.search);
-    for (const name of ["q", "in"]) for (const value of now.getAll(name)) there.searchParams.append(name, value);
+    for (const name of ["find", "q", "in"]) for (const value of now.getAll(name)) there.searchParams.append(name, value);
     return there.href;
   };
   const turns = async which => {
@@ -77,7 +77,7 @@
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (!link || !document.getElementById(name)) {
       const away = event.target.closest("a[href^='?']");
-      if (away && location.search.includes("q=")) { event.preventDefault(); location.href = along(away.getAttribute("href")); }
+      if (away && /[?&](q|find)=/.test(location.search)) { event.preventDefault(); location.href = along(away.getAttribute("href")); }
       return;
     }
     event.preventDefault();
@@ -160,6 +160,19 @@
     await loading;
     if (!document.getElementById(name)) await startAt(piece);
     if (!reveal(name, false)) pieces[0].scrollIntoView({behavior: "instant"});
+  };
+  // Where one reads.
+  const whereIs = () => {
+    const piece = pieces[Math.max(0, lastAbove(130))];
+    const node = piece && all("[id^='m-']", piece).find(each => each.getClientRects().length && each.getBoundingClientRect().bottom > 60);
+    return {piece: piece ? +piece.dataset.piece : 0, node: node || null};
+  };
+  // A piece with all of its long texts, in the stead of the one that is shown.
+  const whole = async number => {
+    const old = one(`.piece[data-piece="${number}"]`, content);
+    if (!old) return;
+    const piece = one(`.piece[data-piece="${number}"]`, (await turns(`from=${number}&whole=1`)).html);
+    if (piece) put(piece, old);
   };
   const toStart = async () => {
     await loading;
@@ -341,5 +354,5 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {more, earlier, correction, farFailure, lead, nextOf, toStart, toEnd, record: () => { if (target) location.href = one(".record", tools).href; }};
+  window.reread.session = {along, more, earlier, correction, farFailure, here: whereIs, lead, nextOf, toStart, toEnd, whole, record: () => { if (target) location.href = one(".record", tools).href; }};
 })();

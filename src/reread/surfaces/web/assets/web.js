@@ -78,6 +78,16 @@
     copy(from ? from.textContent : button.dataset.copy, button);
   });
 
+  // The fields that a problem names.
+  const blame = (form, problem) => {
+    const blamed = problem ? problem.dataset.fields.split(" ") : [];
+    for (const field of all("input[name]", form)) {
+      const isWrong = blamed.includes(field.name);
+      if (isWrong) { field.setAttribute("aria-invalid", "true"); field.setAttribute("aria-describedby", problem.id); }
+      else if (field.hasAttribute("aria-invalid")) { field.removeAttribute("aria-invalid"); field.removeAttribute("aria-describedby"); }
+    }
+  };
+
   // A form that answers as one types.
   for (const form of all("form[data-live]")) {
     const place = one(form.dataset.live);
@@ -91,6 +101,7 @@
       try {
         const answer = await ask(path, {signal: running.signal});
         place.replaceChildren(parsed(await answer.text()));
+        blame(form, one(".problem[data-fields]", place));
         history.replaceState(history.state, "", path);
       } catch (problem) {
         if (problem.name !== "AbortError") throw problem;
@@ -175,7 +186,8 @@
     t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
     r: () => reread.session && reread.session.record(),
     G: () => reread.session && reread.session.toEnd(),
-    "/": () => (one(".words-wanted") || one(".quick input")).focus(), "?": help,
+    "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
+    f: () => reread.find ? reread.find.everywhere() : false,
   };
   let isGoing = false;
   addEventListener("keydown", event => {
