@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import file_key
 from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
-from reread.store.request_rows import milliseconds, request_rows
+from reread.store.request_rows import milliseconds
 
 from .workers import ALONE_BELOW, prepare_worker
 
@@ -74,13 +74,13 @@ class Counted(NamedTuple):
 
 def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> Counted:
     """The usage of the archive as it will be once these files are in it."""
-    told = told_elsewhere(connection, {file.key for file in files})
+    known = told_elsewhere(connection, {file.key for file in files})
     # Oldest first, as a sync numbers them: where copies are alike, the first seen is at home.
     ordered = sorted(files, key=lambda file: file.mtime_ns)
-    numbered = list(enumerate(ordered, 1 + max((each.file for each in told), default=0)))
-    for share in _read(numbered, prices.user_file):
-        told += share
-    return Counted(_cells(settled(told, prices)), sum(each.rows for each in told))
+    numbered = list(enumerate(ordered, 1 + max((each.file for each in known), default=0)))
+    # Looked at as they come: while one worker reads the last share, the other's processor has nothing to do.
+    responses = list(settled(chain(known, chain.from_iterable(_read(numbered, prices.user_file))), prices))
+    return Counted(_cells(responses), sum(each.rows for each in responses))
 
 
 def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
@@ -193,25 +193,12 @@ def _made(
 
 
 def _by_full_reading(file: int, key: str, conversation: Conversation) -> Iterator[Told]:
-    found = request_rows(conversation, key)
-    for row in found["requests"]:
-        shared = found["circumstances"][row.circumstance]
-        yield Told(
-            key=row.key,
-            file=file,
-            is_sidechain=row.is_sidechain,
-            time=row.time,
-            doubt=row.doubt,
-            rows=row.rows,
-            model=shared.model,
-            input=row.input,
-            output=row.output,
-            cache_read=row.cache_read,
-            cache_write_5m=row.cache_write_5m,
-            cache_write_1h=row.cache_write_1h,
-            web_searches=row.web_searches,
-            speed=shared.speed,
-            geo=shared.geo,
-            tier=shared.tier,
-            nanodollars=row.nanodollars,
-        )
+    prices = conversation.prices
+    for request in conversation.requests:
+        name, side, at = request.name_in(key), request.is_sidechain, milliseconds(request.time)
+        for number, (used, model) in enumerate(request.parts()):
+            money = prices.cost(used, model, request.time)
+            if number:
+                yield _made(f"{name}{ADVISOR}{number}", file, side, at, Doubt.NONE, 0, model, used, money)
+            else:
+                yield _made(name, file, side, at, request.doubt, len(request.rows), model, used, money)

@@ -6,8 +6,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 import msgspec
 
@@ -20,11 +21,11 @@ from reread.store.writing import StoreWriter
 
 from .backups import BackupSurvey
 from .captures import put_away
-from .extract import take
+from .extract import LARGE, take
 from .jobs import SessionJob
 from .results import Progress, Report, SyncResult
 from .survey import Survey
-from .workers import ALONE_BELOW, prepare_worker
+from .workers import ALONE_BELOW, give_back_memory, prepare_worker
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -121,20 +122,26 @@ def _taken(jobs: list[SessionJob], total: int) -> Iterator[tuple[SessionJob, Ses
     yield from _taken_by_workers(jobs)
 
 
+_Answer = Future[bytes | SessionBatch | SourceError]
+
+
 def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     waiting = iter(jobs)
-    running: dict[Future[bytes | SessionBatch | SourceError], SessionJob] = {}
+    running: dict[_Answer, SessionJob] = {}
+    done: SimpleQueue[_Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
         try:
             while True:
                 while ahead < AHEAD and (job := next(waiting, None)) is not None:
-                    running[pool.submit(_take_encoded, job)] = job
+                    future = pool.submit(_take_encoded, job)
+                    running[future] = job
+                    future.add_done_callback(done.put)
                     ahead += min(job.size, LARGEST)
                 if not running:
                     return
-                future = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+                future = done.get()
                 job = running.pop(future)
                 answer = _decoded(future.result())
                 ahead -= min(job.size, LARGEST)
@@ -158,9 +165,13 @@ def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:
     if isinstance(answer, SourceError):
         return answer
     try:
-        return msgspec.msgpack.encode(answer)
+        encoded = msgspec.msgpack.encode(answer)
     except UnicodeEncodeError:  # a file name that is no UTF-8; pickle takes it
         return answer
+    if job.size >= LARGE:  # the pipe wants a copy of it: beside the batch that would be the most a worker ever holds
+        del answer
+        give_back_memory()
+    return encoded
 
 
 def _take_or_tell(job: SessionJob) -> SessionBatch | SourceError:

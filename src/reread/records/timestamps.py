@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import lru_cache
 
 Timestamp = str | int | float | None
 
@@ -20,9 +19,8 @@ def parse_time(value: object) -> datetime | None:
     return None
 
 
-@lru_cache(maxsize=2048)
 def _from_text(value: str) -> datetime | None:
-    """Remembered, because the lines of one response and the calls in it repeat their times."""
+    """Not remembered, though the lines of a response repeat their times: looking it up takes longer than reading it."""
     try:
         moment = datetime.fromisoformat(value.strip())
         if moment.tzinfo is UTC:  # the client's own form, which needs nothing more

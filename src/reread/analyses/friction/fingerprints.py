@@ -79,17 +79,16 @@ def likeness(one: Sketch, other: Sketch) -> float:
 
 class _Known(NamedTuple):
     sketch: Sketch
-    values: frozenset[int]
     name: Hashable
 
 
 def _most_alike(given: Sketch, candidates: Iterable[_Known], alike: float) -> tuple[Hashable, float] | None:
     """The candidate most like a sketch, if one is alike enough; of equals the last."""
-    mine, least = frozenset(given), alike * len(given)
+    shared_with, size = frozenset(given).intersection, len(given)
     best: tuple[Hashable, float] | None = None
     for other in candidates:
         # What both say together is never less than either sketch: most need not be looked at further.
-        if len(mine & other.values) < least:
+        if len(shared_with(other.sketch)) < alike * max(size, len(other.sketch)):
             continue
         found = likeness(given, other.sketch)
         if found >= alike and (best is None or found >= best[1]):
@@ -122,7 +121,7 @@ class Neighbours:
 
     def add(self, given: Sketch, name: Hashable) -> None:
         number = len(self._sketches)
-        self._sketches.append(_Known(given, frozenset(given), name))
+        self._sketches.append(_Known(given, name))
         for value in given[: self._LOOKED_UP]:
             holders = self._holders.get(value)
             if holders is None:
@@ -133,26 +132,27 @@ class Neighbours:
 def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:
     """Names whose sketches are alike, the oldest first in each group; those like no other stand alone."""
     given = list(sketches)
-    held = dict(Counter(chain.from_iterable(each for each, _ in given)))
+    held = Counter(chain.from_iterable([each for each, _ in given]))
+    shared = {value: count for value, count in held.items() if count > 1}
     leaders: list[_Known] = []
     holders: dict[int, list[int]] = {}
     groups: dict[Hashable, list[Hashable]] = {}
     for each, name in given:
-        rare = _rarest(each, held, alike)
+        rare = _rarest(each, shared, alike)
         numbers = {number for value in rare if value in holders for number in holders[value]}
-        near = _most_alike(each, (leaders[number] for number in sorted(numbers)), alike) if numbers else None
+        near = _most_alike(each, [leaders[number] for number in sorted(numbers)], alike) if numbers else None
         groups.setdefault(near[0] if near is not None else name, []).append(name)
         if near is None and rare:
             for value in rare:
                 holders.setdefault(value, []).append(len(leaders))
-            leaders.append(_Known(each, frozenset(each), name))
+            leaders.append(_Known(each, name))
     return list(groups.values())
 
 
-def _rarest(given: Sketch, held: dict[int, int], alike: float) -> list[int]:
+def _rarest(given: Sketch, shared: dict[int, int], alike: float) -> list[int]:
     """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many that
     the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
-    shared = [value for value in given if held[value] > 1]
+    found = list(filter(shared.__contains__, given))
     enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
-    unshared = len(given) - len(shared)
-    return sorted(shared, key=held.__getitem__)[: enough - unshared] if unshared < enough else []
+    unshared = len(given) - len(found)
+    return sorted(found, key=shared.__getitem__)[: enough - unshared] if unshared < enough else []

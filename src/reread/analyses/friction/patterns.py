@@ -7,11 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from .events import Cause, Event, Kind, quote
 from .fingerprints import Sketch, grouped
-from .material import Counted, Material
+from .material import Asked, Counted, Material, Rule
 
 FEWEST_SESSIONS = 3
 _ALIKE_RULES = 0.45
@@ -72,14 +71,20 @@ class Pattern(Struct, frozen=True, kw_only=True):
         ]
 
 
+_Told = tuple[str, Asked | Rule]
+"""A session, and what was said in it."""
+
+
 def find_patterns(
     materials: Iterable[Material], events: Iterable[Event] = (), *, fewest: int = FEWEST_SESSIONS
 ) -> list[Pattern]:
     """What repeats in at least so many sessions, what shows in most of them first."""
     given = list(materials)
+    rules: list[_Told] = [(each.session, rule) for each in given for rule in each.rules]
+    prompts: list[_Told] = [(each.session, asked) for each in given for asked in each.prompts]
     found = [
-        *_alike(PatternKind.INSTRUCTION, _rules(given), _ALIKE_RULES, fewest),
-        *_alike(PatternKind.RE_ASK, _prompts(given), _ALIKE_PROMPTS, fewest),
+        *_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest),
+        *_alike(PatternKind.RE_ASK, prompts, _ALIKE_PROMPTS, fewest),
         *_longest(_counted(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)),
         *_counted(PatternKind.AFTER_EDIT, ((each.session, each.after_edits) for each in given), fewest),
         *_counted(PatternKind.PERMISSION, ((each.session, each.permissions) for each in given), 1, least=fewest),
@@ -89,41 +94,29 @@ def find_patterns(
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
 
-_Print = tuple[Sketch, Moment]
-
-
-def _rules(materials: Sequence[Material]) -> list[_Print]:
-    return [
-        (rule.sketch, Moment(session=each.session, uuid=rule.uuid, time=rule.time, text=rule.text))
-        for each in materials
-        for rule in each.rules
-    ]
-
-
-def _prompts(materials: Sequence[Material]) -> list[_Print]:
-    return [
-        (asked.sketch, Moment(session=each.session, uuid=asked.uuid, time=asked.time, text=asked.example))
-        for each in materials
-        for asked in each.prompts
-    ]
-
-
-def _alike(kind: PatternKind, prints: Sequence[_Print], alike: float, fewest: int) -> Iterable[Pattern]:
-    named: list[tuple[Sketch, Hashable]] = [(sketch, number) for number, (sketch, _) in enumerate(prints) if sketch]
+def _alike(kind: PatternKind, told: Sequence[_Told], alike: float, fewest: int) -> Iterable[Pattern]:
+    named: list[tuple[Sketch, Hashable]] = [(each.sketch, at) for at, (_, each) in enumerate(told) if each.sketch]
     for group in grouped(named, alike):
-        moments = [prints[number][1] for number in group if isinstance(number, int)]
-        sessions = tuple(dict.fromkeys(moment.session for moment in moments))
+        if len(group) < fewest:  # nearly all of them
+            continue
+        same = [told[at] for at in group if isinstance(at, int)]
+        sessions = tuple(dict.fromkeys(session for session, _ in same))
         if len(sessions) >= fewest:
-            shown = [replace(moment, text=quote(moment.text)) for moment in moments[:_MOST_MOMENTS]]
+            shown = [_moment(*each) for each in same[:_MOST_MOMENTS]]
             shortest = min((moment.text for moment in shown), key=len)
             yield Pattern(
                 kind=kind,
                 about=shortest,
-                count=len(moments),
+                count=len(same),
                 sessions=sessions,
                 example=shortest,
                 moments=tuple(shown),
             )
+
+
+def _moment(session: str, said: Asked | Rule) -> Moment:
+    text = said.text if isinstance(said, Rule) else said.example
+    return Moment(session=session, uuid=said.uuid, time=said.time, text=quote(text))
 
 
 def _counted(
