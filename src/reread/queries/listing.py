@@ -59,18 +59,21 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first."""
     limit = wanted.limit if _has_only_limit(wanted) else None
     wanted = wanted._replace(moves=moves(connection))
-    copied = copied_parts(connection)
     found = [
+        stored
+        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
+        if _passes(connection, stored, wanted)
+    ][: wanted.limit]
+    copied = copied_parts(connection, [stored.id for stored in found])
+    return [
         Listed(
             stored,
             _expires(stored, cleanup_days),
             project_of(stored.row.project, wanted.moves),
             copied.get(stored.id, NOTHING_COPIED),
         )
-        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
-        if _passes(connection, stored, wanted)
+        for stored in found
     ]
-    return found[: wanted.limit]
 
 
 def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
