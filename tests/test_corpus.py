@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -188,3 +189,22 @@ def test_edits_give_what_the_patch_of_the_client_shows() -> None:
 
 def _shown(text: str) -> list[str]:
     return [re.sub("^\t+", lambda tabs: "  " * len(tabs[0]), line) for line in text.split("\n")]
+
+
+def test_the_index_is_made_again_when_every_source_is_gone(tmp_path: Path) -> None:
+    shutil.copytree(CORPUS, tmp_path / "source")
+    with reread.open(home=tmp_path / "home", sources=[tmp_path / "source"]) as archive:
+        archive.sync()
+        before = _told(archive)
+        assert len(archive.sessions()) > 100
+    shutil.rmtree(tmp_path / "source")
+    with reread.open(home=tmp_path / "home", sources=[]) as archive:
+        archive.rebuild()
+        assert _told(archive) == before
+
+
+def _told(archive: reread.Archive) -> tuple[object, ...]:
+    rows = sorted((each.stored.row, sorted(each.stored.files)) for each in archive.sessions())
+    calls = archive.connection.execute("SELECT id, name, status, time, path FROM tool_call ORDER BY 1, 2, 3, 4, 5")
+    words = archive.connection.execute("SELECT term, doc, cnt FROM vocabulary")
+    return rows, archive.usage("model"), calls.fetchall(), words.fetchall()

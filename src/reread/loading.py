@@ -184,18 +184,26 @@ def add_file(builder: SessionBuilder, file: SourceFile, disk: Disk = DISK) -> No
 
 def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
     """The file's name, unless it was renamed to something that is no id and its records know better."""
-    return files.id if _UUID.fullmatch(files.id) else builder.recorded_id or files.id
+    return files.id if has_own_name(files) else builder.recorded_id or files.id
 
 
-def _ids(files: SessionFiles) -> set[str]:
+def ids_of(files: SessionFiles, disk: Disk = DISK) -> set[str]:
     """The names a session answers to: its file's, and what its records say where the file was renamed."""
-    if files.trunk is None or _UUID.fullmatch(files.id):
+    if files.trunk is None or has_own_name(files):
         return {files.id}
-    return {files.id, *_recorded_ids(files.trunk)}
+    return {files.id, *_recorded_ids(files.trunk, disk)}
 
 
-def _recorded_ids(file: SourceFile) -> set[str]:
-    return {record.session_id for record in islice(read(file.path), _PEEK) if record.session_id is not None}
+def has_own_name(files: SessionFiles) -> bool:
+    """Whether its file is called by an id, as the client calls it."""
+    return _UUID.fullmatch(files.id) is not None
+
+
+def _recorded_ids(file: SourceFile, disk: Disk) -> set[str]:
+    try:
+        return {record.session_id for record in islice(disk.records(file), _PEEK) if record.session_id is not None}
+    except SourceError:  # whoever reads all of it says so
+        return set()
 
 
 def _ended(files: SessionFiles) -> float:
@@ -216,7 +224,8 @@ def _last_time(file: SourceFile) -> float | None:
 class Strays:
     """Agent files of 2.0 clients, which lie beside the trunks: only their records tell whose they are."""
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    def __init__(self, files: Iterable[SourceFile], disk: Disk = DISK) -> None:
+        self._disk = disk
         self._all = [file for file in files if file.kind is Kind.SUBAGENT and file.session is None]
         self._waiting = list(self._all)
         self._owned: dict[tuple[Path, str], list[SourceFile]] = {}
@@ -224,19 +233,25 @@ class Strays:
     def of(self, session: SessionFiles) -> list[SourceFile]:
         while self._waiting:
             file = self._waiting.pop()
-            for owner in _recorded_ids(file):
+            for owner in _recorded_ids(file, self._disk):
                 self._owned.setdefault((file.folder, owner), []).append(file)
         if session.trunk is None or not self._owned:
             return []
-        return [file for name in _ids(session) for file in self._owned.get((session.trunk.folder, name), ())]
+        return [
+            file for name in ids_of(session, self._disk) for file in self._owned.get((session.trunk.folder, name), ())
+        ]
 
-    def orphans(self, owned: Iterable[Iterable[SourceFile]]) -> list[SessionFiles]:
-        """Agent files whose session is gone, as sessions without a trunk."""
+    def shared_out(self, sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, tuple[SourceFile, ...]]]:
+        """Each session with its own; those whose session is gone are sessions without a trunk."""
+        owned = [(session, tuple(self.of(session))) for session in sessions]
+        return owned + [(session, ()) for session in self._orphans(own for _, own in owned)]
+
+    def _orphans(self, owned: Iterable[Iterable[SourceFile]]) -> list[SessionFiles]:
         taken = {file.path for files in owned for file in files}
         left: dict[tuple[Path, str], list[SourceFile]] = {}
         for file in self._all:
             if file.path not in taken:
-                owner = next(iter(sorted(_recorded_ids(file))), file.path.stem)
+                owner = next(iter(sorted(_recorded_ids(file, self._disk))), file.path.stem)
                 left.setdefault((file.folder, owner), []).append(file)
         return [SessionFiles(id=owner, subagents=tuple(files)) for (_, owner), files in left.items()]
 
@@ -287,7 +302,7 @@ class Shelf:
             raise UnknownSession(wanted, self.places)
         found = [files for files in self.sessions if files.id == wanted]
         found = found or [files for files in self.sessions if files.id.startswith(wanted)]
-        found = found or [files for files in self.sessions if any(name.startswith(wanted) for name in _ids(files))]
+        found = found or [files for files in self.sessions if any(name.startswith(wanted) for name in ids_of(files))]
         ids = list(dict.fromkeys(files.id for files in found))
         if len(ids) > 1:
             raise AmbiguousSession(wanted, ids)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from reread.archive import Archive
 from reread.queries.language import ALL_FIELDS
@@ -102,3 +105,47 @@ def test_a_session_that_was_forgotten_stays_forgotten_after_a_rebuild(tmp_path: 
         archive.rebuild()
         archive.sync()
         assert archive.sessions() == []
+
+
+@pytest.mark.parametrize("has_trunk", [True, False])
+def test_agents_that_lay_beside_their_session_come_back_without_their_sources(tmp_path: Path, has_trunk: bool) -> None:
+    """As clients of 2.0 leave them: only their lines tell whose they are."""
+    agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc", where="beside")
+    trunk = a_session(a_prompt("the alpaca"), agent, id=ID).write(tmp_path / "projects")
+    if not has_trunk:
+        trunk.unlink()
+    with a_synced(tmp_path) as archive:
+        before = rows(archive)
+    shutil.rmtree(tmp_path / "projects")
+    with Archive(tmp_path / "home", machine="desk") as archive:
+        assert archive.rebuild() == 1
+        assert rows(archive) == before
+        assert [hit.session.name for hit in archive.search("pangolin").hits] == [ID]
+        assert len(archive.session(ID).subagents) == 1
+
+
+def test_files_of_one_folder_that_tell_the_same_id_are_sessions_each(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-p"
+    folder.mkdir(parents=True)
+    for name, word in (("zebra.jsonl", "zebra"), ("alpaca.jsonl", "alpaca"), ("okapi.jsonl", "okapi")):
+        (folder / name).write_bytes(b"\n".join(a_session(a_prompt(word), id=ID).lines) + b"\n")
+    with a_synced(tmp_path) as archive:
+        assert {each.id: each.title for each in archive.sessions()} == {
+            ID: "alpaca",
+            "okapi": "okapi",
+            "zebra": "zebra",
+        }
+        before = rows(archive)
+        shutil.rmtree(folder)
+        archive.rebuild()
+        assert rows(archive) == before
+        assert [prompt.text for prompt in archive.session("zebra").prompts] == ["zebra"]
+
+
+def test_a_copy_as_an_array_beside_its_transcript_is_a_session_of_its_own(tmp_path: Path) -> None:
+    lines = a_session(a_prompt("alpaca"), id=ID).lines
+    path = a_session(a_prompt("okapi"), id=ID).write(tmp_path / "projects")
+    path.with_suffix(".json").write_bytes(b"[" + b",".join(lines) + b"]")
+    with a_synced(tmp_path) as archive:
+        assert {each.id: each.title for each in archive.sessions()} == {ID: "okapi", f"{ID}.json": "alpaca"}
+        assert archive.find(ID).row.title == "okapi"

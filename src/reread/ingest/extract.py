@@ -37,6 +37,7 @@ from reread.store.tokens import indexable_bytes
 
 from .friction import friction_of
 from .jobs import EDGE, FileJob, SessionJob, digest
+from .naming import name_of
 from .said import said_rows
 from .workers import give_back_memory
 
@@ -112,14 +113,7 @@ def _session_and_rows(
         else:
             found.append(_side_rows(each, disk))
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    return _session_row(session, _name(session, files), folder), found, friction_of(session)
-
-
-def _name(session: Session, files: SessionFiles) -> str:
-    """The session's id, unless the file is a copy of another that has the id for its name."""
-    trunk = files.trunk
-    is_copy = trunk is not None and files.id != session.id and (trunk.folder / f"{session.id}.jsonl").exists()
-    return files.id if is_copy else session.id
+    return _session_row(session, name_of(session, files, job.of_others), folder), found, friction_of(session)
 
 
 def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:

@@ -54,6 +54,8 @@ class SessionJob(Struct, frozen=True, kw_only=True):
     safe: Path | None = None
     """Where the safe is, if some of its files are only there."""
     strays: tuple[SourceFile, ...] = ()
+    of_others: frozenset[str] = frozenset()
+    """Ids that its lines may tell and that belong to other sessions of its folder."""
     prices: Path | None = None
     """The user's own price file."""
     changed: tuple[FileJob, ...]

@@ -23,6 +23,7 @@ from reread.store.writing import StoreWriter
 from .captures import joined
 from .extract import take
 from .jobs import FileJob, SessionJob
+from .naming import Claims
 
 _ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
@@ -59,7 +60,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
         torn = {key for key, entry in own.items() if entry.has_hole}
-        for job in _jobs(own):
+        for job in _jobs(own, files):
             writer.apply([_batch(replace(job, prices=prices), files, torn)], is_older=False)
         for job in _backup_jobs(own, history_folders(connection, machine_name)):
             writer.apply([_batch(job, files, torn)], is_older=False)
@@ -98,17 +99,21 @@ def _taken(header: PieceHeader) -> int:
     return taken if isinstance(taken, int) else 0
 
 
-def _jobs(kept: dict[str, _Kept]) -> list[SessionJob]:
+def _jobs(kept: dict[str, _Kept], safe: SafeFiles) -> list[SessionJob]:
     """Sessions in the order they were last written to, so that newer ones get the larger ids."""
     files = {_source_file(entry): entry for entry in kept.values() if entry.last.kind != Kind.BACKUP}
-    strays = Strays(files)
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    sessions = joined(sources.group(taken), sources.group(captured))
+    owned = Strays(files, safe).shared_out(joined(sources.group(taken), sources.group(captured)))
+    claims = Claims((session for session, _ in owned), safe)
     jobs = [
-        SessionJob(files=session, strays=own, changed=tuple(_job(file, files[file]) for file in (*session.all, *own)))
-        for session in sorted(sessions, key=lambda found: found.mtime_ns)
-        for own in [tuple(strays.of(session))]
+        SessionJob(
+            files=session,
+            strays=own,
+            of_others=claims.of_others(session),
+            changed=tuple(_job(file, files[file]) for file in (*session.all, *own)),
+        )
+        for session, own in sorted(owned, key=lambda each: each[0].mtime_ns)
     ]
     aside = [file for file in files if file.session is None and file.kind in _ASIDE]
     return [SessionJob(files=None, changed=(_job(file, files[file]),)) for file in aside] + jobs

@@ -22,6 +22,7 @@ from reread.store.rows import OWN, FileRow
 
 from .captures import KnownCaptures, joined, remade
 from .jobs import FileJob, GoneFile, SessionJob, file_job
+from .naming import Claims
 
 _KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
@@ -82,8 +83,8 @@ class Survey:
         strays = Strays(files)
         jobs: list[SessionJob] = []
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
-        owned = [(session, tuple(strays.of(session))) for session in sessions]
-        owned += [(session, ()) for session in strays.orphans(own for _, own in owned)]
+        owned = strays.shared_out(sessions)
+        claims = Claims(session for session, _ in owned)
         homes = self._homes(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
@@ -100,6 +101,7 @@ class Survey:
                         gone=gone,
                         safe=self._safe,
                         strays=own,
+                        of_others=claims.of_others(session),
                         changed=(*changed, *kept),
                         prices=self._prices,
                     )
