@@ -141,12 +141,11 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
-        from reread.store.safe import lock
         from reread.store.unchanged import has_captures
 
-        if custody.is_lost(self.connection, self.safe):
-            self.rebuild()
-        with lock(self.home / "safe", timeout=patience):
+        with self._locked(patience):
+            if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
+                self._make_anew()
             lost = custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
