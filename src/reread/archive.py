@@ -90,7 +90,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """A damaged index gives values that nobody wrote, and whoever works with them fails somewhere, somehow."""
         if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
             return None
-        if not self.is_open:
+        if not self.is_open or not _is_ours(error):
             return None
         from reread.store.soundness import damage_of
 
@@ -278,6 +278,17 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
     return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether code of reread raised it, or called what did. What a caller's own code raises says nothing about the
+    index, which takes a second for each GB of transcripts to prove."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith("reread."):
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def load(wanted: str | Path) -> Session:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,25 @@ def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int)
         assert_true(archive, tree.truth)
         archive.sync()
         assert_true(archive, tree.truth)
+
+
+def write_nonsense(tree: Tree) -> None:
+    """As a damaged page gives it: SQLite has nothing against it."""
+    with closing(sqlite3.connect(tree.home / FILE_NAME)) as database, database:
+        database.execute("UPDATE session SET versions = '{'")
+
+
+def test_values_that_nobody_wrote_are_told_as_damage(tree: Tree) -> None:
+    write_nonsense(tree)
+    with pytest.raises(StoreError, match=r"session has rows that are damaged.*rebuild"), tree.archive() as archive:
+        archive.sessions()
+
+
+def test_what_a_caller_raises_is_not_asked_whether_the_index_is_damaged(tree: Tree) -> None:
+    write_nonsense(tree)
+    with pytest.raises(LookupError, match="of my own"), tree.archive() as archive:
+        assert archive.connection
+        raise LookupError("of my own")
 
 
 def test_a_lost_database_is_made_again(tree: Tree) -> None:
