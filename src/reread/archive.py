@@ -129,7 +129,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """
         from reread.ingest.results import SyncResult
 
-        if self.is_read_only and self.connection:
+        if self.is_read_only and self.connection:  # opened, so that one that cannot be read either says that
             from reread.store.looking import ReadOnlyArchive
 
             raise ReadOnlyArchive(self.home)

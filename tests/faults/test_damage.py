@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,24 +14,17 @@ from reread.queries.language import ALL_FIELDS
 from reread.store.database import FILE_NAME, StoreError
 from reread.store.safe import Found, Safe
 from reread.testing import a_prompt, a_session
-from trees import Tree, Truth, a_tree, append, assert_answers, assert_true, cells_of
+from trees import Tree, Truth, a_taken_tree, a_tree, assert_answers, assert_true, cells_of, with_own_archive
 
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    tree = a_tree(tmp_path_factory.mktemp("tree"), size=1_200_000)
-    with tree.archive() as archive:
-        archive.sync()
-        append(tree.source, tree.truth)
-        archive.sync()
-    return tree
+    return a_taken_tree(tmp_path_factory.mktemp("tree"), size=1_200_000)
 
 
 @pytest.fixture
 def tree(taken: Tree, tmp_path: Path) -> Tree:
-    """Its own copy of the archive; the source is only read."""
-    shutil.copytree(taken.home, tmp_path / "home")
-    return Tree(taken.source, tmp_path / "home", taken.truth)
+    return with_own_archive(taken, tmp_path)
 
 
 def picture(archive: Archive, tree: Tree) -> tuple[object, ...]:
