@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,19 @@ from generate import Truth, append, generate, resume_copy
 from reread.archive import Archive, UsageReport
 from reread.queries.language import ALL_FIELDS
 
-__all__ = ["Tree", "Truth", "a_tree", "append", "assert_true", "cells_of", "digests", "resume_copy", "traces"]
+__all__ = [
+    "Tree",
+    "Truth",
+    "a_taken_tree",
+    "a_tree",
+    "append",
+    "assert_true",
+    "cells_of",
+    "digests",
+    "resume_copy",
+    "traces",
+    "with_own_archive",
+]
 
 _TOKENS = (
     "requests",
@@ -42,6 +55,22 @@ class Tree:
 
 def a_tree(folder: Path, size: int = 2_000_000, seed: int = 7) -> Tree:
     return Tree(folder / "source", folder / "home", generate(folder / "source", size=size, seed=seed))
+
+
+def a_taken_tree(folder: Path, size: int) -> Tree:
+    """That was taken in, and once more after it had grown."""
+    tree = a_tree(folder, size=size)
+    with tree.archive() as archive:
+        archive.sync()
+        append(tree.source, tree.truth)
+        archive.sync()
+    return tree
+
+
+def with_own_archive(tree: Tree, folder: Path) -> Tree:
+    """The same with a copy of the archive, to be harmed; the source is only read."""
+    shutil.copytree(tree.home, folder / "home")
+    return Tree(tree.source, folder / "home", tree.truth)
 
 
 def cells_of(archive: Archive) -> Cells:

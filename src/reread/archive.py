@@ -90,7 +90,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """A damaged index gives values that nobody wrote, and whoever works with them fails somewhere, somehow."""
         if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
             return None
-        if not self.is_open:
+        if not self.is_open or not _is_ours(error):
             return None
         from reread.store.soundness import damage_of
 
@@ -129,7 +129,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         """
         from reread.ingest.results import SyncResult
 
-        if self.is_read_only and self.connection:
+        if self.is_read_only and self.connection:  # opened, so that one that cannot be read either says that
             from reread.store.looking import ReadOnlyArchive
 
             raise ReadOnlyArchive(self.home)
@@ -141,12 +141,11 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
-        from reread.store.safe import lock
         from reread.store.unchanged import has_captures
 
-        if custody.is_lost(self.connection, self.safe):
-            self.rebuild()
-        with lock(self.home / "safe", timeout=patience):
+        with self._locked(patience):
+            if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
+                self._make_anew()
             lost = custody.recover(self.connection, self.safe, self.prices)
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
@@ -279,6 +278,17 @@ def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] |
 
     config = make_config([str(source) for source in sources] if sources is not None else None, None)
     return Archive(Path(home) if home is not None else config.home, config.sources, price_file=config.prices)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether code of reread raised it, or called what did. What a caller's own code raises says nothing about the
+    index, which takes a second for each GB of transcripts to prove."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith("reread."):
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def load(wanted: str | Path) -> Session:

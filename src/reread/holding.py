@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.home import this_machine
-from reread.store.database import FILE_NAME, connect, is_only_readable
+from reread.store.database import FILE_NAME, connect, file_number, is_only_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Holding:
         self.machine = machine or this_machine()
         self.price_file = price_file
         """The user's own prices, over the packaged ones."""
+        self._file = 0
+        """Which file the database was when it was opened."""
 
     def close(self) -> None:
         for name in ("files", "connection", "safe"):
@@ -56,7 +58,9 @@ class Holding:
             from reread.store.looking import look_into
 
             return look_into(self.home)
-        return connect(self.home)
+        made = connect(self.home)
+        self._file = file_number(self.home)
+        return made
 
     @cached_property
     def is_read_only(self) -> bool:

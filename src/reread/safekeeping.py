@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from reread.holding import Holding
-from reread.store.database import NewerArchive, StoreError, set_aside
+from reread.store.database import NewerArchive, StoreError, file_number, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,17 @@ LOCK_SECONDS = 120.0
 class Safekeeping(Holding):
     """The safe, and the index over it."""
 
+    @contextmanager
+    def _locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
+        """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
+        there is found nowhere."""
+        from reread.store.safe import lock
+
+        with lock(self.home / "safe", timeout=patience):
+            if self.is_open and self._file != file_number(self.home):
+                self.close()
+            yield
+
     def status(self) -> Status:
         from reread.store import custody
 
@@ -30,10 +42,9 @@ class Safekeeping(Holding):
     def verify(self) -> Verified:
         """Proves every byte of the safe and the integrity of the index; a database beyond opening is damage too."""
         from reread.store import custody
-        from reread.store.safe import lock
 
         may_write = not self.is_read_only
-        with lock(self.home / "safe", timeout=LOCK_SECONDS) if may_write else nullcontext():
+        with self._locked() if may_write else nullcontext():
             try:
                 connection = self.connection
             except NewerArchive:  # nothing is known to be damaged
@@ -56,22 +67,25 @@ class Safekeeping(Holding):
 
     def rebuild(self) -> int:
         """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
+        with self._locked():
+            return self._make_anew()
+
+    def _make_anew(self) -> int:
+        """The same for one who holds the lock."""
         from reread.ingest.rebuild import rebuild
         from reread.pricing import load_prices
         from reread.store import notes, taking_over
-        from reread.store.safe import lock
 
         load_prices(self.price_file)  # before anything is done: one that cannot be read stops it
         self.close()
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
-            known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
-            self.safe.set_aside_record()
-            set_aside(self.home)
-            taking_over.keep_unsafe(self.connection, known, self.home)
-            self._reprice()
-            sessions = rebuild(self.connection, self.safe, self.price_file)
-            notes.write(self.connection, notes.REBUILD, "done")
-            return sessions
+        known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
+        self.safe.set_aside_record()
+        set_aside(self.home)
+        taking_over.keep_unsafe(self.connection, known, self.home)
+        self._reprice()
+        sessions = rebuild(self.connection, self.safe, self.price_file)
+        notes.write(self.connection, notes.REBUILD, "done")
+        return sessions
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.
@@ -81,9 +95,8 @@ class Safekeeping(Holding):
         from reread.ingest.captures import remove_waiting
         from reread.store import custody
         from reread.store.database import remove_set_aside
-        from reread.store.safe import lock
 
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+        with self._locked():
             found = self.find_one(wanted)
             remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
@@ -93,18 +106,16 @@ class Safekeeping(Holding):
     def damaged(self) -> Damaged:
         """What `forget_damaged` would let go of; proves every byte."""
         from reread.store.mending import find_damaged
-        from reread.store.safe import lock
 
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+        with self._locked():
             return find_damaged(self.connection, self.safe)
 
     def forget_damaged(self) -> Damaged:
         """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
         bytes; a file whose source still exists is taken anew by the next sync."""
         from reread.store.mending import forget_damaged
-        from reread.store.safe import lock
 
-        with lock(self.home / "safe", timeout=LOCK_SECONDS):
+        with self._locked():
             return forget_damaged(self.connection, self.safe, self.prices)
 
     def kept_backups(self) -> KeptBackups:

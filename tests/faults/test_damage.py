@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,24 +14,17 @@ from reread.queries.language import ALL_FIELDS
 from reread.store.database import FILE_NAME, StoreError
 from reread.store.safe import Found, Safe
 from reread.testing import a_prompt, a_session
-from trees import Tree, Truth, a_tree, append, assert_answers, assert_true, cells_of
+from trees import Tree, Truth, a_taken_tree, a_tree, assert_answers, assert_true, cells_of, with_own_archive
 
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    tree = a_tree(tmp_path_factory.mktemp("tree"), size=1_200_000)
-    with tree.archive() as archive:
-        archive.sync()
-        append(tree.source, tree.truth)
-        archive.sync()
-    return tree
+    return a_taken_tree(tmp_path_factory.mktemp("tree"), size=1_200_000)
 
 
 @pytest.fixture
 def tree(taken: Tree, tmp_path: Path) -> Tree:
-    """Its own copy of the archive; the source is only read."""
-    shutil.copytree(taken.home, tmp_path / "home")
-    return Tree(taken.source, tmp_path / "home", taken.truth)
+    return with_own_archive(taken, tmp_path)
 
 
 def picture(archive: Archive, tree: Tree) -> tuple[object, ...]:
@@ -72,6 +66,25 @@ def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int)
         assert_true(archive, tree.truth)
         archive.sync()
         assert_true(archive, tree.truth)
+
+
+def write_nonsense(tree: Tree) -> None:
+    """As a damaged page gives it: SQLite has nothing against it."""
+    with closing(sqlite3.connect(tree.home / FILE_NAME)) as database, database:
+        database.execute("UPDATE session SET versions = '{'")
+
+
+def test_values_that_nobody_wrote_are_told_as_damage(tree: Tree) -> None:
+    write_nonsense(tree)
+    with pytest.raises(StoreError, match=r"session has rows that are damaged.*rebuild"), tree.archive() as archive:
+        archive.sessions()
+
+
+def test_what_a_caller_raises_is_not_asked_whether_the_index_is_damaged(tree: Tree) -> None:
+    write_nonsense(tree)
+    with pytest.raises(LookupError, match="of my own"), tree.archive() as archive:
+        assert archive.connection
+        raise LookupError("of my own")
 
 
 def test_a_lost_database_is_made_again(tree: Tree) -> None:

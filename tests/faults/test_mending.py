@@ -17,7 +17,7 @@ from reread.archive import Archive
 from reread.store.database import FILE_NAME, StoreError
 from reread.store.safe import Found, Place, Safe, SafeError
 from reread.testing import a_prompt, a_session
-from trees import Tree, a_tree, append, assert_true, digests
+from trees import Tree, a_taken_tree, assert_true, digests, with_own_archive
 
 FORGET = """
 import sys
@@ -31,18 +31,12 @@ with Archive(Path(sys.argv[1]), machine="desk") as archive:
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    tree = a_tree(tmp_path_factory.mktemp("tree"), size=600_000)
-    with tree.archive() as archive:
-        archive.sync()
-        append(tree.source, tree.truth)
-        archive.sync()
-    return tree
+    return a_taken_tree(tmp_path_factory.mktemp("tree"), size=600_000)
 
 
 @pytest.fixture
 def tree(taken: Tree, tmp_path: Path) -> Tree:
-    shutil.copytree(taken.home, tmp_path / "home")
-    return Tree(taken.source, tmp_path / "home", taken.truth)
+    return with_own_archive(taken, tmp_path)
 
 
 def spoil(home: Path, how: str, seed: int) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -60,9 +61,10 @@ WRITING = [
 
 
 @pytest.fixture
-def base(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """Where everybody may look; pytest's own folders are for their owner."""
-    folder = Path("/tmp") / f"reread-read-only-{os.getpid()}"
+def base(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where everybody may look; pytest's own folders are for their owner. Its name means something else in a URI."""
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")  # TMPDIR may be ours alone
+    folder = Path("/tmp") / f"reread-read-only-#1?mode=%41-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     fill(folder / "claude")
     with Archive(folder / "home", [folder / "claude"]) as archive:

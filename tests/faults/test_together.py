@@ -9,6 +9,7 @@ import pytest
 
 from faults.syncing import started
 from reread.queries.language import ALL_FIELDS
+from reread.store.database import FILE_NAME
 from reread.store.safe import Found
 from trees import Tree, a_tree, append, assert_true, cells_of
 
@@ -53,6 +54,35 @@ def test_two_syncs_of_appends_at_once(tmp_path: Path) -> None:
     with own.archive() as archive:
         assert_true(archive, own.truth)
     assert stored_twice(own) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be set aside")
+def test_of_several_that_find_the_index_lost_one_makes_it_anew(tmp_path: Path) -> None:
+    own = a_tree(tmp_path, size=1_200_000)
+    with own.archive() as archive:
+        archive.sync()
+    for path in own.home.glob(f"{FILE_NAME}*"):
+        path.unlink()
+    several = [started(own.home, own.source) for _ in range(3)]
+    for sync in several:
+        said = sync.communicate(timeout=90)[1].decode()
+        assert (sync.returncode, said) == (0, "")
+    assert len([path for path in own.home.glob(f"{FILE_NAME}.damaged-*") if path.name[-1].isdecimal()]) == 1
+    with own.archive() as archive:
+        assert_true(archive, own.truth)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be set aside")
+def test_one_whose_index_was_made_anew_by_another_writes_into_the_new_one(tmp_path: Path) -> None:
+    own = a_tree(tmp_path, size=300_000)
+    with own.archive() as archive, own.archive() as other:
+        archive.sync()
+        other.rebuild()
+        append(own.source, own.truth)
+        archive.sync()
+    with own.archive() as archive:
+        assert archive.is_current()
+        assert_true(archive, own.truth)
 
 
 def test_a_reader_beside_a_sync_never_fails_and_never_sees_half_a_session(tree: Tree, tmp_path: Path) -> None:

@@ -251,7 +251,10 @@ def test_the_copy_says_what_the_rows_say_and_is_for_nobody_else(archive: Archive
         b"\xff",
         b'{"marks": 3}',
         b'{"marks": [3, {}, {"session": 4}, {"session": "x", "tags": [5]}, {"session": "y", "tags": ["a,b"]}]}',
-        b'{"marks": [{"session": "x", "note": 7}, {"session": "y", "tags": 9}]}',
+        b'{"marks": [{"session": "x", "note": 7}, {"session": "y", "tags": 9}, {"session": "z", "note": "\\ud800"}]}',
+        b'{"labels": [["u", "", "s", 99999999999999999999], ["\\ud800", "", "s", 1]]}',
+        b'{"forgotten": [["k", 99999999999999999999], ["\\ud800", 1]]}',
+        b'{"moved": [{"earlier": "\\ud800"}, {"earlier": "/a\\ud800", "today": "/b"}]}',
     ],
 )
 def test_a_copy_that_is_none_of_ours_costs_nothing(archive: Archive, content: bytes) -> None:

@@ -421,6 +421,12 @@ def test_files_that_only_a_backup_knows_are_told_right_when_their_source_is_gone
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         shutil.rmtree(tmp_path / "claude" / "file-history")
         assert "notes.txt added +2 −0" in " ".join(site.part(f"/s/{name}/changes").text.split())
+    [pack] = (tmp_path / "home" / "safe").glob("*.pack")
+    content = bytearray(pack.read_bytes())
+    content[content.index(b"by hand")] ^= 1
+    pack.write_bytes(content)
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "notes.txt" in site.part(f"/s/{name}/changes").text, "what damage took counts as gone"
 
 
 def test_search_finds_marks_and_leads_to_the_place(site: Asking) -> None:

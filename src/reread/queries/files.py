@@ -26,7 +26,7 @@ from reread.store.tool_calls import CallLine, StoredCall, calls_with_files, line
 
 from .filters import Filter
 from .language import parse
-from .listing import listed
+from .listing import passing
 
 _ACTIONS = {
     "Read": Action.READ,
@@ -140,10 +140,8 @@ class FileIndex:
         self, glob: str | None, wanted: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
     ) -> Touched:
         """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
-        chosen = {
-            each.stored.id: each.stored
-            for each in listed(self._connection, wanted._replace(limit=None, file=None, tool=None), 0)
-        }
+        unnamed = wanted._replace(limit=None, file=None, tool=None)
+        chosen = {each.id: each for each in passing(self._connection, unnamed)}
         globs = [each for each in (glob, wanted.file) if each is not None]
         words = _words(globs)
         has_shell = with_shell if with_shell is not None else any(len(word) > _TELLING for word in words)

@@ -123,7 +123,8 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
     try:
         day = _day_called(word, now.astimezone(zone).date())
         if day is not None:
-            return _local(datetime.combine(day + timedelta(days=days_on), time()), zone).astimezone(UTC)
+            begins = day + timedelta(days=days_on) if day < date.max else day  # `9999-12-31` is said for no end at all
+            return _local(datetime.combine(begins, time()), zone).astimezone(UTC)
         return _local(datetime.fromisoformat(text.strip()), zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
@@ -136,7 +137,7 @@ def _day_called(word: str, today: date) -> date | None:
     if word in _WEEKDAYS:
         return today - timedelta(days=(today.weekday() - _WEEKDAYS.index(word)) % 7)
     try:
-        return date.fromisoformat(word)
+        return date.fromisoformat(word.upper())  # 2026-W40-5 is one, too
     except ValueError:
         return None
 

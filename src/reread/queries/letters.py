@@ -11,8 +11,9 @@ from functools import cached_property
 from reread.store.tokens import folded
 
 _MARKS = re.compile("[\u0300-\u036f]+")
-_MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)|~~|\[([^\]\n]{1,300})\]\([^)\s]{1,2000}\)")
-"""Signs of Markdown that a page does not show, and its links."""
+_MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
+"""Signs of Markdown that a page does not show, and its links. No run is tried twice: where each sign of one begins
+another try, a reply of 20,000 underscores would take minutes."""
 
 
 def readied(text: str) -> str:

@@ -56,24 +56,29 @@ class Listed(NamedTuple):
 
 
 def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> list[Listed]:
-    """Sessions that pass the filter, the one that ended last first."""
-    limit = wanted.limit if _has_only_limit(wanted) else None
-    wanted = wanted._replace(moves=moves(connection))
-    found = [
-        stored
-        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
-        if _passes(connection, stored, wanted)
-    ][: wanted.limit]
+    """Sessions that pass the filter, with what a list tells of them."""
+    found, moved = passing(connection, wanted), moves(connection)
     copied = copied_parts(connection, [stored.id for stored in found])
     return [
         Listed(
             stored,
             _expires(stored, cleanup_days),
-            project_of(stored.row.project, wanted.moves),
+            project_of(stored.row.project, moved),
             copied.get(stored.id, NOTHING_COPIED),
         )
         for stored in found
     ]
+
+
+def passing(connection: sqlite3.Connection, wanted: Filter) -> list[StoredSession]:
+    """Sessions that pass the filter, the one that ended last first."""
+    limit = wanted.limit if _has_only_limit(wanted) else None
+    wanted = wanted._replace(moves=moves(connection))
+    return [
+        stored
+        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
+        if _passes(connection, stored, wanted)
+    ][: wanted.limit]
 
 
 def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:

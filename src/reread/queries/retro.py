@@ -18,7 +18,7 @@ from reread.errors import BadInput, printable
 from reread.store.sessions import StoredSession
 
 from .filters import Filter
-from .listing import listed
+from .listing import passing
 from .moments import History, Labels
 from .trends import Changed, Week, changes, weeks
 
@@ -110,8 +110,7 @@ def retro(connection: sqlite3.Connection, ask: Ask) -> Retro:
     """Answers from rows alone: no transcript is read."""
     ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
     everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
-    sessions = [each.stored for each in listed(connection, everything, 0)]
-    history = History(connection, sessions, ask.session.id if ask.session is not None else None)
+    history = History(connection, passing(connection, everything), ask.session.id if ask.session is not None else None)
     return _Retrospect(connection, ask, history).retro()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from reread.analyses.edits.sightings import Rewind, rewinds_of, sightings_of
 from reread.errors import BadInput, printable
 from reread.sessions import Conversation, Copies, Session
 from reread.sources.backups import backup_reader
+from reread.store.errors import SafeDamaged
 
 
 class Traced(Struct, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class _Gathered:
 
     @property
     def read_backup(self) -> ReadBackup:
-        return backup_reader(self._trunks, self._kept)
+        return _reader(self._trunks, self._kept)
 
     def add(self, session: Session) -> None:
         parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
@@ -105,4 +106,16 @@ def trunks_of(session: Session) -> dict[str, Path]:
 
 def edits_of(session: Session, kept: ReadBackup | None = None) -> SessionEdits:
     """The changes of a session, with the backups that can still be read, or were kept."""
-    return SessionEdits(session, backup_reader(trunks_of(session), kept))
+    return SessionEdits(session, _reader(trunks_of(session), kept))
+
+
+def _reader(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBackup:
+    """A backup that damage took counts as gone: without it a history knows less, and is still one."""
+
+    def unharmed(session: str, name: str) -> bytes | None:
+        try:
+            return kept(session, name) if kept is not None else None
+        except SafeDamaged:
+            return None
+
+    return backup_reader(trunks, unharmed)

@@ -48,7 +48,7 @@ def remains(safe: Safe, pieces: Sequence[StoredPiece]) -> Remains:
 def filled(length: int) -> bytes:
     """A line by itself among blank ones: read as a transcript it is a record that nobody understands, and is shown."""
     told = b"\n%d bytes are lost here: reread archive verify names the damage" % length
-    return told[: length - 1].ljust(length, b"\n")
+    return told[: max(0, length - 1)].ljust(length, b"\n")
 
 
 class KeptBytes:

@@ -141,12 +141,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
     """The file that is the database now, and a number that changes whenever another connection committed something."""
-    try:
-        file = (home / FILE_NAME).stat().st_ino
-    except OSError:  # being made anew
-        file = 0
     found: int = connection.execute("PRAGMA data_version").fetchone()[0]
-    return file, found
+    return file_number(home), found
+
+
+def file_number(home: Path) -> int:
+    """Which file the database is; another one after it was made anew."""
+    try:
+        return (home / FILE_NAME).stat().st_ino
+    except OSError:  # being made anew
+        return 0
 
 
 def set_aside(home: Path) -> None:
@@ -155,7 +159,10 @@ def set_aside(home: Path) -> None:
     for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
         path = home / f"{FILE_NAME}{ending}"
         if os.path.lexists(path):
-            path.rename(home / f"{aside}{ending}")
+            try:
+                path.rename(home / f"{aside}{ending}")
+            except OSError as error:  # Windows moves no file that another process has open
+                raise StoreError(f"{path}: cannot be set aside ({error.strerror or error})") from error
 
 
 def last_set_aside(home: Path) -> str | None:

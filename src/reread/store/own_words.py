@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,18 +115,24 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
 def copied_in(home: Path) -> Copied:
     document = _document(home)
     marked = (_row(each) for each in document["marks"])
-    moved = [(each.get("earlier"), each.get("today")) for each in document["moved"] if isinstance(each, Mapping)]
-    labelled = [each for each in document["labels"] if _are(each, str, str, str, int)]
+    moved = [[each.get("earlier"), each.get("today")] for each in document["moved"] if isinstance(each, Mapping)]
     return Copied(
         [row for row in marked if row is not None],
-        [(stored_path(old), stored_path(new)) for old, new in moved if isinstance(old, str) and isinstance(new, str)],
-        [(uuid, kind, stored_path(session), at) for uuid, kind, session, at in labelled],
-        [(each[0], each[1]) for each in document["forgotten"] if _are(each, str, int)],
+        _stored(moved, str, str),
+        _stored(document["labels"], str, str, str, int),
+        _stored(document["forgotten"], str, int),
     )
 
 
-def _are(row: Any, *kinds: type) -> bool:
-    return isinstance(row, list) and [type(value) for value in row] == list(kinds)
+def _stored(rows: Iterable[Any], *kinds: type) -> list[Any]:
+    """Rows as their columns take them; an edited or damaged file may have others, any number and half a character."""
+    found = []
+    for row in rows:
+        if isinstance(row, list) and [type(value) for value in row] == list(kinds):
+            with suppress(UnicodeEncodeError):
+                values = tuple(stored_path(value) if isinstance(value, str) else value for value in row)
+                found += [values] if all(abs(value) < 1 << 63 for value in values if isinstance(value, int)) else []
+    return found
 
 
 def _document(home: Path) -> dict[str, list[Any]]:
@@ -152,6 +159,6 @@ def _row(each: object) -> MarkRow | None:
             note=each.get("note"),
             title=each.get("title"),
         ).checked()
-    except (TypeError, AttributeError, RereadError):
+        return columns_of(each["session"], mark.of(NO_MARK))
+    except (TypeError, AttributeError, UnicodeEncodeError, RereadError):
         return None
-    return columns_of(each["session"], mark.of(NO_MARK))
