@@ -16,7 +16,19 @@ from generate import Truth, append, generate, resume_copy
 from reread.archive import Archive, UsageReport
 from reread.queries.language import ALL_FIELDS
 
-__all__ = ["Tree", "Truth", "a_tree", "append", "assert_true", "cells_of", "digests", "resume_copy", "traces"]
+__all__ = [
+    "Tree",
+    "Truth",
+    "a_tree",
+    "append",
+    "assert_answers",
+    "assert_true",
+    "cells_of",
+    "digests",
+    "generate",
+    "resume_copy",
+    "traces",
+]
 
 _TOKENS = (
     "requests",

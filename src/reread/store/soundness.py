@@ -11,9 +11,14 @@ from collections.abc import Iterable
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),
-    "TEXT": ("text", "blob", "null"),  # names that are no UTF-8 are bytes
+    "TEXT": ("text", "null"),
     "BLOB": ("blob", "null"),
 }
+_NAMES = {
+    *(("file", "source"), ("file", "path"), ("session", "uuid"), ("session", "folder"), ("client_said", "session")),
+    *(("label", "session"), ("mark", "session"), ("moved", "earlier"), ("moved", "today")),
+}
+"""Names from the file system: those that are no UTF-8 are bytes."""
 _JSON = {
     ("session", "versions"): "array",
     ("session", "models"): "array",
@@ -57,7 +62,9 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
     """What holds of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
-    held = [f"typeof({name}) IN {_TYPES[kind]}" for name, kind in columns]
+    held = [
+        f"typeof({name}) IN {(*_TYPES[kind], *(['blob'] if (table, name) in _NAMES else []))}" for name, kind in columns
+    ]
     for (owner, name), kind in _JSON.items():
         if owner == table:  # CASE, because what is no JSON has no type, but an error
             held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN json_type({name}) END IS '{kind}')")
