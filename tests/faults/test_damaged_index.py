@@ -14,6 +14,7 @@ import pytest
 
 from faults.homes import a_full_home, opened, run
 from reread.ingest import rebuild as rebuilding
+from reread.ingest.extract import take
 from reread.store import notes
 from reread.store.database import FILE_NAME
 from reread.store.labels import labels
@@ -29,6 +30,9 @@ VALUES = [
     ("tool_call SET time = x'00'", ["files", "--json"]),
     ("friction SET details = '[1'", ["retro"]),
     ("outcome SET prompted = x'00'", ["retro"]),
+    ("outcome SET material = x''", ["retro"]),
+    ("mark SET tags = '[7]'", ["list"]),
+    ("tool_call SET time = 1 << 62", ["files"]),
     ("request SET time = 'x'", ["usage", "session"]),
 ]
 
@@ -96,7 +100,7 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
             raise KeyboardInterrupt
         return real(*arguments, **more)  # type: ignore[arg-type]
 
-    real = rebuilding.take
+    real = take
     monkeypatch.setattr(rebuilding, "take", take_some)
     with opened(tree) as archive, pytest.raises(KeyboardInterrupt):
         archive.rebuild()

@@ -164,6 +164,15 @@ def decompress(frame: bytes) -> bytes:
     return _zstd().decompressor.decompress(frame)
 
 
+def decompress_if_whole(frame: bytes) -> bytes | None:
+    """The same for frames that nothing proves."""
+    zstd = _zstd()
+    try:
+        return zstd.decompressor.decompress(frame)
+    except zstd.error:
+        return None
+
+
 def encode_piece(header: PieceHeader, frame: bytes) -> bytes:
     head = encode(header)
     if len(head) > HEADER_LIMIT:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from .friction import is_material
+
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),
@@ -19,20 +21,26 @@ _NAMES = {
     *(("label", "session"), ("mark", "session"), ("moved", "earlier"), ("moved", "today")),
 }
 """Names from the file system: those that are no UTF-8 are bytes."""
-_JSON = {
-    ("session", "versions"): "array",
-    ("session", "models"): "array",
-    ("session", "git_branches"): "array",
-    ("circumstance", "tools"): "array",
-    ("client_said", "models"): "object",
-    ("friction", "details"): "object",
-    ("mark", "tags"): "array",
-}
+_TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
+_AGES = "BETWEEN -62135596800000 AND 253402300799999"
+"""Milliseconds from the year 1 to 9999, which is what a datetime can hold."""
+_LISTS = (
+    *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("circumstance", "tools")),
+    ("mark", "tags"),
+)
+_LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
+_OBJECTS = (("client_said", "models"), ("friction", "details"))
 _PACKED = {
     ("outcome", "prompted"): "length(prompted) % 12 = 0",
     ("piece", "sha256"): "length(sha256) = 32",
     ("seen", "states"): "length(states) % 16 = 0",
 }
+_COUNTED = {
+    "piece": ("generation", "start", "length", "pack", "offset", "stored"),
+    "block": ("offset", "length", "part"),
+    "file": ("generation", "taken", "indexed", "lines", "malformed"),
+}
+"""Never less than nothing."""
 _TABLES = (
     *("file", "piece", "session", "tool_call", "circumstance", "request", "copied", "usage_cell", "note", "seen"),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
@@ -43,9 +51,16 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
     """What SQLite says about its pages, and which tables have rows that nobody wrote."""
     try:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        return found or [f"the table {table} has rows that are damaged" for table in _TABLES if _bad(connection, table)]
+        return found or [f"the table {table} has rows that are damaged" for table in _unsound(connection)]
     except sqlite3.DatabaseError as error:
         return [str(error)]
+
+
+def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
+    bad = [table for table in _TABLES if _bad(connection, table)]
+    bad += [row[0] for row in connection.execute("PRAGMA foreign_key_check")]
+    bad += ["outcome" for row in connection.execute("SELECT material FROM outcome") if not is_material(row[0])]
+    return dict.fromkeys(bad)
 
 
 def drop_unsound(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
@@ -62,10 +77,15 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
     """What holds of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
-    held = [
-        f"typeof({name}) IN {(*_TYPES[kind], *(['blob'] if (table, name) in _NAMES else []))}" for name, kind in columns
-    ]
-    for (owner, name), kind in _JSON.items():
-        if owner == table:  # CASE, because what is no JSON has no type, but an error
-            held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN json_type({name}) END IS '{kind}')")
-    return " AND ".join(held + [check for (owner, _), check in _PACKED.items() if owner == table])
+    held = []
+    for name, kind in columns:
+        types = (*_TYPES[kind], "blob") if (table, name) in _NAMES else _TYPES[kind]
+        held.append(f"typeof({name}) IN {types}")
+        if name in _TIMES and kind == "INTEGER":
+            held.append(f"({name} IS NULL OR {name} {_AGES})")
+        if (table, name) in (*_LISTS, *_OBJECTS):  # behind a CASE: what is no JSON is an error to the functions
+            form = _LIST if (table, name) in _LISTS else "json_type({0}) = 'object'"
+            held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
+        if (table, name) in _PACKED:
+            held.append(_PACKED[table, name])
+    return " AND ".join(held + [f"{name} >= 0" for name in _COUNTED.get(table, ())])
