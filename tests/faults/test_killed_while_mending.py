@@ -15,14 +15,15 @@ import pytest
 from faults.harm import FAULTS
 from reread.archive import Archive
 from reread.store import notes
+from reread.store.database import set_aside
 from reread.store.labels import labels
-from reread.store.own_words import forgotten_rows
+from reread.store.own_words import COPY, forgotten_rows
 from reread.store.safe import Found, Safe
 from reread.store.said import status_lines
 from trees import Tree, a_tree, append, assert_true, digests
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-KILLS = 6
+KILLS = 4
 WORK = """
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         archive.connection.execute("INSERT INTO label VALUES ('line', '', 'session', 7)")
         archive.connection.execute("INSERT INTO forgotten VALUES ('key', 7)")
         archive.connection.execute(
-            "INSERT INTO client_said (session, machine, source, time, nanodollars) VALUES ('x', 'desk', 'statusline', 7, 7)"
+            "INSERT INTO client_said (session, machine, source, nanodollars) VALUES ('x', 'desk', 'statusline', 7)"
         )
         return Kept(tree, words_of(archive))
 
@@ -108,6 +109,16 @@ def test_a_rebuild_killed_once_and_again_is_made_by_the_next_sync(
         assert_true(archive, tree.truth)
         assert words_of(archive) == kept.words
         assert archive.sync().files == 0
+
+
+def test_a_rebuild_that_had_put_the_index_aside_and_nothing_else(kept: Kept, tmp_path: Path) -> None:
+    tree = copied(kept, tmp_path / "home")
+    (tree.home / COPY).unlink()
+    set_aside(tree.home)
+    with tree.archive() as archive:
+        archive.sync()
+        assert_true(archive, tree.truth)
+        assert words_of(archive) == kept.words
 
 
 def test_kills_do_come_in_the_middle(kept: Kept, seconds_of_a_rebuild: float, tmp_path: Path) -> None:

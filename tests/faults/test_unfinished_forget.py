@@ -50,7 +50,7 @@ def test_it_is_finished_by_the_next_sync(tree: Tree) -> None:
         assert archive.verify().ok
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_by_no_wrong_number_a_pack_goes(tree: Tree, seed: int) -> None:
     """A digit in the place of another is JSON as before."""
     chance = random.Random(f"digit:{seed}")
@@ -99,6 +99,17 @@ def test_a_new_pack_that_was_cut_keeps_the_old_one(tree: Tree) -> None:
     with opened(tree) as archive:
         archive.sync()
         assert_answers(archive, tree.truth)
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b"{}", b"null", b"\xff\xfe", b'{"keys": ["a"], "replaced": [1], "made": [9]}']
+)
+def test_what_is_no_record_is_told_in_a_sentence(tree: Tree, content: bytes) -> None:
+    (tree.home / "safe" / JOURNAL).write_bytes(content)
+    ran = run(tree, "sync")
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert len(packs(tree.home)) == 2
 
 
 def test_a_record_without_a_checksum_is_one_of_an_older_version(tree: Tree) -> None:

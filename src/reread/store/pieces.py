@@ -133,11 +133,11 @@ def decode(raw: bytes, kind: type[S]) -> S | None:
     try:
         found: S = _decoder(kind).decode(raw)
         return found
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     try:
         return msgspec.convert(json.loads(raw), kind)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
