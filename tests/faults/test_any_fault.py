@@ -53,7 +53,7 @@ COMMANDS = [
     ["doctor"],
     ["sync"],
 ]
-NAMED = {"prices": "prices.json", "lock": "lock", "marks": COPY}
+NAMED = {"prices": "prices.json", "lock": str(Path("safe", "lock")), "marks": COPY}
 """What no rebuild makes anew or puts aside where it is no file any more: whoever needs it is told its name."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from faults.homes import a_full_home, opened, run
+from reread.archive import Archive
 from reread.ingest import rebuild as rebuilding
 from reread.ingest.extract import take
 from reread.store import notes
@@ -29,6 +30,7 @@ VALUES = [
     ("mark SET tags = 'no json'", ["list"]),
     ("tool_call SET time = x'00'", ["files", "--json"]),
     ("friction SET details = '[1'", ["retro"]),
+    ("friction SET cause = 'x'", ["retro"]),
     ("outcome SET prompted = x'00'", ["retro"]),
     ("outcome SET material = x''", ["retro"]),
     ("mark SET tags = '[7]'", ["list"]),
@@ -107,7 +109,9 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
     monkeypatch.undo()
     with opened(tree) as archive:
         assert len(archive.sessions()) < len(tree.truth.by_session)
+        shutil.rmtree(archive.wire)
         assert not archive.is_current()
+        assert not Archive(tree.home).is_current()  # not even where there is nothing to take in
         archive.sync()
         assert notes.read(archive.connection, notes.REBUILD) == "done"
         assert_answers(archive, tree.truth)

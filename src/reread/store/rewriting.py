@@ -29,9 +29,7 @@ def finish_rewrite(folder: PackFolder, rewrite: Rewrite) -> None:
     """Removes the packs that were copied, then the record. Raises OSError."""
     folder.clear_leftovers()
     for pack in map(folder.pack, rewrite.replaced):
-        if (
-            not pack.is_dir()
-        ):  # somebody's folder in its place holds nothing of ours, and must not keep us here for good
+        if not pack.is_dir():  # a folder in its place holds nothing of ours, and must not keep us here for good
             pack.unlink(missing_ok=True)
     sync_folder(folder.path)
     folder.journal.unlink()

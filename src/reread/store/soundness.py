@@ -8,7 +8,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from reread import sources
+from reread.analyses.friction.events import Cause, Kind
+
 from .friction import is_material
+from .schema import FIELDS
 
 _TYPES = {
     "INTEGER": ("integer", "null"),
@@ -34,6 +38,12 @@ _PACKED = {
     ("outcome", "prompted"): "length(prompted) % 12 = 0",
     ("piece", "sha256"): "length(sha256) = 32",
     ("seen", "states"): "length(states) % 16 = 0",
+}
+_ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
+    ("friction", "kind"): tuple(map(str, Kind)),
+    ("friction", "cause"): tuple(map(str, Cause)),
+    ("file", "kind"): tuple(map(str, sources.Kind)),
+    ("block", "field"): tuple(range(len(FIELDS))),
 }
 _COUNTED = {
     "piece": ("generation", "start", "length", "pack", "offset", "stored"),
@@ -86,6 +96,8 @@ def _soundness(connection: sqlite3.Connection, table: str) -> str:
         if (table, name) in (*_LISTS, *_OBJECTS):  # behind a CASE: what is no JSON is an error to the functions
             form = _LIST if (table, name) in _LISTS else "json_type({0}) = 'object'"
             held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
+        if (table, name) in _ONE_OF:
+            held.append(f"{name} IN {_ONE_OF[table, name]}")
         if (table, name) in _PACKED:
             held.append(_PACKED[table, name])
     return " AND ".join(held + [f"{name} >= 0" for name in _COUNTED.get(table, ())])
