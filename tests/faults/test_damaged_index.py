@@ -32,6 +32,7 @@ VALUES = [
     ("friction SET details = '[1'", ["retro"]),
     ("friction SET cause = 'x'", ["retro"]),
     ("outcome SET prompted = x'00'", ["retro"]),
+    ("outcome SET prompted = x'ffffffffffffff7f00000000'", ["retro"]),
     ("outcome SET material = x''", ["retro"]),
     ("mark SET tags = '[7]'", ["list"]),
     ("tool_call SET time = 1 << 62", ["files"]),

@@ -18,7 +18,7 @@ from reread.decoders import msgpack_decoder
 from .pieces import decompress, decompress_if_whole
 from .rows import FrictionBatch, FrictionRow
 from .sessions import integers
-from .times import moment
+from .times import is_moment, moment
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
@@ -116,6 +116,13 @@ def is_material(packed: object) -> bool:
         return raw is not None and isinstance(msgpack_decoder(Material).decode(raw), Material)
     except msgspec.MsgspecError:
         return False
+
+
+def are_prompts(packed: object) -> bool:
+    """The same of the prompts that a row tells of."""
+    if not isinstance(packed, bytes) or len(packed) % struct.calcsize(PROMPTED):
+        return False
+    return all(time == NO_TIME or is_moment(time) for time, _ in struct.iter_unpack(PROMPTED, packed))
 
 
 class InstructionChange(NamedTuple):

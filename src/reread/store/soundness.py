@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from reread import sources
 from reread.analyses.friction.events import Cause, Kind
 
-from .friction import is_material
+from .friction import are_prompts, is_material
 from .schema import FIELDS
+from .times import EARLIEST, LATEST
 
 _TYPES = {
     "INTEGER": ("integer", "null"),
@@ -26,8 +27,7 @@ _NAMES = {
 }
 """Names from the file system: those that are no UTF-8 are bytes."""
 _TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
-_AGES = "BETWEEN -62135596800000 AND 253402300799999"
-"""Milliseconds from the year 1 to 9999, which is what a datetime can hold."""
+_AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
     *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("circumstance", "tools")),
     ("mark", "tags"),
@@ -35,7 +35,6 @@ _LISTS = (
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
 _OBJECTS = (("client_said", "models"), ("friction", "details"))
 _PACKED = {
-    ("outcome", "prompted"): "length(prompted) % 12 = 0",
     ("piece", "sha256"): "length(sha256) = 32",
     ("seen", "states"): "length(states) % 16 = 0",
 }
@@ -69,7 +68,8 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
 def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
     bad = [table for table in _TABLES if _bad(connection, table)]
     bad += [row[0] for row in connection.execute("PRAGMA foreign_key_check")]
-    bad += ["outcome" for row in connection.execute("SELECT material FROM outcome") if not is_material(row[0])]
+    outcomes = connection.execute("SELECT prompted, material FROM outcome")
+    bad += ["outcome" for prompted, material in outcomes if not (are_prompts(prompted) and is_material(material))]
     return dict.fromkeys(bad)
 
 
