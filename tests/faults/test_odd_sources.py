@@ -33,8 +33,8 @@ def a_good_session(folder: Path, name: str = GOOD, word: str = "alpaca") -> Path
     ).write(folder)
 
 
-def taken(folder: Path) -> Archive:
-    archive = Archive(folder / "home", [folder / "source"], machine="desk")
+def taken(folder: Path, source: Path | None = None) -> Archive:
+    archive = Archive(folder / "home", [source or folder / "source"], machine="desk")
     archive.sync()
     return archive
 
@@ -109,14 +109,19 @@ ODD_NAMES = {
 }
 
 
-@pytest.mark.parametrize("place", ["folder", "trunk", "output"])
+@pytest.mark.parametrize("place", ["source", "folder", "trunk", "agent", "output"])
 @pytest.mark.parametrize("name", [pytest.param(name, id=what) for what, name in ODD_NAMES.items()])
 def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, name: bytes, place: str) -> None:
     path = a_good_session(tmp_path / "source")
     odd = os.fsdecode(name)
     try:
-        if place == "folder":
+        if place == "source":
+            (tmp_path / "source").rename(tmp_path / odd)
+        elif place == "folder":
             path.parent.rename(path.parent.with_name(odd))
+        elif place == "agent":
+            [agent] = path.with_suffix("").rglob("agent-*.jsonl")
+            agent.rename(agent.with_name(f"agent-{odd}.jsonl"))
         elif place == "trunk":
             path.rename(path.with_name(f"{odd}.jsonl"))
             shutil.rmtree(path.with_suffix(""))
@@ -125,8 +130,9 @@ def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, na
             output.rename(output.with_name(odd))
     except OSError:
         pytest.skip("this file system does not take the name")
-    source = digests(tmp_path / "source")
-    with taken(tmp_path) as archive:
+    at = tmp_path / (odd if place == "source" else "source")
+    source = digests(at)
+    with taken(tmp_path, at) as archive:
         [listed] = archive.sessions()
         assert finds(archive, "alpaca") == {listed.stored.row.uuid}
         archive.sync()
@@ -135,9 +141,11 @@ def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, na
         assert archive.verify().damaged == []
         assert sorted(digests(tmp_path / "back").values()) == sorted(source.values())
         assert len(archive.session("@last").prompts) == 1
-        shutil.rmtree(tmp_path / "source")
-        (tmp_path / "source").mkdir()
+        shutil.rmtree(at)
+        at.mkdir()
         archive.sync()
+        archive.rebuild()
+        assert archive.verify().damaged == []
         assert finds(archive, "alpaca") == {listed.stored.row.uuid}
         archive.forget("@last")
         assert archive.sessions() == []

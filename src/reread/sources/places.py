@@ -70,8 +70,14 @@ def place(path: Path) -> Place | None:
     text = "/" + str(path).replace(os.sep, "/")
     for kind, sign, pattern in _PLACES:
         if sign in text and (match := pattern.fullmatch(text)):
-            return Place(kind, **match.groupdict())
+            found = Place(kind, **match.groupdict())
+            return found._replace(agent=_spelled(found.agent), workflow=_spelled(found.workflow))
     return None
+
+
+def _spelled(name: str | None) -> str | None:
+    """These are ids and lead to no file: what is no UTF-8 in them is spelled out, so that every table takes it."""
+    return name and os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 _LONGEST_NAME = 200

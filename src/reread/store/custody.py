@@ -128,7 +128,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_wr
     What a crash left is put in order first, where that can be.
     """
     damaged = damaged_index(connection, may_write=may_write)
-    if not damaged and may_write:
+    is_damaged = bool(damaged)
+    if not is_damaged and may_write:
         finish_forget(connection, safe, prices)
         with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
             _cut_tail(connection, safe)
@@ -142,7 +143,8 @@ def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_wr
             size += found.header.length
     files = 0
     try:
-        damaged += _missing_bytes(connection, proved)
+        if not is_damaged:  # otherwise its rows prove nothing about the safe, and may be of any type
+            damaged += _missing_bytes(connection, proved)
         files = connection.execute("SELECT count(*) FROM file").fetchone()[0]
     except sqlite3.DatabaseError as error:
         damaged.append(f"database: {error}")

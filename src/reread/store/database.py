@@ -174,7 +174,8 @@ def last_set_aside(home: Path) -> str | None:
 def remove_set_aside(home: Path) -> None:
     """Databases that were set aside: after a forget they would still tell."""
     for path in home.glob(f"{FILE_NAME}*.damaged-*"):
-        path.unlink()
+        if not path.is_dir():  # as one was in the place of a database that a rebuild put aside
+            path.unlink()
 
 
 def is_durable(connection: sqlite3.Connection) -> bool:

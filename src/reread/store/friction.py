@@ -15,10 +15,10 @@ from reread.analyses.friction.events import Cause, Event, Kind, Loss
 from reread.analyses.friction.material import Material
 from reread.decoders import msgpack_decoder
 
-from .pieces import decompress
+from .pieces import decompress, decompress_if_whole
 from .rows import FrictionBatch, FrictionRow
 from .sessions import integers
-from .times import moment
+from .times import is_moment, moment
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
@@ -107,6 +107,22 @@ def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> di
         f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
     )
     return {number: replace(decode(decompress(packed)), session=sessions[number]) for number, packed in rows}
+
+
+def is_material(packed: object) -> bool:
+    """Whether a row of a damaged index can still be read as such."""
+    raw = decompress_if_whole(packed) if isinstance(packed, bytes) else None
+    try:
+        return raw is not None and isinstance(msgpack_decoder(Material).decode(raw), Material)
+    except msgspec.MsgspecError:
+        return False
+
+
+def are_prompts(packed: object) -> bool:
+    """The same of the prompts that a row tells of."""
+    if not isinstance(packed, bytes) or len(packed) % struct.calcsize(PROMPTED):
+        return False
+    return all(time == NO_TIME or is_moment(time) for time, _ in struct.iter_unpack(PROMPTED, packed))
 
 
 class InstructionChange(NamedTuple):

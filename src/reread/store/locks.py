@@ -62,13 +62,13 @@ def _locked_file(folder: Path, deadline: float) -> Iterator[None]:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise _unlockable(folder, error) from error
+        raise _unlockable(path, error) from error
     try:
         try:
             path.chmod(0o600)
             is_ours = _is_done_by(deadline, lambda: _try_lock(fd))
         except OSError as error:
-            raise _unlockable(folder, error) from error
+            raise _unlockable(path, error) from error
         if not is_ours:
             raise SafeBusy(folder, _holder(fd))
         _note_holder(fd, str(os.getpid()))
@@ -89,8 +89,8 @@ def _is_done_by(deadline: float, attempt: Callable[[], bool]) -> bool:
     return True
 
 
-def _unlockable(folder: Path, error: OSError) -> SafeError:
-    return SafeError(folder, f"the archive cannot be locked ({error.strerror or error})")
+def _unlockable(path: Path, error: OSError) -> SafeError:
+    return SafeError(path, f"the archive cannot be locked ({error.strerror or error})")
 
 
 def _note_holder(fd: int, pid: str) -> None:

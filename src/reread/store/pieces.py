@@ -133,11 +133,11 @@ def decode(raw: bytes, kind: type[S]) -> S | None:
     try:
         found: S = _decoder(kind).decode(raw)
         return found
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     try:
         return msgspec.convert(json.loads(raw), kind)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
@@ -162,6 +162,15 @@ def compress(raw: bytes) -> bytes:
 def decompress(frame: bytes) -> bytes:
     """What `compress` was given; for frames of our own that are proved by what holds them."""
     return _zstd().decompressor.decompress(frame)
+
+
+def decompress_if_whole(frame: bytes) -> bytes | None:
+    """The same for frames that nothing proves."""
+    zstd = _zstd()
+    try:
+        return zstd.decompressor.decompress(frame)
+    except zstd.error:
+        return None
 
 
 def encode_piece(header: PieceHeader, frame: bytes) -> bytes:

@@ -28,8 +28,9 @@ def begin_rewrite(folder: PackFolder, keys: Set[str], limit: int, *, drop_unread
 def finish_rewrite(folder: PackFolder, rewrite: Rewrite) -> None:
     """Removes the packs that were copied, then the record. Raises OSError."""
     folder.clear_leftovers()
-    for number in rewrite.replaced:
-        folder.pack(number).unlink(missing_ok=True)
+    for pack in map(folder.pack, rewrite.replaced):
+        if not pack.is_dir():  # a folder in its place holds nothing of ours, and must not keep us here for good
+            pack.unlink(missing_ok=True)
     sync_folder(folder.path)
     folder.journal.unlink()
     sync_folder(folder.path)

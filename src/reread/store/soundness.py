@@ -8,26 +8,48 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from reread import sources
+from reread.analyses.friction.events import Cause, Kind
+
+from .friction import are_prompts, is_material
+from .schema import FIELDS
+from .times import EARLIEST, LATEST
+
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),
-    "TEXT": ("text", "blob", "null"),  # names that are no UTF-8 are bytes
+    "TEXT": ("text", "null"),
     "BLOB": ("blob", "null"),
 }
-_JSON = {
-    ("session", "versions"): "array",
-    ("session", "models"): "array",
-    ("session", "git_branches"): "array",
-    ("circumstance", "tools"): "array",
-    ("client_said", "models"): "object",
-    ("friction", "details"): "object",
-    ("mark", "tags"): "array",
+_NAMES = {
+    *(("file", "source"), ("file", "path"), ("session", "uuid"), ("session", "folder"), ("client_said", "session")),
+    *(("label", "session"), ("mark", "session"), ("moved", "earlier"), ("moved", "today")),
 }
+"""Names from the file system: those that are no UTF-8 are bytes."""
+_TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
+_AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
+_LISTS = (
+    *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("circumstance", "tools")),
+    ("mark", "tags"),
+)
+_LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
+_OBJECTS = (("client_said", "models"), ("friction", "details"))
 _PACKED = {
-    ("outcome", "prompted"): "length(prompted) % 12 = 0",
     ("piece", "sha256"): "length(sha256) = 32",
     ("seen", "states"): "length(states) % 16 = 0",
 }
+_ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
+    ("friction", "kind"): tuple(map(str, Kind)),
+    ("friction", "cause"): tuple(map(str, Cause)),
+    ("file", "kind"): tuple(map(str, sources.Kind)),
+    ("block", "field"): tuple(range(len(FIELDS))),
+}
+_COUNTED = {
+    "piece": ("generation", "start", "length", "pack", "offset", "stored"),
+    "block": ("offset", "length", "part"),
+    "file": ("generation", "taken", "indexed", "lines", "malformed"),
+}
+"""Never less than nothing."""
 _TABLES = (
     *("file", "piece", "session", "tool_call", "circumstance", "request", "copied", "usage_cell", "note", "seen"),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
@@ -38,9 +60,17 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
     """What SQLite says about its pages, and which tables have rows that nobody wrote."""
     try:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        return found or [f"the table {table} has rows that are damaged" for table in _TABLES if _bad(connection, table)]
+        return found or [f"the table {table} has rows that are damaged" for table in _unsound(connection)]
     except sqlite3.DatabaseError as error:
         return [str(error)]
+
+
+def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
+    bad = [table for table in _TABLES if _bad(connection, table)]
+    bad += [row[0] for row in connection.execute("PRAGMA foreign_key_check")]
+    outcomes = connection.execute("SELECT prompted, material FROM outcome")
+    bad += ["outcome" for prompted, material in outcomes if not (are_prompts(prompted) and is_material(material))]
+    return dict.fromkeys(bad)
 
 
 def drop_unsound(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
@@ -57,8 +87,17 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
     """What holds of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
-    held = [f"typeof({name}) IN {_TYPES[kind]}" for name, kind in columns]
-    for (owner, name), kind in _JSON.items():
-        if owner == table:  # CASE, because what is no JSON has no type, but an error
-            held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN json_type({name}) END IS '{kind}')")
-    return " AND ".join(held + [check for (owner, _), check in _PACKED.items() if owner == table])
+    held = []
+    for name, kind in columns:
+        types = (*_TYPES[kind], "blob") if (table, name) in _NAMES else _TYPES[kind]
+        held.append(f"typeof({name}) IN {types}")
+        if name in _TIMES and kind == "INTEGER":
+            held.append(f"({name} IS NULL OR {name} {_AGES})")
+        if (table, name) in (*_LISTS, *_OBJECTS):  # behind a CASE: what is no JSON is an error to the functions
+            form = _LIST if (table, name) in _LISTS else "json_type({0}) = 'object'"
+            held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
+        if (table, name) in _ONE_OF:
+            held.append(f"{name} IN {_ONE_OF[table, name]}")
+        if (table, name) in _PACKED:
+            held.append(_PACKED[table, name])
+    return " AND ".join(held + [f"{name} >= 0" for name in _COUNTED.get(table, ())])

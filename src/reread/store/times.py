@@ -3,8 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = -62135596800000, 253402300799999
 
 
 def moment(milliseconds: int | None) -> datetime | None:
     """By hand, because Windows takes no seconds before 1970."""
     return None if milliseconds is None else _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def is_moment(milliseconds: int) -> bool:
+    """Whether a datetime can hold it: from the year 1 to 9999."""
+    return EARLIEST <= milliseconds <= LATEST

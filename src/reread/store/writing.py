@@ -217,7 +217,7 @@ class StoreWriter:
                     (
                         last.file,
                         last.machine,
-                        last.source,
+                        stored_path(last.source),
                         stored_path(last.path),
                         last.kind,
                         last.generation,

@@ -43,15 +43,15 @@ def run(arguments: list[str]) -> int:
     with _archive(given, config, path) as archive:
         explained = archive.explain(given.id if path is None else path)
         as_of = archive.prices.as_of
-    from reread.render.explain import explained_lines
-    from reread.render.explain_documents import explained_document
+        from reread.render.explain import explained_lines
+        from reread.render.explain_documents import explained_document
 
-    options.show_answer(
-        given,
-        config,
-        lambda: explained_document(explained, as_of),
-        lambda view: explained_lines(explained, as_of, view),
-    )
+        options.show_answer(
+            given,
+            config,
+            lambda: explained_document(explained, as_of),
+            lambda view: explained_lines(explained, as_of, view),
+        )
     return 0
 
 

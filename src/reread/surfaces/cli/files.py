@@ -38,6 +38,6 @@ def run(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         touched = index_of(archive).touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
-    options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
-    tell_hidden(touched.hidden)
+        options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
+        tell_hidden(touched.hidden)
     return 0

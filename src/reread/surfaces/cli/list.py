@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
         found = archive.sessions(wanted, cleanup_days_of(config))
         if not found and not given.hidden and archive.sessions(wanted._replace(without_hidden=False)):
             tell("what there is was hidden; --hidden shows it")
-    options.show_answer(
-        given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
-    )
+        options.show_answer(
+            given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
+        )
     return 0

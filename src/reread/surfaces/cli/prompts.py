@@ -32,11 +32,11 @@ def run(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
         found = prompts(sessions, wanted)
-    options.show_answer(
-        given,
-        config,
-        lambda: prompts_document(found),
-        lambda view: raw_prompts(found) if given.raw else prompts_lines(found, view),
-    )
-    options.warn(problems)
+        options.show_answer(
+            given,
+            config,
+            lambda: prompts_document(found),
+            lambda view: raw_prompts(found) if given.raw else prompts_lines(found, view),
+        )
+        options.warn(problems)
     return 0

@@ -76,17 +76,17 @@ def run(arguments: list[str]) -> int:
             by=given.by,
             timezone=config.timezone,
         )
-    from reread.render.retro import retro_lines
-    from reread.render.retro_documents import retro_document
-    from reread.render.retro_markdown import markdown_lines
+        from reread.render.retro import retro_lines
+        from reread.render.retro_documents import retro_document
+        from reread.render.retro_markdown import markdown_lines
 
-    lines = markdown_lines if given.format == "markdown" else retro_lines
-    options.show_answer(
-        given,
-        config,
-        lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
-        lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
-    )
+        lines = markdown_lines if given.format == "markdown" else retro_lines
+        options.show_answer(
+            given,
+            config,
+            lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
+            lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
+        )
     return 0
 
 

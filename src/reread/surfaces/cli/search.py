@@ -48,11 +48,11 @@ def run(arguments: list[str]) -> int:
     query = " ".join(given.query)
     with open_archive(given, config) as archive:
         answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
-    terms = _terms(given, answer)
-    options.show_answer(
-        given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)
-    )
-    tell_hidden(answer.hidden)
+        terms = _terms(given, answer)
+        options.show_answer(
+            given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)
+        )
+        tell_hidden(answer.hidden)
     return 0
 
 

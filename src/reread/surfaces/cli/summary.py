@@ -30,7 +30,7 @@ def run(arguments: list[str]) -> int:
 
     with open_session(given, config) as opened:
         summary = summary_of(opened.session, edits_of(opened.session, opened.kept_backups))
-    options.show_answer(
-        given, config, lambda: summary_document(summary), lambda view: lines_of(summary, given.format, view)
-    )
+        options.show_answer(
+            given, config, lambda: summary_document(summary), lambda view: lines_of(summary, given.format, view)
+        )
     return 0

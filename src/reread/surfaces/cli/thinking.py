@@ -36,6 +36,6 @@ def run(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
         answer = thinking(sessions, wanted, given.min_length)
-    options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
-    options.warn(problems)
+        options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
+        options.warn(problems)
     return 0

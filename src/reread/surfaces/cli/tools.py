@@ -29,6 +29,6 @@ def run(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
         counts = tools(sessions, wanted)
-    options.show_answer(given, config, lambda: tools_document(counts), lambda view: tools_lines(counts, view))
-    options.warn(problems)
+        options.show_answer(given, config, lambda: tools_document(counts), lambda view: tools_lines(counts, view))
+        options.warn(problems)
     return 0

@@ -1,0 +1,166 @@
+"""An index with values that nobody wrote, or half made, or gone: told in a sentence, made anew, and nothing forgotten
+comes back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from faults.homes import a_full_home, opened, run
+from reread.archive import Archive
+from reread.ingest import rebuild as rebuilding
+from reread.ingest.extract import take
+from reread.store import notes
+from reread.store.database import FILE_NAME
+from reread.store.labels import labels
+from reread.store.own_words import COPY, forgotten_rows
+from trees import Tree, assert_answers
+
+VALUES = [
+    ("session SET started = 'x', ended = 'x'", ["list"]),
+    ("session SET versions = '7'", ["list", "--json"]),
+    ("session SET models = x'ff00'", ["list", "--json"]),
+    ("session SET title = x'ff'", ["search", "the"]),
+    ("mark SET tags = 'no json'", ["list"]),
+    ("tool_call SET time = x'00'", ["files", "--json"]),
+    ("friction SET details = '[1'", ["retro"]),
+    ("friction SET cause = 'x'", ["retro"]),
+    ("outcome SET prompted = x'00'", ["retro"]),
+    ("outcome SET prompted = x'ffffffffffffff7f00000000'", ["retro"]),
+    ("outcome SET material = x''", ["retro"]),
+    ("mark SET tags = '[7]'", ["list"]),
+    ("tool_call SET time = 1 << 62", ["files"]),
+    ("request SET time = 'x'", ["usage", "session"]),
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    return a_full_home(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture
+def tree(whole: Tree, tmp_path: Path) -> Tree:
+    shutil.copytree(whole.home, tmp_path / "home")
+    return Tree(whole.source, tmp_path / "home", whole.truth)
+
+
+def change(home: Path, what: str) -> None:
+    with closing(sqlite3.connect(home / FILE_NAME)) as connection, connection:
+        assert connection.execute(f"UPDATE {what}").rowcount > 0
+
+
+def lose_index(home: Path) -> None:
+    """With those that were set aside: a person who cleans up."""
+    for path in home.glob(f"{FILE_NAME}*"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(("what", "command"), VALUES, ids=[what for what, _ in VALUES])
+def test_whoever_fails_on_values_that_nobody_wrote_says_what_is_damaged(
+    tree: Tree, what: str, command: list[str]
+) -> None:
+    change(tree.home, what)
+    ran = run(tree, *command)
+    assert ran.code == 2
+    [told] = ran.err.splitlines()
+    assert f"the table {what.split()[0]} has rows that are damaged; `reread archive rebuild`" in told
+    assert run(tree, "archive", "rebuild").code == 0
+    assert run(tree, *command).code == 0
+
+
+def test_a_fault_of_ours_is_not_called_damage(tree: Tree) -> None:
+    with pytest.raises(ZeroDivisionError), opened(tree) as archive:
+        archive.sessions()
+        raise ZeroDivisionError
+
+
+def test_rows_that_are_damaged_are_proof_of_nothing(tree: Tree) -> None:
+    change(tree.home, "piece SET sha256 = 'x'")
+    ran = run(tree, "archive", "verify", "--json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["damaged"] == ["database: the table piece has rows that are damaged"]
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
+    tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tree) as archive:
+        known = (archive.marks(), archive.moves(), labels(archive.connection))
+    left = done
+
+    def take_some(*arguments: object, **more: object) -> object:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        return real(*arguments, **more)  # type: ignore[arg-type]
+
+    real = take
+    monkeypatch.setattr(rebuilding, "take", take_some)
+    with opened(tree) as archive, pytest.raises(KeyboardInterrupt):
+        archive.rebuild()
+    monkeypatch.undo()
+    with opened(tree) as archive:
+        assert len(archive.sessions()) < len(tree.truth.by_session)
+        shutil.rmtree(archive.wire)
+        assert not archive.is_current()
+        assert not Archive(tree.home).is_current()  # not even where there is nothing to take in
+        archive.sync()
+        assert notes.read(archive.connection, notes.REBUILD) == "done"
+        assert_answers(archive, tree.truth)
+        assert (archive.marks(), archive.moves(), labels(archive.connection)) == known
+        assert archive.sync().files == 0
+
+
+def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree: Tree) -> None:
+    gone = max(tree.truth.by_session)
+    with opened(tree) as archive:
+        uuid, kind = archive.connection.execute("SELECT uuid, kind FROM friction LIMIT 1").fetchone()
+        archive.mark_wrong(uuid, kind)
+        archive.forget(gone)
+        known = (
+            archive.marks(),
+            archive.moves(),
+            labels(archive.connection),
+            sorted(forgotten_rows(archive.connection)),
+        )
+        assert all(known)
+    for _ in range(2):
+        lose_index(tree.home)
+        with opened(tree) as archive:
+            archive.sync()
+            listed = {each.stored.row.uuid for each in archive.sessions()}
+            assert listed == tree.truth.by_session.keys() - {gone}
+            assert known == (
+                *(archive.marks(), archive.moves(), labels(archive.connection)),
+                sorted(forgotten_rows(archive.connection)),
+            )
+            archive.mark(min(listed), hidden=True)
+            archive.mark(min(listed), hidden=False)  # the copy is written anew, and still has all of it
+
+
+def test_a_copy_that_lies_costs_nothing_that_the_rows_have(tree: Tree) -> None:
+    with opened(tree) as archive:
+        known = (archive.marks(), archive.moves(), labels(archive.connection))
+    rows = {"labels": [["x", 7], [1, 2, 3, 4], None], "forgotten": [["key"], [7, 7], "x"], "marks": 7, "moved": {}}
+    (tree.home / COPY).write_text(json.dumps(rows), encoding="utf-8")
+    with opened(tree) as archive:
+        archive.rebuild()
+        assert (archive.marks(), archive.moves(), labels(archive.connection)) == known
+        assert forgotten_rows(archive.connection) == []
+
+
+def test_a_folder_that_a_rebuild_put_aside_stops_no_forget(tree: Tree) -> None:
+    lose_index(tree.home)
+    (tree.home / FILE_NAME).mkdir()
+    assert run(tree, "archive", "rebuild").code == 0
+    ran = run(tree, "archive", "forget", max(tree.truth.by_session), "--yes")
+    assert (ran.code, ran.err) == (0, "")
