@@ -172,7 +172,7 @@ def test_the_json_is_that_of_the_contract(odd: Kept, by: str) -> None:
         ("branches", "branch"),
     ],
 )
-def test_other_names_of_groupings_are_taken(odd: Kept, alias: str, by: str) -> None:
+def test_other_names_of_periods_are_taken(odd: Kept, alias: str, by: str) -> None:
     assert odd.json("usage", alias, "--no-sync") == odd.json("usage", by, "--no-sync")
 
 
