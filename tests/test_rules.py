@@ -52,7 +52,10 @@ def test_every_command_is_in_the_readme(name: str) -> None:
     assert f"reread {name}" in (ROOT / "README.md").read_text("utf-8"), f"describe `reread {name}` in README.md"
 
 
-def test_every_command_is_in_the_general_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_is_in_the_general_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # each on one line
     main(["--help"])
     said = capsys.readouterr().out
     for name, about in COMMANDS.items():

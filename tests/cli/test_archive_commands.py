@@ -447,6 +447,21 @@ def test_the_overview_tells_periods_sessions_and_what_will_be_deleted(kept: Kept
     assert "reread search" in lines[-1]
 
 
+def test_no_amount_of_an_overview_is_cut(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def costs(width: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = [
+            line for line in kept("--no-sync" if width < 80 else "--timezone=UTC").out.splitlines() if line[:1] == "@"
+        ]
+        assert max(map(len, lines)) <= width
+        return [line.split()[-1] for line in lines]
+
+    wanted = costs(80)
+    assert len(wanted) == 2
+    for width in (52, 60, 69):
+        assert costs(width) == wanted
+
+
 def test_an_archive_whose_sources_are_gone_still_has_an_overview(
     run: Run, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:

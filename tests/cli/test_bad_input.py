@@ -38,6 +38,12 @@ def assert_refused(ran: Ran, *words: str) -> None:
     [
         (["shwo"], ["no command 'shwo'", "did you mean show?"]),
         (["xyzzy"], ["no command 'xyzzy'", "reread --help"]),
+        (["sessions"], ["no command 'sessions'", "did you mean list?"]),
+        (["find", "words"], ["no command 'find'", "did you mean search?"]),
+        (["help", "lst"], ["no command 'lst'", "did you mean list?"]),
+        (["list", "--projct", "api"], ["unrecognized arguments: --projct api", "did you mean --project?"]),
+        (["list", "--tol=Edit"], ["unrecognized arguments: --tol=Edit", "did you mean --tool?"]),
+        (["--jsn"], ["unrecognized arguments: --jsn", "did you mean --json?"]),
         (["--bogus"], ["--bogus"]),
         (["show"], ["SESSION", "reread show --help"]),
         (["show", "a", "b"], ["unrecognized arguments: b"]),

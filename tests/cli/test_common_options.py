@@ -11,6 +11,7 @@ from cli.kept import Kept
 from cli.running import Run
 from reread.surfaces.cli import common, options
 from reread.surfaces.cli.common import word_first
+from reread.surfaces.cli.main import COMMANDS, OTHER_NAMES
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,26 @@ def test_one_that_a_command_does_not_have_is_refused(run: Run, arguments: list[s
 def test_the_general_help_names_them(run: Run) -> None:
     said = run("--help").out
     assert not [option for option in (*common.WITH_VALUE, *common.FLAGS) if f"\n  {option} " not in said]
+
+
+def test_the_general_help_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = run("--help").out.splitlines()
+    named = lines[lines.index("commands:") + 1 :]
+    commands = named[: named.index("")]
+    assert max(map(len, commands)) <= 60
+    assert {line[12:14] for line in commands} == {"  "}, "what they do stands in one column"
+    assert {line[14] for line in commands} & {" "} == set()
+
+
+def test_help_of_a_command_can_be_asked_for_by_a_word(run: Run) -> None:
+    assert run("help", "list").out == run("list", "--help").out
+    assert run("help").out == run("--help").out == run("help", "help").out
+
+
+def test_what_other_programs_call_a_command_leads_to_one_that_is_there() -> None:
+    assert set(OTHER_NAMES.values()) <= set(COMMANDS)
+    assert not set(OTHER_NAMES) & set(COMMANDS)
 
 
 def test_the_options_of_every_command_are_the_common_ones() -> None:

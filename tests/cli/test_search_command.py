@@ -153,3 +153,11 @@ def test_matches_are_coloured_on_a_terminal_and_escapes_in_texts_are_not_obeyed(
     assert "\x1b[1;33mgranite\x1b[0m" in shown
     assert "\x1b]0" not in shown
     assert "\x1b[31m" not in shown
+
+
+def test_signs_alone_lead_to_patterns(kept: Kept) -> None:
+    ran = kept("search", "##")
+    assert ran.code == 2
+    assert "words need a letter or digit, --regex finds anything" in ran.err
+    ran = kept("search", "beacon", "--in", "nowhere")
+    assert "--in 'nowhere' names no field" in ran.err

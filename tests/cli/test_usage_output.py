@@ -162,7 +162,15 @@ def test_the_json_is_that_of_the_contract(odd: Kept, by: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alias", "by"), [("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("blocks", "block")]
+    ("alias", "by"),
+    [
+        ("daily", "day"),
+        ("weekly", "week"),
+        ("monthly", "month"),
+        ("blocks", "block"),
+        ("sessions", "session"),
+        ("branches", "branch"),
+    ],
 )
 def test_other_names_of_periods_are_taken(odd: Kept, alias: str, by: str) -> None:
     assert odd.json("usage", alias, "--no-sync") == odd.json("usage", by, "--no-sync")

@@ -684,3 +684,24 @@ def test_corrections_on_the_map_and_their_key_lead_to_them(opened: Opened) -> No
     page.get_by_role("link", name="retrospective", exact=True).click()
     page.wait_for_url(f"**/retro?session={ONE}")
     expect(page.locator("#k-correction")).to_contain_text("4 times in 1 session")
+
+
+@pytest.mark.parametrize("opened", [{"viewport": {"width": 390, "height": 844}, "is_mobile": True}], indirect=True)
+def test_on_a_phone_the_list_comes_soon_and_what_is_seldom_asked_for_on_demand(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    first = page.locator(".list a.row").first.bounding_box()
+    assert first is not None
+    assert first["y"] < 300
+    expect(page.get_by_label("Title")).to_be_visible()
+    seldom = [page.locator(f".filters [name={name}]") for name in ("until", "sort", "starred", "tool")]
+    for each in seldom:
+        expect(each).to_have_count(1)
+        expect(each).to_be_hidden()
+    page.get_by_text("More", exact=True).click()
+    for each in seldom:
+        expect(each).to_be_visible()
+    page.get_by_label("by project").check()
+    expect(page.locator(".list .heading").first).to_be_visible()
+    page = opened.go("/sessions?until=nonsense")
+    expect(page.get_by_label("Until", exact=True)).to_be_visible()
+    opened.complaints.clear()  # of a page that was refused, as it should be

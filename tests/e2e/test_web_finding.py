@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.testing import (
@@ -275,3 +275,36 @@ def test_the_field_fits_a_phone(opened: Opened) -> None:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_the_field_covers_no_title(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("document.querySelector('h1').textContent = 'A long title '.repeat(20)")
+    page.keyboard.press("/")
+    expect(page.locator(".finding")).to_be_visible()
+    field, title = page.locator(".finding").bounding_box(), page.locator("h1").bounding_box()
+    assert field is not None
+    assert title is not None
+    assert field["y"] + field["height"] <= title["y"]
+    page.keyboard.press("Escape")
+    expect(page.locator(".finding")).to_be_hidden()
+    above = page.locator("h1").bounding_box()
+    assert above is not None
+    assert above["y"] < title["y"], "the room is there only as long as it is needed"
+
+
+def test_a_search_that_takes_long_says_so(opened: Opened) -> None:
+    page = opened.go(f"/s/{LONG}")
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/hits?*find=*", hold)
+    page.keyboard.press("/")
+    field_of(page).fill("bar[")
+    expect(count_of(page)).to_have_text("looking …")
+    for each in waiting:
+        each.continue_()
+    expect(count_of(page)).to_have_text("1 of 3")

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charting import a_chart
-from reread.render.charts import Chart, Series, Unit
+from reread.render.charts import Chart, Series, Unit, chart_lines
 from reread.render.charts.calendar import marks
 from reread.render.charts.folding import MOST_SERIES, fold_bars, fold_names, fold_series
 from reread.render.charts.scale import scale
+from reread.render.charts.svg import chart_svg
 from reread.render.charts.units import tick, written
+from reread.render.text import Style
 
 AMOUNTS = st.floats(min_value=1e-6, max_value=1e15)
 
@@ -116,6 +118,19 @@ def test_names_beyond_the_most_are_added_up_at_the_end() -> None:
     folded = fold_names(a_chart([5, 4, 3, 2, None], kind="names"), 3)
     assert folded.labels == ("x0", "x1", "3 others")
     assert folded.series[0].values == (5, 4, 5.0)
+    assert (folded.total, folded.highest) == (14, 5)
+
+
+def test_the_rest_of_the_names_makes_no_other_bar_shorter() -> None:
+    folded = fold_names(a_chart([8, 4, 90, 90], kind="names"), 3)
+    assert folded.highest == 8
+    drawn = chart_svg(folded)
+    assert "Highest 8 (x0)" in drawn
+    assert "2 others: 180" in drawn
+    assert "2 others ·" not in drawn, "it has no bar"
+    first, second, last = list(chart_lines(folded, 40, Style(False)))[-3:]
+    assert (first.count("█"), second.count("█")) == (27, 13), "as long as the room, and half of it"
+    assert last == "2 others 180"
 
 
 def days(start: str, count: int, step: int = 1) -> list[str]:

@@ -115,6 +115,15 @@ def test_usage_narrows_by_a_click(site: Asking) -> None:
         assert any(tag.get("title") == "Take this away" for tag in page.of("a"))
 
 
+def test_a_chart_adds_up_what_the_table_leaves_out(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = str(site.page("/usage?since=all&by=session").of("svg")[0]["aria-label"])
+    assert "2 bars" in whole
+    monkeypatch.setattr("reread.surfaces.web.usage.MOST_ROWS", 1)
+    page = site.page("/usage?since=all&by=session")
+    assert len(page.of("tr")) < 4
+    assert str(page.of("svg")[0]["aria-label"]) == whole
+
+
 def test_a_month_and_a_block_are_narrowed_to_their_edges(site: Asking) -> None:
     month = next(link for link in site.page("/usage?by=month&since=all").links() if "until=" in link)
     assert "since=2026-01-01" in month

@@ -62,7 +62,14 @@ def test_words_that_cannot_be_searched_for_blame_no_date(site: Asking) -> None:
     assert "only says what to leave out" in problem_of(page)
     assert blamed(page) == []
     assert fields_of(page)["q"] == "-beacon"
-    assert site.page("/search?q=beacon&in=nowhere&project=lantern", status=400).of("input")
+    page = site.page("/search?q=beacon&in=nowhere&project=lantern", status=400)
+    assert "in 'nowhere' names no field" in problem_of(page)
+    assert fields_of(page)["project"] == "lantern"
+
+
+@pytest.mark.parametrize("address", ["/search?q=beacon&in=nowhere", "/search?q=%23%23", "/search?q=+&in=nowhere"])
+def test_a_page_speaks_of_no_options_of_the_command_line(site: Asking, address: str) -> None:
+    assert "--" not in problem_of(site.page(address, status=400))
 
 
 def test_numbers_that_are_none_count_as_not_given(site: Asking) -> None:

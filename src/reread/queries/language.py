@@ -18,11 +18,28 @@ from reread.analyses.texts import Field
 from reread.errors import BadInput, printable
 from reread.store.tokens import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
-__all__ = ["Candidate", "Field", "Hits", "Query", "Term", "fields_of", "hits", "parse", "rank", "regex", "suggest"]
+__all__ = [
+    "Candidate",
+    "Field",
+    "Hits",
+    "NoWords",
+    "Query",
+    "Term",
+    "fields_of",
+    "hits",
+    "parse",
+    "rank",
+    "regex",
+    "suggest",
+]
 
 
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
+
+
+class NoWords(BadInput):
+    """A query of signs alone; where there is another way to look for them, it can be told."""
 
 
 class Term(Struct, frozen=True):
@@ -65,21 +82,21 @@ def parse(text: str, fields: Iterable[Field] = DEFAULT_FIELDS) -> Query:
     if root is None and parser.terms:
         raise BadInput(f"{shown!r} only says what to leave out; add a word to search for")
     if root is None:
-        raise BadInput(f"{shown!r} has nothing to search for; words need a letter or digit, --regex finds anything")
+        raise NoWords(f"{shown!r} has nothing to search for; words need a letter or digit")
     if not root.fields:
         raise BadInput(f"{shown!r} asks one hit to lie in several fields; search for one of them, or join them with OR")
     return Query(root.match, tuple(dict.fromkeys(parser.terms)), root.fields)
 
 
-def fields_of(names: str) -> frozenset[Field]:
-    """`prompt,thinking` or `all`, as `--in` takes it."""
+def fields_of(names: str, named: str = "in") -> frozenset[Field]:
+    """`prompt,thinking` or `all`; `named` is what the person knows it by."""
     wanted = [name.strip().lower() for name in names.split(",") if name.strip()]
     if wanted == ["all"]:
         return ALL_FIELDS
     unknown = [name for name in wanted if name not in ALL_FIELDS]
     if unknown or not wanted:
         known = ", ".join(Field)
-        raise BadInput(f"--in {printable(names)!r} names no field; known are {known} and all")
+        raise BadInput(f"{named} {printable(names)!r} names no field; known are {known} and all")
     return frozenset(Field(name) for name in wanted)
 
 

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from reread.pricing import Prices
 
 _DATE = re.compile(r"-\d{8}$")
-ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "blocks": "block"}
 GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill")
+ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "branches": "branch"} | {
+    f"{by}s": by for by in GROUPINGS
+}
 
 
 class ModelUse(Struct, frozen=True, kw_only=True):

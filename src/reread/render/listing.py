@@ -68,9 +68,12 @@ _HEADER = {
     "cost": "cost",
     "marks": "",
 }
-_WIDE, _MIDDLE = 96, 64
+_WIDE, _MIDDLE = 116, 64
+"""With less, more columns would leave a title fewer letters than a narrow list does."""
 _DATE = len("2026-11-15")
 _NARROW_PROJECT = 12
+_ROOM_FOR_PROMPTS = 70
+"""A narrower overview does without them: an amount of money that is cut would be a wrong one."""
 
 
 def _columns(width: int) -> list[str]:
@@ -144,6 +147,8 @@ def overview_lines(
     left_out = f", {hidden:,} hidden" if hidden else ""
     yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
     rows = [_recent(position, each, view) for position, each in sessions]
+    if view.width < _ROOM_FOR_PROMPTS:
+        rows = [(*row[:4], row[5]) for row in rows]
     yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
     if expiring:
         yield ""

@@ -27,11 +27,16 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
         title=f"{'Cost' if is_priced else 'Tokens'} by {report.by}",
         subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
         footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
-        labels=tuple(row_label(report.by, row, zone) for row in rows),
+        labels=tuple(_label(report.by, row, zone) for row in rows),
         series=tuple(Series(model, tuple(_value(row, model, is_priced) for row in rows)) for model in models),
         kind="time" if report.by in TIMES else "names",
         unit="dollars" if is_priced else "tokens",
     )
+
+
+def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
+    """As a table has it; of a session the title alone, which has little room beside a bar."""
+    return row.title if by == "session" and row.title else row_label(by, row, zone).strip()
 
 
 def projects_chart(report: UsageReport) -> Chart:

@@ -42,6 +42,9 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     unit: Unit = "plain"
     adds_up: bool = True
     """Whether the sum of all bars says something; that of rates does not."""
+    has_rest: bool = False
+    """Whether the last name is the sum of those that are not named. It is told and has no bar: hundreds together would
+    make those that are named too short to compare."""
     subtitle: str = ""
     footnote: str = ""
 
@@ -69,7 +72,12 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def highest(self) -> float:
-        return max((total for total in self.totals if total is not None), default=0.0)
+        return max((total for total in self.named if total is not None), default=0.0)
+
+    @property
+    def named(self) -> tuple[float | None, ...]:
+        """The totals without that of the rest."""
+        return self.totals[:-1] if self.has_rest else self.totals
 
     @property
     def is_empty(self) -> bool:

@@ -47,4 +47,4 @@ def fold_names(chart: Chart, most: int) -> Chart:
     kept = most - 1
     labels = (*chart.labels[:kept], f"{len(chart.labels) - kept:,} others")
     series = tuple(Series(old.name, (*old.values[:kept], added(old.values[kept:]))) for old in chart.series)
-    return replace(chart, labels=labels, series=series)
+    return replace(chart, labels=labels, series=series, has_rest=True)

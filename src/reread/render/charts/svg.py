@@ -73,7 +73,7 @@ def description(chart: Chart) -> str:
     if chart.is_empty:
         facts.append(NOTHING)
     else:
-        highest = max(range(len(chart.labels)), key=lambda position: chart.totals[position] or 0)
+        highest = max(range(len(chart.named)), key=lambda position: chart.named[position] or 0)
         facts.append(_what(chart))
         facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
         facts += [f"Total {written(chart.total, chart.unit)}"] if chart.adds_up else []

@@ -20,6 +20,8 @@ _APART = 44
 """Pixels between two lines of the grid, about."""
 _WIDEST_BAR = 56
 _LONGEST_NAME = 300
+_WIDEST_FONT = 1.12
+"""DejaVu Sans, which many a Linux has for sans-serif, against the font whose widths we know."""
 _CROWDED = 30
 """More rows of names than this are set closer."""
 
@@ -100,7 +102,7 @@ def name_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]
     row, bar = (30, 18) if len(chart.labels) <= _CROWDED else (21, 13)
     labels = [fit_name(label, min(_LONGEST_NAME, sheet.width / 3), BODY) for label in chart.labels]
     values = [written(total, chart.unit) for total in chart.totals]
-    left = MARGIN + max(breadth(label, BODY) for label in labels) + 14
+    left = MARGIN + max(breadth(label, BODY) for label in labels) * _WIDEST_FONT + 14
     right = sheet.right - max(breadth(value, BODY) for value in values) - 8
     box = Box(left, top, right, top + row * len(labels))
     across = sheet.width - 2 * MARGIN + 16
@@ -108,7 +110,7 @@ def name_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]
     parts = list(with_hits(chart, sheet, places, _rows(chart, box, row, bar)))
     for number, (label, value, total) in enumerate(zip(labels, values, chart.totals, strict=True)):
         y = box.top + row * (number + 0.5) + 4.5
-        end = box.left + box.width * (total or 0) / (chart.highest or 1)
+        end = box.left + (box.width * (total or 0) / (chart.highest or 1) if number < len(chart.named) else 0)
         parts.append(text(left - 14, y, label, anchor="end", tip=chart.labels[number]))
         parts.append(text(end + 8, y, value, look="muted" if not total else "ink"))
     parts.append(line("axis", LIGHT.axis, box.left, box.top, box.left, box.bottom))
@@ -119,7 +121,7 @@ def _rows(chart: Chart, box: Box, row: float, bar: float) -> Iterator[str]:
     before = [0.0] * len(chart.labels)
     for position, series in enumerate(chart.series):
         rects = []
-        for number, value in enumerate(series.values):
+        for number, value in enumerate(series.values[: len(chart.named)]):
             if not value:
                 continue
             width = box.width * float(value) / chart.highest

@@ -125,13 +125,13 @@ def _names(chart: Chart, width: int, brush: _Brush) -> Iterator[str]:
     longest = max(cells(_short_name(label, width)) for label in chart.labels)
     beside = min(longest, max(0, (width - end - 4) // 2))
     room = width - beside - end - 2
-    for label, value, column in zip(chart.labels, values, chart.columns, strict=True):
+    for number, (label, value, column) in enumerate(zip(chart.labels, values, chart.columns, strict=True)):
         name = _short_name(label, beside)
         lead = " " * (beside - cells(name)) + name
         if room < 1:
             yield shorten(f"{lead} {value}", width)
             continue
-        bar, used = _lying(column, chart.highest, room, brush)
+        bar, used = _lying(column, chart.highest, room, brush) if number < len(chart.named) else ("", 0)
         tail = value if used < 1 else f" {value}"
         yield f"{lead} {bar}{tail}"
 

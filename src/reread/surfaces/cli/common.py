@@ -31,6 +31,18 @@ def word_first(arguments: list[str]) -> list[str]:
     return [*arguments[end : end + 1], *arguments[:end], *arguments[end + 1 :]]
 
 
-def help_lines() -> list[str]:
-    named = {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()} | FLAGS
-    return [f"  {option:<15} {about}" for option, about in named.items()]
+def common_help() -> dict[str, str]:
+    return {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()} | FLAGS
+
+
+def help_lines(named: dict[str, str], width: int) -> list[str]:
+    """Names, and beside them what they are; no wider than the terminal."""
+    from textwrap import wrap
+
+    beside = max(map(len, named)) + 4
+    room = max(20, width - beside)
+    return [
+        f"{f'  {name}' if not number else '':<{beside}}{line}"
+        for name, about in named.items()
+        for number, line in enumerate(wrap(about, room, break_on_hyphens=False))
+    ]

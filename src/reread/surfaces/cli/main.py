@@ -10,7 +10,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
-from .common import help_lines, word_first
+from .common import common_help, help_lines, word_first
 from .telling import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -52,6 +52,20 @@ COMMANDS: dict[str, str] = {
     "completion": "a script for bash, zsh or fish that finishes commands and options",
 }
 """One module each below this package, imported only when it is asked for: start-up is a feature."""
+
+OTHER_NAMES = {
+    **dict.fromkeys(("ls", "sessions", "session", "history"), "list"),
+    **dict.fromkeys(("find", "grep", "query"), "search"),
+    **dict.fromkeys(("cost", "costs", "stats", "tokens"), "usage"),
+    **dict.fromkeys(("open", "view", "read", "cat"), "show"),
+    **dict.fromkeys(("start", "resume", "continue"), "run"),
+    **dict.fromkeys(("web", "ui", "browser", "server"), "serve"),
+    **dict.fromkeys(("tag", "tags", "star", "note", "rename", "hide"), "mark"),
+    **dict.fromkeys(("watch", "tail", "follow"), "live"),
+    **dict.fromkeys(("import", "backup", "update"), "sync"),
+    **dict.fromkeys(("forget", "delete", "verify"), "archive"),
+}
+"""What people of other programs try first; letters alone would lead `sessions` to `decisions`."""
 
 OVERVIEW = "overview"
 
@@ -95,6 +109,8 @@ def main(arguments: list[str] | None = None) -> int:
 def run(arguments: list[str]) -> int:
     arguments = word_first(arguments)
     name = arguments[0] if arguments else OVERVIEW
+    if name == "help" and len(arguments) > 1:
+        return run([arguments[1], "--help"])
     if name in ("-h", "--help", "help"):
         sys.stdout.write(_help())
         return 0
@@ -111,8 +127,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    commands = "\n".join(f"  {name:<10} {about}" for name, about in COMMANDS.items())
-    common = "\n".join(help_lines())
+    from reread.config import terminal_width
+
+    width = terminal_width()
+    commands = "\n".join(help_lines(COMMANDS, width))
+    common = "\n".join(help_lines(common_help(), width))
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
         "Reads and keeps Claude Code transcripts: every record, every era, nothing lost.\n"
@@ -127,7 +146,7 @@ def _help() -> str:
 def _meant(name: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, COMMANDS, n=1)
+    close = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, COMMANDS, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

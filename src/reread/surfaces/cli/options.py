@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from reread.config import expanded, terminal_width
@@ -47,8 +47,24 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""
 
-    def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message}; see `{self.prog} --help`")
+    def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown))
+        return given
+
+    def _meant(self, unknown: list[str]) -> str:
+        """The option that is spelled most like the first unknown one."""
+        from difflib import get_close_matches
+
+        wrong = [each.partition("=")[0] for each in unknown if each.startswith("--")]
+        close = get_close_matches(wrong[0], self._option_string_actions, n=1) if wrong else []
+        return f" (did you mean {close[0]}?)" if close else ""
+
+    def error(self, message: str, meant: str = "") -> NoReturn:
+        raise BadInput(f"{message}; see `{self.prog} --help`{meant}")
 
 
 def make_parser(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from reread.errors import BadInput
+
 from . import options
 
 TYPE_CHECKING = False
@@ -37,17 +39,20 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.queries.language import DEFAULT_FIELDS, fields_of
+    from reread.queries.language import DEFAULT_FIELDS, NoWords, fields_of
     from reread.render.hits import search_document, search_lines
 
     from .opening import open_archive
     from .telling import tell_hidden
 
-    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields)
+    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config) as archive:
-        answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+        try:
+            answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+        except NoWords as error:
+            raise BadInput(f"{error}, --regex finds anything") from error
         terms = _terms(given, answer)
         options.show_answer(
             given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)

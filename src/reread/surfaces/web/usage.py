@@ -55,8 +55,10 @@ def usage(request: Request) -> HTMLResponse:
         return pages.page(request, "usage.html", f"Usage by {given.by}", status=400, **values)
     report = usage_report(site, given)
     rows = _limited(report)
-    chart = usage_chart(rows, site.settings.timezone)
-    links = [narrowed(given, row.key) for row in charted_rows(rows)]
+    # A chart of names adds up those it does not name: all of them, not only those of the table.
+    charted = rows if report.by in TIMES else report
+    chart = usage_chart(charted, site.settings.timezone)
+    links = [narrowed(given, row.key) for row in charted_rows(charted)]
     if chart.kind == "names":
         chart = fold_names(chart, MOST_NAMES)
         links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links

@@ -146,7 +146,9 @@
     if (running) running.abort();
     const mine = running = new AbortController();
     const answered = ask(`${base}/hits?${asked()}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
-    const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; });
+    // A long session that is read for the first time takes its time.
+    const patience = setTimeout(() => { if (mine === running) count.textContent = "looking …"; }, 300);
+    const got = await answered.catch(failure => { if (failure.name !== "AbortError") throw failure; }).finally(() => clearTimeout(patience));
     if (mine !== running || bar.hidden) return false;
     ({search: isSearch = false, problem = ""} = got || {});
     hits = [];

@@ -216,5 +216,8 @@
   localTimes(document);
   // On a narrow screen the menu is longer than the screen.
   const current = one(".places [aria-current]");
-  if (current) current.parentElement.scrollLeft = current.offsetLeft + current.offsetWidth - current.parentElement.clientWidth;
+  if (current) {
+    const menu = current.parentElement, fading = parseFloat(getComputedStyle(menu).paddingRight);
+    menu.scrollLeft = current.offsetLeft + current.offsetWidth + fading - menu.clientWidth;
+  }
 })();
