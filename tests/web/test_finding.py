@@ -185,7 +185,7 @@ def test_letters_that_the_session_does_not_have_are_read_as_a_search(tmp_path: P
 def test_a_search_that_has_nothing_to_look_for_is_told_in_a_sentence(site: Asking) -> None:
     answer = site.get(f"/s/{LANTERN}/hits?q=-volts").json()
     assert answer["problem"] == "'-volts' only says what to leave out; add a word to search for"
-    assert site.get(f"/s/{LANTERN}/hits?q=volts&in=nowhere").json()["problem"].startswith("--in 'nowhere'")
+    assert site.get(f"/s/{LANTERN}/hits?q=volts&in=nowhere").json()["problem"].startswith("in 'nowhere'")
     assert hits(site, f"/s/{LANTERN}/hits?find={quote('-beacons')}") == []
 
 

@@ -94,6 +94,8 @@ class _Rows(NamedTuple):
     circumstances: Sequence[Circumstance] = ()
     requests: Sequence[RequestRow] = ()
     said: Sequence[SaidRow] = ()
+    said_of: str = ""
+    """The session that was said of; empty for the one that the file belongs to."""
 
 
 def _session_and_rows(
@@ -132,6 +134,8 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
         **request_rows(conversation, job.key),
         said=said_rows(conversation),
+        # Runs of one session that were saved as streams are files each, and add up.
+        said_of=conversation.id if records and records[0].is_frame else "",
     )
 
 
@@ -218,6 +222,7 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         circumstances=list(rows.circumstances),
         requests=list(rows.requests),
         said=list(rows.said),
+        said_of=rows.said_of,
     )
 
 

@@ -182,6 +182,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     circumstances: list[Circumstance]
     requests: list[RequestRow]
     said: list[SaidRow]
+    said_of: str = ""
+    """The session that was said of; empty for the one that the file belongs to."""
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):

@@ -82,7 +82,7 @@ class StoreWriter:
                     if file.withdrawn:
                         unindex(self._connection, SafeFiles(self._connection, self._safe), row, file.withdrawn)
                     self._facts(row, session, file)
-                    replace_said(self._connection, row, name, self._machine, file.said)
+                    replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
                     blocks.append((row, file))
                 if session is not None and batch.friction is not None:
                     replace_friction(self._connection, session, batch.friction)
