@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from client.install import VERSIONS, claude_binary
 from client.run import Scratch
-from e2e.browsing import CHROMIUM, FLAGS
+from e2e.browsing import CHROMIUM, FLAGS, Opened, open_page
+from web.serving import Served, until
 
 expect.set_options(timeout=20_000)  # a test waits for what must come; a busy machine may take its time
 
@@ -33,3 +34,17 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield made
         made.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, place: tuple[Served, Path], request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """A page at the list of a module's own sessions, which its `place` serves; in the end nobody has complained."""
+    wanted = getattr(request, "param", {})
+    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
+    found = open_page(context, *place)
+    found.page.goto(found.server.address)
+    until(lambda: found.go("/sessions").locator(".list a.row").count() >= 3)
+    yield found
+    assert not found.complaints
+    assert not found.foreign
+    context.close()

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from e2e.browsing import Opened, findings, needs_chromium, open_page
+from e2e.browsing import Opened, findings, needs_chromium
 from reread.testing import (
     Entry,
     a_prompt,
@@ -78,19 +78,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Pa
     write_sessions(folder / "claude")
     with served(folder / "home", folder / "claude") as server:
         yield server, folder / "claude"
-
-
-@pytest.fixture
-def opened(browser: Browser, place: tuple[Served, Path], request: pytest.FixtureRequest) -> Iterator[Opened]:
-    wanted = getattr(request, "param", {})
-    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
-    found = open_page(context, *place)
-    found.page.goto(found.server.address)
-    until(lambda: found.go("/sessions").locator(".list a.row").count() >= 3)
-    yield found
-    assert not found.complaints
-    assert not found.foreign
-    context.close()
 
 
 def marks(page: Page) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from importlib import resources
@@ -15,6 +16,7 @@ from reread.errors import BadInput
 
 from . import main, options
 from .common import word_first
+from .telling import tell
 
 USAGE = """\
 usage: reread demo [COMMAND] [OPTIONS]
@@ -47,7 +49,10 @@ def run(arguments: list[str]) -> int:
         if arguments:
             if arguments[0] == "statusline":
                 scratch = scratch[2:]  # it reads no sources
-            return main.run([*arguments, *scratch])
+            code = main.run([*arguments, *scratch])
+            if sys.stdout.isatty() and code == 0:
+                tell("commands that are named here find these sessions as `reread demo COMMAND`")
+            return code
         main.run(scratch)
         options.print_lines(["", "$ reread demo show @last", ""])
         code = main.run(["show", "@last", *scratch])
