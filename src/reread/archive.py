@@ -102,7 +102,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
         unchanged = is_as_it_was(self.connection, self.machine, self.sources)
-        if notes.read(self.connection, notes.REBUILD) == "begun":
+        if notes.is_half_made(self.connection):
             return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
 

@@ -84,7 +84,7 @@ class Safekeeping(Holding):
         taking_over.keep_unsafe(self.connection, known, self.home)
         self._reprice()
         sessions = rebuild(self.connection, self.safe, self.price_file)
-        notes.write(self.connection, notes.REBUILD, "done")
+        notes.write(self.connection, notes.REBUILD, notes.DONE)
         return sessions
 
     def forget(self, wanted: str) -> Forgotten:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from client.install import VERSIONS, claude_binary
 from client.run import Scratch
 from e2e.browsing import CHROMIUM, FLAGS, Opened, open_page
-from web.serving import Served, until
+from web.serving import Served, served, until
 
 expect.set_options(timeout=20_000)  # a test waits for what must come; a busy machine may take its time
 
@@ -34,6 +34,15 @@ def browser() -> Iterator[Browser]:
         made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="module")
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
+    """A server on the sessions that the module's `write_sessions` writes, and where they lie."""
+    folder = tmp_path_factory.mktemp("web")
+    request.module.write_sessions(folder / "claude")
+    with served(folder / "home", folder / "claude") as server:
+        yield server, folder / "claude"
 
 
 @pytest.fixture

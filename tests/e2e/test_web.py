@@ -22,7 +22,7 @@ from reread.testing import (
     a_tool_result,
 )
 from troubled import ONE, RULE, THREE, TWO, troubled, write
-from web.serving import Served, served
+from web.serving import Served
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -79,15 +79,6 @@ def write_sessions(claude: Path) -> None:
     for name, day in ((ONE, "2026-02-03"), (TWO, "2026-03-03"), (THREE, "2026-04-07")):
         more = [*turns[:240], *late, a_prompt("thanks"), a_reply("Done.")] if name == ONE else []
         write(troubled(name, *more), claude / "projects", day)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
-    folder = tmp_path_factory.mktemp("web")
-    claude = folder / "claude"
-    write_sessions(claude)
-    with served(folder / "home", claude) as server:
-        yield server, claude
 
 
 @pytest.fixture

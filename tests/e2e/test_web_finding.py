@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +20,6 @@ from reread.testing import (
     a_tool_call,
     a_tool_result,
 )
-from web.serving import Served, served
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -64,14 +62,6 @@ def write_sessions(claude: Path) -> None:
         id=FORKED,
         cwd="/home/ann/zoo",
     ).write(claude / "projects")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
-    folder = tmp_path_factory.mktemp("letters")
-    write_sessions(folder / "claude")
-    with served(folder / "home", folder / "claude") as server:
-        yield server, folder / "claude"
 
 
 def field_of(page: Page) -> Locator:

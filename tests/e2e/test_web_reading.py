@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from reread.testing import (
     a_tool_call,
     a_tool_result,
 )
-from web.serving import Served, served, until
+from web.serving import until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -70,14 +69,6 @@ def write_sessions(claude: Path) -> None:
 def ran(name: str, *, is_bad: bool = False) -> list[Entry]:
     call = a_reply(a_tool_call("Bash", {"command": f"make {name}"}, id=name), uuid=f"ran-{name}")
     return [call, a_tool_result(f"of {name}", of=name, is_error=is_bad, uuid=f"result-{name}")]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
-    folder = tmp_path_factory.mktemp("finding")
-    write_sessions(folder / "claude")
-    with served(folder / "home", folder / "claude") as server:
-        yield server, folder / "claude"
 
 
 def marks(page: Page) -> list[str]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from .money import in_dollars
+
 if TYPE_CHECKING:
     from decimal import Decimal
 
@@ -40,9 +42,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> Decimal | None:
         """Dollars of the priced part."""
-        from decimal import Decimal
-
-        return None if self.nanodollars is None else Decimal(self.nanodollars).scaleb(-9)
+        return in_dollars(self.nanodollars)
 
     @property
     def cache_hit(self) -> float | None:

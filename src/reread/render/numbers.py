@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from reread.pricing.money import in_dollars
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -32,9 +34,7 @@ def size(number: int) -> str:
 
 def nano(nanodollars: int | None) -> Decimal | None:
     """Whole nano-dollars, as the archive keeps them, in dollars."""
-    from decimal import Decimal  # not for a sync that only says "nothing new"
-
-    return None if nanodollars is None else Decimal(nanodollars) / 10**9
+    return in_dollars(nanodollars)
 
 
 def money(dollars: Decimal | None, *, is_partial: bool) -> str:

@@ -362,13 +362,9 @@ def _scrub(connection: sqlite3.Connection) -> None:
 def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
     """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
     by a rebuild that did not come to its end."""
-    if is_half_made(connection):
+    if notes.is_half_made(connection):
         return True
     return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
-
-
-def is_half_made(connection: sqlite3.Connection) -> bool:
-    return notes.read(connection, notes.REBUILD) == "begun"
 
 
 def told(damage: Damage) -> str:

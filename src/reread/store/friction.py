@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,7 +26,6 @@ _COLUMNS = FrictionRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
 _TABLES = ("friction", "outcome", "instruction_change")
 _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def replace_friction(connection: sqlite3.Connection, session: int, batch: FrictionBatch) -> None:

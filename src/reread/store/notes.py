@@ -9,7 +9,8 @@ PRICES = "prices"
 PRICE_FILES = "price_files"
 """How their files looked then."""
 REBUILD = "rebuild"
-"""`begun` until an index that is made anew is whole, then `done`; none where it never was."""
+"""Whether an index that is made anew is whole; nothing where it never was."""
+BEGUN, DONE = "begun", "done"
 
 
 def read(connection: sqlite3.Connection, name: str) -> str | None:
@@ -19,3 +20,8 @@ def read(connection: sqlite3.Connection, name: str) -> str | None:
 
 def write(connection: sqlite3.Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
+
+
+def is_half_made(connection: sqlite3.Connection) -> bool:
+    """Whether a rebuild did not come to its end."""
+    return read(connection, REBUILD) == BEGUN

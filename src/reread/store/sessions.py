@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from reread.marks import NO_MARK, Mark
+from reread.pricing.money import in_dollars
 
 from .marks import marks
 from .paths import as_path
@@ -81,9 +82,7 @@ class StoredSession(NamedTuple):
     @property
     def cost(self) -> "Decimal | None":
         """Dollars, with its subagents; None when nothing has a price."""
-        from decimal import Decimal
-
-        return None if self.row.nanodollars is None else Decimal(self.row.nanodollars).scaleb(-9)
+        return in_dollars(self.row.nanodollars)
 
 
 _PRESENT = """(

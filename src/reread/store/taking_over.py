@@ -78,6 +78,6 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> No
             for row in rows:
                 with suppress(sqlite3.IntegrityError):
                     keep(connection, [row])
-        notes.write(connection, notes.REBUILD, "begun")
+        notes.write(connection, notes.REBUILD, notes.BEGUN)
         drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved"))
         keep_copied(connection, home)

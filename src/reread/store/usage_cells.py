@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from .database import transaction
@@ -18,7 +17,6 @@ NO_QUARTER = -1
 """Of responses without a time, or with one before 1970, which no client can mean."""
 IN_QUARTER = "CASE WHEN time >= 0 THEN time / 900000 ELSE -1 END"
 """The quarter of a response; the same as `ledger.quarter`."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MANY = 500
 """From so many changed quarters on, adding everything up again is the shorter way: 0.2 s per 100,000 responses."""
 
