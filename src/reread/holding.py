@@ -13,7 +13,7 @@ from reread.store.database import FILE_NAME, connect, file_number, is_only_reada
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.pricing import Prices
+    from reread.billing import Prices
     from reread.store.keeping import SafeFiles
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
@@ -87,13 +87,13 @@ class Holding:
     @cached_property
     def prices(self) -> Prices:
         """Raises BadInput for a price file that is none."""
-        from reread.pricing import load_prices
+        from reread.billing import load_prices
 
         return load_prices(self.price_file)
 
     def _reprice(self) -> None:
         """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
-        from reread.pricing.stamp import stamp
+        from reread.billing.money import stamp
         from reread.store import notes
 
         now = stamp(self.price_file)

@@ -10,9 +10,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reread import sources
+from reread.billing import Prices
 from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.marks import NO_MARK, Mark
-from reread.pricing import Prices
 from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
 from reread.sessions import Captured, Session, SessionBuilder
 from reread.sources import Kind, Line, SessionFiles, SourceFile

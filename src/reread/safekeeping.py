@@ -72,8 +72,8 @@ class Safekeeping(Holding):
 
     def _make_anew(self) -> int:
         """The same for one who holds the lock."""
+        from reread.billing import load_prices
         from reread.ingest.rebuild import rebuild
-        from reread.pricing import load_prices
         from reread.store import notes, taking_over
 
         load_prices(self.price_file)  # before anything is done: one that cannot be read stops it

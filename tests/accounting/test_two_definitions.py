@@ -18,7 +18,7 @@ import pytest
 from accounting.traps import write_traps
 from reread import Session, Tokens
 from reread.archive import Archive
-from reread.pricing import Prices, packaged_prices
+from reread.billing import Prices, packaged_prices
 from reread.queries.filters import Filter
 from reread.records import ToolUse
 from reread.sessions import Conversation, Copy, Request, Subagent, collapse, home_and_winner, is_of_one_file

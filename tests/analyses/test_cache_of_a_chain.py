@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
-from reread.pricing import Rated, packaged_prices
+from reread.billing import Rated, packaged_prices
 from reread.testing import (
     Agent,
     Block,

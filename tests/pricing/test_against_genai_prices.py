@@ -16,7 +16,7 @@ import pytest
 from genai_prices.data import providers
 from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TieredPrices
 
-from reread.pricing import PerMillion, Rated, packaged_prices
+from reread.billing import PerMillion, Rated, packaged_prices
 
 FIELDS = {
     "input": "input_mtok",

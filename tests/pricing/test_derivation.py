@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.pricing import Derivation, Prices, Rated, load_prices, packaged_prices
+from reread.billing import Derivation, Prices, Rated, load_prices, packaged_prices
 
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 

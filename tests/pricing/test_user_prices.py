@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from reread.billing import Prices, Rated, load_prices, packaged_prices
 from reread.errors import BadInput
-from reread.pricing import Prices, Rated, load_prices, packaged_prices
 
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 ROW = {"input": "3", "output": "15"}

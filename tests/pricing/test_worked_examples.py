@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reread.pricing import Rated, packaged_prices
+from reread.billing import Rated, packaged_prices
 from reread.records import Usage
 from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_usage, build

@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from reread.archive import Archive, CacheReport
+from reread.billing import packaged_prices
 from reread.errors import BadInput
 from reread.loading import Shelf, load
-from reread.pricing import packaged_prices
 from reread.queries.caching import Caching, added
 from reread.queries.cells import Ask
 from reread.queries.filters import Filter

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from reread.pricing import Prices, Rated
+from reread.billing import Prices, Rated
 from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
 from reread.sessions import Conversation, Doubt, Request, Session
 

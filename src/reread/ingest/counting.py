@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reread import sources
+from reread.billing import Prices, Rated, load_prices
 from reread.errors import SourceError
 from reread.loading import read
-from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
+from reread.billing import load_prices
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
-from reread.pricing import load_prices
 from reread.records import Assistant, QueueOperation, Record, Unknown
 from reread.sessions import Capture, Conversation, Session, Status, ToolCall, completed
 from reread.sources import Kind, SessionFiles, SourceFile, split

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import sources
+from reread.billing import load_prices
 from reread.loading import Strays
-from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles

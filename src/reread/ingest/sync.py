@@ -12,8 +12,8 @@ from queue import SimpleQueue
 
 import msgspec
 
+from reread.billing import load_prices
 from reread.errors import SourceError
-from reread.pricing import load_prices
 from reread.sources.backups import Refused
 from reread.store.rows import SessionBatch
 from reread.store.safe import Safe

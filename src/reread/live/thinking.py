@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reread.pricing.naming import find_model
+from reread.billing.price_table import find_model
 
 USUAL_BUDGET = 31_999
 """One token less than the longest reply it asks of these models."""

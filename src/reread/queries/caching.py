@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from reread.billing.report import Sums, Tokens
 from reread.errors import BadInput
-from reread.pricing.tokens import Tokens
 from reread.store import caching
 from reread.store import usage as ledger
 from reread.store.moves import moves
@@ -19,12 +19,11 @@ from .cells import Ask, Cell
 from .choosing import choose
 from .days import PERIODS, Calendar
 from .projects import name_of
-from .sums import Sums
 from .usage import Accounting, UsageReport, summed, with_shown_models, with_titles
 
 if TYPE_CHECKING:
     from reread.analyses.throughput import Throughput
-    from reread.pricing import Prices
+    from reread.billing import Prices
 
 GROUPINGS = (*PERIODS, "model", "project", "session")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from reread.billing.report import Sums, shares
 from reread.store import usage as ledger
 from reread.store import usage_cells
 from reread.store.moves import moves
@@ -17,7 +18,6 @@ from .choosing import choose
 from .days import LAST_QUARTER, PERIODS, QUARTER_SECONDS, Calendar
 from .filters import Filter
 from .projects import name_of
-from .sums import Sums, shares
 
 if TYPE_CHECKING:
     from reread.store.rows import Circumstance

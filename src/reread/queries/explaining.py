@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from reread.billing.report import Tokens, total
 from reread.errors import BadInput, SourceError, UnknownSession, printable
-from reread.pricing.tokens import Tokens, total
 from reread.store import responses, sessions
 
 from .response_costs import ExplainedResponse, ResponseExplainer
 from .session_costs import ExplainedSession, ResponseCost, explain_session, grouped_responses
 
 if TYPE_CHECKING:
-    from reread.pricing import Prices
+    from reread.billing import Prices
     from reread.store.keeping import SafeFiles
     from reread.store.sessions import StoredSession
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread.billing import packaged_prices
 from reread.errors import SourceError
 from reread.loading import Shelf, read
-from reread.pricing import packaged_prices
 from reread.records import Drift, Record, Unknown
 from reread.sources import Kind, SessionFiles, SourceFile
 

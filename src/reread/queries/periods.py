@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reread.pricing.tokens import Tokens, total
+from reread.billing.report import Tokens, total
 
 if TYPE_CHECKING:
     from .usage import UsageRow

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from reread.pricing.tokens import Tokens, total
+from reread.billing.report import Tokens, total
 
 from .listing import Listed
 from .projects import project_of, worktree_of

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reread.pricing import Derivation, Prices, Rated
-from reread.pricing.tokens import Tokens, total
+from reread.billing import Derivation, Prices, Rated
+from reread.billing.report import Tokens, total
 from reread.records import Assistant
 from reread.sessions import Conversation, Doubt, Request, with_final_counts
 from reread.store import reading, responses

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from reread.analyses.caching import chains
 from reread.analyses.throughput import throughput
-from reread.pricing import Prices, Rated
+from reread.billing import Prices, Rated
+from reread.billing.report import Sums
 from reread.records import Unknown
 from reread.sessions import Copy, Session, home_and_winner
 from reread.store.ledger import quarter
@@ -33,7 +34,6 @@ from .cells import Ask, Cell
 from .choosing import is_manner, is_place
 from .filters import Filter
 from .projects import name_of
-from .sums import Sums
 from .usage import summed, with_shown_models
 
 

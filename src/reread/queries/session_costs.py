@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from reread.billing import Prices
+from reread.billing.report import Tokens, total
 from reread.loading import load_session
-from reread.pricing import Prices
-from reread.pricing.tokens import Tokens, total
 from reread.sessions import Conversation, Doubt, Session
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger

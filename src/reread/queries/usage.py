@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.billing.report import Sums, Tokens, added, total
 from reread.errors import BadInput
-from reread.pricing.tokens import Tokens, total
 from reread.store import said
 from reread.store import usage as ledger
 from reread.store.times import moment
 
 from .cells import Ask, Cell, cells_ahead, cells_kept
 from .days import PERIODS
-from .sums import Sums, added
 from .windows import told_apart
 
 if TYPE_CHECKING:
-    from reread.pricing import Prices
+    from reread.billing import Prices
 
 _DATE = re.compile(r"-\d{8}$")
 GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from reread.pricing.tokens import Tokens
+from reread.billing.report import Tokens
 from reread.queries.caching import CacheReport, CacheRow, Caching, Cause, Context, FoundRebuild, SessionCaching
 
 from .charts import sparkline

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 
-from reread.pricing import Component, Derivation
-from reread.pricing.tokens import Tokens
+from reread.billing import Component, Derivation
+from reread.billing.report import Tokens
 from reread.queries.explaining import Explained, SeveralResponses
 from reread.queries.response_costs import ExplainedResponse, Part, ToldCopy, Verdict
 from reread.queries.session_costs import ExplainedSession, ResponseCost

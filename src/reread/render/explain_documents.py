@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
-from reread.pricing import Component, Derivation
-from reread.pricing.tokens import Tokens
+from reread.billing import Component, Derivation
+from reread.billing.report import Tokens
 from reread.queries.explaining import Explained, SeveralResponses
 from reread.queries.response_costs import ExplainedResponse, Part, ToldCopy
 from reread.queries.session_costs import ExplainedSession, ResponseCost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reread.pricing.money import in_dollars
+from reread.billing.money import in_dollars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

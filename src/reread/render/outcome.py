@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from reread.billing.cost import Rated
 from reread.live.events import TurnResult
-from reread.pricing.cost import Rated
 
 from .numbers import count, duration, money, tokens
 

@@ -13,7 +13,7 @@ from .text import table, wrap
 from .values import Document
 
 if TYPE_CHECKING:
-    from reread.pricing import ModelPrices, PerMillion, Prices, Row
+    from reread.billing import ModelPrices, PerMillion, Prices, Row
     from reread.queries.unpriced import UnpricedModel
 
     from .view import View

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 from types import SimpleNamespace
 
-from reread.pricing.tokens import Tokens
+from reread.billing.report import Tokens
 from reread.queries.blocks import Block, block
 from reread.queries.reconciling import REASONS
 from reread.queries.usage import Accounting, ModelUse, UsageReport, UsageRow

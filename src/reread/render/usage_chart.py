@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from reread.pricing.tokens import Tokens
+from reread.billing.report import Tokens
 from reread.queries.usage import UsageReport, UsageRow
 
 from .charts import Chart, Series

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .text import OBEYED
 
 if TYPE_CHECKING:
-    from reread.pricing.tokens import Tokens
+    from reread.billing.report import Tokens
 
 Document = dict[str, Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from reread.billing.cost import Rated
 from reread.live import events
 from reread.live.events import Event
-from reread.pricing.cost import Rated
 from reread.records import Usage
 
 from .values import Document, dollars

@@ -7,7 +7,7 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.pricing.tokens import Tokens
+    from reread.billing.report import Tokens
 
     from .agents import AgentKind, Subagent
     from .branches import MAIN
@@ -85,7 +85,7 @@ _HOME = {
     "Step": ".values",
     "Subagent": ".agents",
     "Thought": ".values",
-    "Tokens": "reread.pricing.tokens",
+    "Tokens": "reread.billing.report",
     "ToolCall": ".calls",
     "ToolOutput": ".calls",
     "Turn": ".values",

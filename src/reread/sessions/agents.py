@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reread.pricing import Prices
+from reread.billing import Prices
 from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, User, result_twin
 
 from .calls import ToolCall

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reread.billing import Prices
 from reread.marks import NO_MARK, Mark
-from reread.pricing import Prices
 from reread.records import AgentMeta, Record, StreamEvent, Usage
 
 from .agents import Subagent

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 
-from reread.pricing import Prices, packaged_prices
-from reread.pricing.tokens import Tokens
+from reread.billing import Prices, packaged_prices
+from reread.billing.report import Tokens
 from reread.records import (
     Assistant,
     Attachment,

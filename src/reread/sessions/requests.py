@@ -14,8 +14,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.pricing import Prices, Rated
-from reread.pricing.tokens import Tokens
+from reread.billing import Prices, Rated
+from reread.billing.report import Tokens
 from reread.records import Assistant, Iteration, Record, Spoken, Usage, User
 
 Key = tuple[str | int, ...]

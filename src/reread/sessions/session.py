@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.billing import Prices
+from reread.billing.report import Tokens
 from reread.marks import NO_MARK, Mark
-from reread.pricing import Prices
-from reread.pricing.tokens import Tokens
 from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread.billing import Prices
 from reread.errors import RereadError, printable
-from reread.pricing import Prices
 
 from . import notes, reading
 from .backups import give_away

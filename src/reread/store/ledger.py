@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from reread.pricing import Prices, Rated
+from reread.billing import Prices, Rated
 from reread.sessions import Copy, home_and_winner
 
 from .rows import Circumstance, FileBatch

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from reread.pricing import Prices
+from reread.billing import Prices
 
 from .bytes_kept import LOST, filled
 from .custody import damaged_index, recover, settle, told

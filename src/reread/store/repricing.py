@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from itertools import groupby
 
-from reread.pricing import Prices
+from reread.billing import Prices
 
 from . import notes
 from .database import transaction

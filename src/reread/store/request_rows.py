@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
-from reread.pricing import Prices, Rated
+from reread.billing import Prices, Rated
 from reread.records import Assistant, ToolUse
 from reread.sessions import Conversation, Request, Subagent, advisors
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection
 from typing import NamedTuple
 
-from reread.pricing import Rated
+from reread.billing import Rated
 
 from .ledger import ADVISOR
 from .paths import as_path, stored_path

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from reread.billing.money import in_dollars
 from reread.marks import NO_MARK, Mark
-from reread.pricing.money import in_dollars
 
 from .marks import marks
 from .paths import as_path

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread.pricing import Prices
+from reread.billing import Prices
 
 from .backups import KnownPieces, standing_for
 from .database import transaction

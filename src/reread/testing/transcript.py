@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reread.pricing import Prices
+from reread.billing import Prices
 from reread.records import AgentMeta, Record, decode_all, decode_side_file
 from reread.sessions import Session, SessionBuilder
 from reread.sources import project_folder_name

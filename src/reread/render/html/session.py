@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from reread.analyses.edits.net import SessionEdits, totals
-from reread.pricing import Rated
+from reread.billing import Rated
 from reread.records import Record, User
 from reread.sessions import (
     Branch,

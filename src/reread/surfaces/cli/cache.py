@@ -65,7 +65,7 @@ def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted:
 
 
 def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from reread.pricing import load_prices
+    from reread.billing import load_prices
     from reread.queries.cells import Ask
     from reread.queries.session_caching import session_report
 

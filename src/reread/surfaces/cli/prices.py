@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from . import options
 
 if TYPE_CHECKING:
+    from reread.billing import ModelPrices, Prices
     from reread.config import Config
-    from reread.pricing import ModelPrices, Prices
     from reread.queries.unpriced import UnpricedModel
 
 EXAMPLES = """\
@@ -36,7 +36,7 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.pricing import load_prices
+    from reread.billing import load_prices
     from reread.render.prices import price_lines, prices_document
 
     prices = load_prices(config.prices)

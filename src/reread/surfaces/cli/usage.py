@@ -65,7 +65,7 @@ A response that calls several tools is shared evenly between them in a report by
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.pricing import load_prices
+    from reread.billing import load_prices
     from reread.queries.usage import ALIASES, GROUPINGS
 
     from .opening import bare_archive, freshen, refuse_nothing, without_needless_sources

@@ -1,4 +1,4 @@
-"""The arithmetic of one request, in integer nano-dollars.
+"""The arithmetic of one request, in integer nano-dollars, and how a cost comes about.
 
 Each component is an exact fraction rounded half up once; afterwards only integers are added, so that any breakdown
 adds up to its total to the last digit.
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from reread.records import Usage
 
-from .table import PER_TOKEN, PerMillion
+from .price_table import PER_TOKEN, Origin, PerMillion
 
 NANODOLLARS = 1_000_000_000
 
@@ -132,3 +132,50 @@ class Rates:
 
 def half_up(exact: Fraction) -> int:
     return (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
+
+
+SERVICE_TIER_UNPRICED = "service_tier_unpriced"
+"""The flag of a request in a service tier that has no price of its own: it was counted at list price."""
+
+
+class Factor(Struct, frozen=True, kw_only=True):
+    """What multiplied the price of every token."""
+
+    name: str
+    """`fast`, `geo`, `region`, or the service tier."""
+    value: Fraction
+
+
+class Component(Struct, frozen=True, kw_only=True):
+    """Tokens of one kind."""
+
+    name: str
+    count: int
+    rate: Fraction | None
+    """Exact nano-dollars per token, all factors included; None where there is no such price."""
+    nanodollars: int | None
+    """Rounded half up; None when there are such tokens and no price for them."""
+
+
+class Derivation(Struct, frozen=True, kw_only=True):
+    """A request, the prices it had, and what they come to."""
+
+    model: str | None
+    """None when no table knows it."""
+    region: str | None
+    origin: Origin | None
+    """`user` as soon as anything that decided came from the user's file."""
+    price_id: str | None
+    """Day of the table, model, first day of the row, and what else decided: `2026-11-15/claude-haiku-5-5/always/lc`."""
+    prompt: int
+    threshold: int | None
+    """The prompt above which the long-context prices hold, where the row has such."""
+    is_long: bool
+    factors: tuple[Factor, ...]
+    components: tuple[Component, ...]
+    web_searches: int
+    web_search_nanodollars: int
+    total: int | None
+    """Nano-dollars; None when anything has no price, never 0."""
+    why_unpriced: str | None
+    flags: tuple[str, ...]

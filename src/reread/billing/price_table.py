@@ -1,6 +1,7 @@
-"""Reads a price file, the packaged one and the user's alike; a fault is one sentence with file, model and field.
+"""What decides about money, as plain values: price files, the user's laid over the packaged one, and model names.
 
-Prices may be written as JSON numbers or, exactly, as decimal strings. They are kept as strings.
+Prices may be written as JSON numbers or, exactly, as decimal strings; they are kept as strings. A fault in a file is
+one sentence with file, model and field.
 """
 
 from __future__ import annotations
@@ -9,13 +10,172 @@ import re
 from collections.abc import Container, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import msgspec
+from msgspec import Struct
 
 from reread.errors import BadInput, printable
 
-from .table import PER_TOKEN, LongContext, Premium, PriceFile, Row
+Origin = Literal["table", "user"]
+
+PER_TOKEN = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+"""Everything that has a price per token, in the order in which it is told."""
+
+
+class PerMillion(Struct, frozen=True, kw_only=True):
+    """Dollars per million tokens, as decimal strings; None where there is no such price."""
+
+    input: str
+    output: str
+    cache_read: str | None = None
+    cache_write_5m: str | None = None
+    cache_write_1h: str | None = None
+
+
+class LongContext(PerMillion, frozen=True, kw_only=True):
+    """The prices of a whole request whose prompt is larger."""
+
+    above_prompt_tokens: int
+
+
+class Row(PerMillion, frozen=True, kw_only=True):
+    """One model's prices from a day on; None is since ever."""
+
+    from_date: date | None = None
+    long_context: LongContext | None = None
+
+
+class Premium(Struct, frozen=True, kw_only=True):
+    """What a place multiplies the price by, and for which models."""
+
+    factors: dict[str, str]
+    applies_to: tuple[str, ...]
+
+
+class PriceFile(Struct, frozen=True, kw_only=True):
+    """What one file says. Ids are in lower case, the rows of a model in the order of their days."""
+
+    as_of: date | None
+    models: dict[str, tuple[Row, ...]]
+    aliases: dict[str, str]
+    """Other names, with the model each one means."""
+    fast_mode: dict[str, str]
+    inference_geo: Premium
+    region_prefix: Premium
+    service_tier: dict[str, str]
+    web_search: str | None
+    """Dollars for one search."""
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """Both files as one. `by_user` says which parts are the user's, as `part.name`."""
+
+    as_of: date
+    user_as_of: date | None
+    models: dict[str, tuple[Row, ...]]
+    names: dict[str, str]
+    """Every id and alias, with the model it means."""
+    fast_mode: dict[str, str]
+    inference_geo: Premium
+    region_prefix: Premium
+    service_tier: dict[str, str]
+    web_search: str
+    by_user: tuple[str, ...]
+
+
+def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
+    """The packaged file with the user's over it, model by model and factor by factor.
+
+    The aliases of a packaged model stay when its prices are replaced: they say what is meant, not what it costs.
+    """
+    if packaged.as_of is None or packaged.web_search is None:
+        raise ValueError("the packaged prices lack their date or the price of a search")
+    own = user or _EMPTY
+    names = {name: name for name in packaged.models} | packaged.aliases
+    names |= {name: name for name in own.models} | own.aliases
+    return Table(
+        as_of=packaged.as_of,
+        user_as_of=own.as_of,
+        models=packaged.models | own.models,
+        names=names,
+        fast_mode=packaged.fast_mode | own.fast_mode,
+        inference_geo=_both(packaged.inference_geo, own.inference_geo),
+        region_prefix=_both(packaged.region_prefix, own.region_prefix),
+        service_tier=packaged.service_tier | own.service_tier,
+        web_search=own.web_search or packaged.web_search,
+        by_user=tuple(_parts(own)),
+    )
+
+
+_NOWHERE = Premium(factors={}, applies_to=())
+_EMPTY = PriceFile(
+    as_of=None,
+    models={},
+    aliases={},
+    fast_mode={},
+    inference_geo=_NOWHERE,
+    region_prefix=_NOWHERE,
+    service_tier={},
+    web_search=None,
+)
+
+
+def _both(packaged: Premium, own: Premium) -> Premium:
+    models = dict.fromkeys((*packaged.applies_to, *own.applies_to))
+    return Premium(factors=packaged.factors | own.factors, applies_to=tuple(models))
+
+
+def _parts(own: PriceFile) -> list[str]:
+    named: dict[str, Mapping[str, object]] = {
+        "models": own.models,
+        "aliases": own.aliases,
+        "fast_mode": own.fast_mode,
+        "inference_geo": own.inference_geo.factors,
+        "inference_geo.applies_to": dict.fromkeys(own.inference_geo.applies_to),
+        "region_prefix": own.region_prefix.factors,
+        "region_prefix.applies_to": dict.fromkeys(own.region_prefix.applies_to),
+        "service_tier": own.service_tier,
+    }
+    parts = [f"{part}.{name}" for part, values in named.items() for name in values]
+    return sorted([*parts, "web_search"] if own.web_search is not None else parts)
+
+
+_REGION = re.compile(r"^(?:(us-gov|us|eu|jp|au|apac|global)\.)?anthropic\.")
+_STEPS = (
+    re.compile(r"\[[^\]]*\]$"),
+    re.compile(r"^.*/"),
+    _REGION,
+    re.compile(r"@.*$"),
+    re.compile(r":\d+$"),
+    re.compile(r"-v\d+$"),
+    re.compile(r"-\d{8}$"),
+)
+"""What is taken off a name, one after the other, until the name is known."""
+
+
+class Model(Struct, frozen=True):
+    """A model of the table and the provider's region, where the raw id named one."""
+
+    name: str
+    region: str | None = None
+    called: str = ""
+    """The id or alias it was found by."""
+
+
+def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
+    """The model a raw id means by a table of ids and aliases; None when it is in there by no name."""
+    name, region = (raw or "").lower(), None
+    if name in names:
+        return Model(names[name], None, name)
+    for step in _STEPS:
+        if step is _REGION and (match := step.match(name)) is not None:
+            region = match[1]
+        name = step.sub("", name)
+        if name in names:
+            return Model(names[name], region, name)
+    return None
+
 
 _PLACES = ("inference_geo", "region_prefix")
 _FILE = (

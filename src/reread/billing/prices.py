@@ -17,11 +17,8 @@ from msgspec import Struct
 
 from reread.errors import BadInput, printable
 
-from .cost import NANODOLLARS, Rated, Rates, half_up
-from .derivation import SERVICE_TIER_UNPRICED, Component, Derivation, Factor
-from .naming import Model, find_model
-from .reading import read_prices
-from .table import PER_TOKEN, Origin, PriceFile, Row, Table, lay_over
+from .cost import NANODOLLARS, SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated, Rates, half_up
+from .price_table import PER_TOKEN, Model, Origin, PriceFile, Row, Table, find_model, lay_over, read_prices
 
 RULES = 1
 """Grows when the same table and the same request come to other money: stored costs are worked out again."""

@@ -7,30 +7,28 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .cost import Rated
-    from .derivation import SERVICE_TIER_UNPRICED, Component, Derivation, Factor
-    from .naming import Model
+    from .cost import SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated
+    from .price_table import LongContext, Model, Origin, PerMillion, Row
     from .prices import ModelPrices, Prices, load_prices, packaged_prices
-    from .table import LongContext, Origin, PerMillion, Row
-    from .tokens import Tokens, total
+    from .report import Tokens, total
 
 _HOME = {
-    "Component": ".derivation",
-    "Derivation": ".derivation",
-    "Factor": ".derivation",
-    "LongContext": ".table",
-    "Model": ".naming",
+    "Component": ".cost",
+    "Derivation": ".cost",
+    "Factor": ".cost",
+    "LongContext": ".price_table",
+    "Model": ".price_table",
     "ModelPrices": ".prices",
-    "Origin": ".table",
-    "PerMillion": ".table",
+    "Origin": ".price_table",
+    "PerMillion": ".price_table",
     "Prices": ".prices",
     "Rated": ".cost",
-    "Row": ".table",
-    "SERVICE_TIER_UNPRICED": ".derivation",
-    "Tokens": ".tokens",
+    "Row": ".price_table",
+    "SERVICE_TIER_UNPRICED": ".cost",
+    "Tokens": ".report",
     "load_prices": ".prices",
     "packaged_prices": ".prices",
-    "total": ".tokens",
+    "total": ".report",
 }
 
 __all__ = [

@@ -1,0 +1,31 @@
+"""Money as it is kept and told, and whether prices may have changed, for commands that read no price."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from pathlib import Path
+
+
+def in_dollars(nanodollars: int | None) -> Decimal | None:
+    """Of whole nano-dollars; None where there is no price."""
+    from decimal import Decimal  # not for a sync that only says "nothing new"
+
+    return None if nanodollars is None else Decimal(nanodollars).scaleb(-9)
+
+
+def stamp(price_file: Path | None) -> str:
+    """Size and time of the packaged table and of the user's file."""
+    packaged = os.path.join(os.path.dirname(__file__), "prices.json")  # noqa: PTH118, PTH120  pathlib takes longer
+    return f"{_stamp_of(packaged)} {_stamp_of(price_file) if price_file is not None else ''}".strip()
+
+
+def _stamp_of(path: str | Path) -> str:
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return "unreadable"
+    return f"{status.st_size}:{status.st_mtime_ns}"
