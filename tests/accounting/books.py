@@ -14,6 +14,7 @@ import reread.accounts
 from cli.running import Ran, Run
 from reread import Tokens
 from reread.archive import Archive
+from reread.home import this_machine
 from reread.render.values import tokens_document
 from reread.testing import Agent, Block, Entry, a_prompt, a_reply, a_session
 
@@ -57,7 +58,7 @@ class Books:
     def archive(self) -> Archive:
         """A new one that has taken the sources in."""
         self._archives += 1
-        archive = Archive(self._folder / f"archive{self._archives}", [self.source], machine="desk")
+        archive = Archive(self._folder / f"archive{self._archives}", [self.source], machine=this_machine())
         archive.sync()
         return archive
 

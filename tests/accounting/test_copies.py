@@ -95,7 +95,8 @@ def test_an_advisor_of_the_row_that_counts_is_counted_once(books: Books) -> None
     small = {"type": "advisor_message", "model": "claude-opus-5", "input_tokens": 4_000, "output_tokens": 900}
     advice = {"type": "advisor_message", "model": "claude-opus-5", "input_tokens": 4_000, "output_tokens": 300}
     books.write(a_response(a_usage(10, 2, iterations=[small, small]), id="msg_A"), cwd="/home/ann/one")
-    books.write(a_response(a_usage(10, 200, iterations=[advice]), id="msg_A"), session=BOB, cwd="/home/ann/two")
+    later = a_response(a_usage(10, 200, iterations=[advice]), "2026-11-02T10:05:00.000Z", id="msg_A")
+    books.write(later, session=BOB, cwd="/home/ann/two")
     assert books.nanodollars() == COST + 4_000 * 5_000 + 300 * 25_000
     assert books.total()["requests"] == 2
     assert list(books.by("project")) == ["/home/ann/one"]

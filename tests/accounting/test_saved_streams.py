@@ -32,7 +32,7 @@ def final_counts(path: Path) -> dict[str, int]:
 @SAVED
 def test_rows_of_a_saved_stream_carry_final_counts(path: Path) -> None:
     session = load(path)
-    assert {str(request.key[0]): request.output_tokens for request in session.requests} == final_counts(path)
+    assert {request.key: request.output for request in session.requests} == final_counts(path)
     assert {request.stop_reason for request in session.requests} == {"tool_use", "end_turn"}
 
 

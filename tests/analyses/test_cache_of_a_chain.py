@@ -150,7 +150,7 @@ class TestRebuild:
 
     def test_the_order_is_that_of_time(self) -> None:
         late, early = a_request(read=40_000, at="10:05:00"), a_request(hour=40_000, at="10:00:00")
-        assert [one.used.cache_read for one in measured(late, early)] == [0, 40_000]
+        assert [one.request.cache_read for one in measured(late, early)] == [0, 40_000]
 
 
 class TestRewinds:

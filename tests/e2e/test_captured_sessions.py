@@ -40,7 +40,7 @@ def test_a_run_and_its_transcript_are_one_session(version: str, name: str, tmp_p
             archive.sync()
             [kept] = [each.stored for each in archive.sessions() if each.stored.row.uuid == id]
             session = archive.session(id)
-            counted = {response.key[0]: response.output_tokens for response in session.requests}
+            counted = {response.key: response.output for response in session.requests}
             totals = archive.usage().totals
         assert not part.exists()
     assert len([file for file in kept.files if file.endswith(".wire")]) == 1

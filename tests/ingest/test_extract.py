@@ -239,7 +239,7 @@ def test_a_second_object_on_a_line_caught_half_written_is_indexed_when_it_is_who
 def test_a_response_is_one_request_however_many_lines_show_it(tmp_path: Path) -> None:
     reply = a_reply(a_thought("hm"), "yes", id="msg_1", usage=[a_usage(50, 2), a_usage(50, 400, cache_read=7)])
     a_session(a_prompt("go"), reply, id=ID).write(tmp_path / "projects")
-    [request] = batch_of(taken(tmp_path), "transcript").requests
+    [request] = batch_of(taken(tmp_path), "transcript").responses
     assert (request.key, request.rows, request.is_sidechain) == ("msg_1", 2, False)
     assert (request.input, request.output, request.cache_read) == (50, 400, 7)
 
@@ -252,9 +252,9 @@ def test_an_advisor_is_a_request_of_its_own_beside_the_one_that_asked_it(tmp_pat
         tmp_path / "projects"
     )
     batch = batch_of(taken(tmp_path), "transcript")
-    models = [batch.circumstances[row.circumstance].model for row in batch.requests]
+    models = [batch.circumstances[row.circumstance].model for row in batch.responses]
     assert [
-        (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.requests, models, strict=True)
+        (row.key, model, row.output, row.nanodollars) for row, model in zip(batch.responses, models, strict=True)
     ] == [
         ("msg_1", "claude-sonnet-5", 50, 700_000),
         ("msg_1#advisor:1", "claude-opus-5", 300, 27_500_000),
@@ -265,7 +265,7 @@ def test_requests_of_an_agent_are_its_files_and_marked(tmp_path: Path) -> None:
     agent = a_subagent(a_prompt("b"), a_reply("done", id="msg_side"), id="abc")
     a_session(a_prompt("go"), a_reply("yes", id="msg_main"), agent, id=ID).write(tmp_path / "projects")
     batch = taken(tmp_path)
-    found = {kind: batch_of(batch, kind).requests for kind in ("transcript", "subagent")}
+    found = {kind: batch_of(batch, kind).responses for kind in ("transcript", "subagent")}
     assert [(row.key, row.is_sidechain) for row in found["transcript"]] == [("msg_main", False)]
     assert [(row.key, row.is_sidechain) for row in found["subagent"]] == [("msg_side", True)]
     assert batch_of(batch, "subagent").agent == "abc"

@@ -67,7 +67,7 @@ def test_a_prompt_belongs_to_the_session_that_answers_it() -> None:
 
 def test_rows_carry_the_counts_their_message_ended_with() -> None:
     [request] = alone(a_capture(REPLY)).requests
-    assert (request.output_tokens, request.stop_reason) == (FINAL["output_tokens"], "end_turn")
+    assert (request.output, request.stop_reason) == (FINAL["output_tokens"], "end_turn")
 
 
 def test_what_the_end_of_a_message_leaves_unsaid_was_said_at_its_start() -> None:
@@ -217,7 +217,7 @@ def test_recorded_runs_count_what_their_messages_ended_with(path: Path) -> None:
         for event in _message_ends(path)
         if event["delta"].get("stop_reason") is not None
     }
-    counted = {request.key[0]: request.output_tokens for request in session.requests}
+    counted = {request.key: request.output for request in session.requests}
     assert {name: counted.get(name) for name in ends} == ends
     assert session.coverage.is_complete
     for block in withdrawn(session.captures[0].told):

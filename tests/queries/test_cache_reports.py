@@ -11,13 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from reread.archive import Archive, CacheReport
-from reread.billing import packaged_prices
+from reread.billing import Response, packaged_prices
+from reread.billing.settle import settle_all
 from reread.errors import BadInput
 from reread.loading import Shelf, load
 from reread.queries.caching import Caching, added
 from reread.queries.cells import Ask
 from reread.queries.filters import Filter
-from reread.queries.session_caching import Told, cells_of, collapsed, responses, session_report
+from reread.queries.session_caching import caching_of, responses, session_report
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_system_line, a_usage
 from trees import a_tree, resume_copy
 
@@ -169,7 +170,7 @@ class TestForks:
 
     def test_the_session_that_was_forked_did_not_lose_its_cache_by_that(self, tmp_path: Path) -> None:
         write(tmp_path, FIRST, HIT, REBUILD)
-        write(tmp_path, FIRST, HIT, session=BOB)
+        write(tmp_path, FIRST, HIT, a_request("own", "10:03:00", read=99_000), session=BOB)
         assert causes_of(report(tmp_path)) == {("unknown", False): (1, 40_000, 380_000_000)}
 
     def test_a_replay_in_an_agent_neither_counts_nor_wins(self, tmp_path: Path) -> None:
@@ -294,19 +295,18 @@ def test_the_totals_over_a_tree_are_the_sum_over_its_sessions(tmp_path: Path) ->
     tree = a_tree(tmp_path, size=3_000_000)
     resume_copy(tree.source, tree.truth)
     prices = packaged_prices()
-    by_key: dict[str, list[Told]] = {}
-    for session in Shelf([tree.source]).oldest_first():
-        for each in responses(session, prices):
-            by_key.setdefault(each.row.key, []).append(each)
-    once = [copies[0] if len(copies) == 1 else collapsed(copies, prices) for copies in by_key.values()]
+    told: list[Response] = []
+    for number, session in enumerate(Shelf([tree.source]).oldest_first()):
+        told += (replace(each, file=f"{number} {each.file}") for each in responses(session, prices).responses)
+    once = list(settle_all(told, prices))
     with tree.archive() as archive:
         archive.sync()
         made = archive.caching("day", timezone=UTC)
-    assert made.caching == added(cell.caching for cell in cells_of(once, "", Ask(zone=UTC)))
-    assert made.totals.nanodollars == sum(each.row.nanodollars or 0 for each in once)
+    assert made.caching == added(map(caching_of, once))
+    assert made.totals.nanodollars == sum(each.nanodollars or 0 for each in once)
     assert made.caching.rebuilds > 0
     assert made.totals.requests == len(once)
-    assert any(len(copies) > 1 for copies in by_key.values())
+    assert any(each.files > 1 for each in once)
 
 
 @pytest.mark.parametrize("by", ["day", "model", "project", "session"])

@@ -138,15 +138,31 @@ class TestCopies:
         assert [copy.session for copy in found.copies] == [BOB, ANN]
         assert (found.why_home, found.session) == (("earliest",), BOB)
 
-    def test_of_copies_at_one_time_the_first_seen_is_home(self, tmp_path: Path) -> None:
-        write(tmp_path, a_request(), session=BOB)
+    @pytest.mark.parametrize("first", [ANN, BOB])
+    def test_of_copies_at_one_time_the_conversation_that_ended_first_owns_it(self, tmp_path: Path, first: str) -> None:
+        """A fork begins as its origin does, and goes on: which of the two was kept first says nothing."""
+        lines: dict[str, list[Any]] = {
+            BOB: [a_request()],
+            ANN: [a_request(), a_request("msg_B", FIVE_PAST), a_subagent(a_request())],
+        }
+        write(tmp_path, *lines.pop(first), session=first)
         with synced(tmp_path) as archive:
-            write(tmp_path, a_request(), a_subagent(a_request()), session=ANN)
+            [(second, entries)] = lines.items()
+            write(tmp_path, *entries, session=second)
             archive.sync()
             found = archive.explain("msg_A")
         assert isinstance(found, ExplainedResponse)
-        assert found.why_home == ("main before sidechain", "first seen")
+        assert found.why_home == ("main before sidechain", "earliest conversation")
         assert [copy.session for copy in found.copies] == [BOB, ANN, ANN]
+
+    def test_of_copies_in_conversations_that_are_alike_the_smaller_file_key_owns_it(self, tmp_path: Path) -> None:
+        write(tmp_path, a_request(), session=BOB)
+        write(tmp_path, a_request(), session=ANN)
+        with synced(tmp_path) as archive:
+            found = archive.explain("msg_A")
+            [(path,), *_] = archive.sql("SELECT path FROM file ORDER BY key")[1]
+        assert isinstance(found, ExplainedResponse)
+        assert (found.why_home, found.copies[0].path) == (("smaller file key",), path)
 
     def test_a_copy_with_more_output_counts_but_is_not_at_home(self, tmp_path: Path) -> None:
         other = a_subagent(a_request(usage=a_usage(10, 300)), id="b2")

@@ -22,7 +22,7 @@ from reread.testing import (
 
 
 def outputs(session: Session) -> list[int]:
-    return [request.output_tokens for request in session.requests]
+    return [request.output for request in session.requests]
 
 
 def test_the_lines_of_a_response_are_one_message_wherever_they_stand() -> None:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from reread.billing import Prices, Rated
+from reread.billing import Doubt, Prices
 from reread.records import Assistant, Attachment, MicrocompactBoundary, Record, RedactedThinking, Thinking, User
-from reread.sessions import Conversation, Doubt, Request, Session
+from reread.sessions import Conversation, Request, Session
 
 COMPACTION = "compaction"
 MODEL_CHANGED = "model_changed"
@@ -48,7 +48,6 @@ class Measured(Struct, frozen=True, kw_only=True):
     """One request and what the cache did for it. The calls of advisors inside it are not in here."""
 
     request: Request
-    used: Rated
     saved: int | None
     """Nano-dollars against sending everything as input; may be negative, None where a price is unknown."""
     rebuild: Rebuild | None
@@ -56,12 +55,12 @@ class Measured(Struct, frozen=True, kw_only=True):
     @property
     def prompt(self) -> int:
         """Tokens of the context that was sent."""
-        return self.used.prompt
+        return self.request.prompt
 
     @property
     def hit_rate(self) -> float | None:
         """None where nothing was sent."""
-        return self.used.cache_read / self.used.prompt if self.used.prompt else None
+        return self.request.cache_read / self.request.prompt if self.request.prompt else None
 
 
 class Chain(Struct, frozen=True, kw_only=True):
@@ -100,16 +99,16 @@ def thinking_estimate(request: Request) -> int | None:
     None where the API tells the number, where the text is not stored, and where the output is a stub.
     """
     details = request.usage.output_tokens_details
-    if (details is not None and details.thinking_tokens is not None) or request.doubt is Doubt.SUSPECT:
+    if (details is not None and details.thinking_tokens is not None) or request.doubt == Doubt.SUSPECT:
         return None
     characters = 0
-    for row in request.rows:
+    for row in request.lines:
         for block in row.blocks:
             if type(block) is RedactedThinking or (type(block) is Thinking and not block.as_text):
                 return None
             if type(block) is Thinking:
                 characters += len(block.as_text)
-    return min(characters // _CHARACTERS_PER_TOKEN, request.output_tokens)
+    return min(characters // _CHARACTERS_PER_TOKEN, request.output)
 
 
 class _Event(NamedTuple):
@@ -127,7 +126,6 @@ class _Before(NamedTuple):
 
     position: int
     request: Request
-    used: Rated
 
 
 class _Walk:
@@ -145,7 +143,7 @@ class _Walk:
         self._lifetime: timedelta | None = None
 
     def measure(self, requests: Sequence[Request]) -> Iterator[Measured]:
-        events = [self._event(request.rows[0], request) for request in requests]
+        events = [self._event(request.lines[0], request) for request in requests]
         if self._conversation is not None:
             events += [self._event(record, None, mark) for mark, record in _marks(self._conversation)]
         events.sort(key=lambda event: event[:2])
@@ -156,34 +154,33 @@ class _Walk:
                 yield self._measured(position, event.segment, event.request)
 
     def _event(self, record: Record, request: Request | None, mark: str = "") -> _Event:
-        time = request.time if request is not None else record.time
+        time = request.at if request is not None else record.time
         return _Event(time or _BEGINNING, record.offset, self._segments.get(id(record), 0), request, mark)
 
     def _measured(self, position: int, segment: int, request: Request) -> Measured:
-        used = Rated.of(request.usage, request.web_searches)
         path = self._path(segment)
         before = max((self._last[each] for each in path if each in self._last), default=None)
-        rebuild = self._rebuild(request, used, before, path) if before is not None else None
-        saved = self._prices.savings(used, request.model, request.time)
-        self._last[segment] = _Before(position, request, used)
-        self._used_at = request.time
-        if _written(used):
-            self._lifetime = _HOUR if used.cache_write_1h >= used.cache_write_5m else _FIVE_MINUTES
-        return Measured(request=request, used=used, saved=saved, rebuild=rebuild)
+        rebuild = self._rebuild(request, before, path) if before is not None else None
+        saved = self._prices.savings(request, request.model, request.time)
+        self._last[segment] = _Before(position, request)
+        self._used_at = request.at
+        if _written(request):
+            self._lifetime = _HOUR if request.cache_write_1h >= request.cache_write_5m else _FIVE_MINUTES
+        return Measured(request=request, saved=saved, rebuild=rebuild)
 
     def _path(self, segment: int) -> list[int]:
         """The segments of the tree that lead to this one: only what was said on them is in the prompt."""
         return self._conversation.tree.path(segment) if self._segments and self._conversation is not None else [0]
 
-    def _rebuild(self, request: Request, used: Rated, before: _Before, path: list[int]) -> Rebuild | None:
-        if 2 * used.cache_read >= before.used.prompt or _written(used) <= _written(before.used):
+    def _rebuild(self, request: Request, before: _Before, path: list[int]) -> Rebuild | None:
+        if 2 * request.cache_read >= before.request.prompt or _written(request) <= _written(before.request):
             return None
         reason, missed = _told(request)
-        lost = before.used.prompt - used.cache_read if missed is None else missed
-        tokens = max(0, min(_written(used), lost))
+        lost = before.request.prompt - request.cache_read if missed is None else missed
+        tokens = max(0, min(_written(request), lost))
         return Rebuild(
             tokens=tokens,
-            nanodollars=self._prices.premium(used, tokens, request.model, request.time),
+            nanodollars=self._prices.premium(request, tokens, request.model, request.time),
             cause=reason or self._inferred(request, before, path),
             is_told=reason is not None,
         )
@@ -196,7 +193,7 @@ class _Walk:
             return MODEL_CHANGED
         if request.winner.version != before.request.winner.version:
             return VERSION_CHANGED
-        if self._is_expired(request.time):
+        if self._is_expired(request.at):
             return EXPIRED
         is_resumed = self._is_marked(RESUMED_OR_FORKED, before.position, path)
         return RESUMED_OR_FORKED if is_resumed or self._is_forked(request, before.request) else UNKNOWN
@@ -219,13 +216,13 @@ class _Walk:
         return request.name_in("") in self._copied
 
 
-def _written(used: Rated) -> int:
-    return used.cache_write_5m + used.cache_write_1h
+def _written(request: Request) -> int:
+    return request.cache_write_5m + request.cache_write_1h
 
 
 def _told(request: Request) -> tuple[str | None, int | None]:
     """Why the cache missed and by how much, as the API tells."""
-    for row in (request.winner, *request.rows):
+    for row in (request.winner, *request.lines):
         diagnostics = row.message.diagnostics if row.message is not None else None
         reason = diagnostics.cache_miss_reason if diagnostics is not None else None
         if reason is not None and reason.type:

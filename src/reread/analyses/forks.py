@@ -12,13 +12,11 @@ from reread.records import Record
 from reread.sessions import (
     Branch,
     Notice,
-    Request,
     Session,
     Subagent,
     Tokens,
     ToolCall,
     Turn,
-    add_up,
     collapse,
     requests_of,
     spoken_groups,
@@ -110,8 +108,8 @@ def _part(turn: Turn, is_here: Callable[[Record], bool]) -> Iterable[Turn]:
 def _way(session: Session, branch: Branch, turns: Sequence[Turn]) -> Way:
     calls = {step.id for turn in turns for step in turn.steps if isinstance(step, ToolCall) and step.id}
     own = requests_of(spoken_groups([record for turn in turns for record in turn.records]))
-    below: list[Sequence[Request]] = [agent.requests for agent in _agents(session, calls)]
-    return Way(branch=branch, turns=tuple(turns), used=add_up(collapse([own, *below]), session.prices))
+    below = [agent.requests for agent in _agents(session, calls)]
+    return Way(branch=branch, turns=tuple(turns), used=collapse([own, *below], session.prices))
 
 
 def _agents(session: Session, calls: set[str]) -> list[Subagent]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from reread.billing import Doubt
 from reread.records import Record, TurnDuration
-from reread.sessions import Conversation, Doubt, requests_of, spoken_groups
+from reread.sessions import Conversation, requests_of, spoken_groups
 
 
 class TimedTurn(Struct, frozen=True, kw_only=True):
@@ -59,7 +60,7 @@ def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
         requests = requests_of(spoken_groups(since))
         since = []
         if requests and record.duration_ms is not None and record.duration_ms > 0:
-            is_suspect = any(request.doubt is Doubt.SUSPECT for request in requests)
-            output = sum(request.output_tokens for request in requests)
+            is_suspect = any(request.doubt == Doubt.SUSPECT for request in requests)
+            output = sum(request.output for request in requests)
             is_left_out = is_suspect or bool(record.pending_background_agent_count)
             yield None if is_left_out else TimedTurn(output_tokens=output, milliseconds=record.duration_ms)

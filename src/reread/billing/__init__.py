@@ -1,4 +1,7 @@
-"""What a request cost: a dated price table, the user's own prices over it, and exact arithmetic in nano-dollars.
+"""What an API response is, which of its copies counts, and what it cost, in exact nano-dollars.
+
+From a line to a report it is one type (`response`); copies are settled in one function (`settle.settle`); prices are a
+dated table with the user's own over it. Nothing here knows a session, a database or a clock.
 
 Names are fetched when first used: whether prices have changed can be told without reading them.
 """
@@ -11,10 +14,12 @@ if TYPE_CHECKING:
     from .price_table import LongContext, Model, Origin, PerMillion, Row
     from .prices import ModelPrices, Prices, load_prices, packaged_prices
     from .report import Tokens, total
+    from .response import Doubt, Response
 
 _HOME = {
     "Component": ".cost",
     "Derivation": ".cost",
+    "Doubt": ".response",
     "Factor": ".cost",
     "LongContext": ".price_table",
     "Model": ".price_table",
@@ -23,6 +28,7 @@ _HOME = {
     "PerMillion": ".price_table",
     "Prices": ".prices",
     "Rated": ".cost",
+    "Response": ".response",
     "Row": ".price_table",
     "SERVICE_TIER_UNPRICED": ".cost",
     "Tokens": ".report",
@@ -35,6 +41,7 @@ __all__ = [
     "SERVICE_TIER_UNPRICED",
     "Component",
     "Derivation",
+    "Doubt",
     "Factor",
     "LongContext",
     "Model",
@@ -43,6 +50,7 @@ __all__ = [
     "PerMillion",
     "Prices",
     "Rated",
+    "Response",
     "Row",
     "Tokens",
     "load_prices",

@@ -7,6 +7,7 @@ adds up to its total to the last digit.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ from .price_table import PER_TOKEN, Origin, PerMillion
 NANODOLLARS = 1_000_000_000
 
 
-class Rated(Struct, frozen=True, kw_only=True):
+class Rated(Struct, frozen=True, gc=False):
     """The counts of one request that have a price, nulls read as zero."""
 
     input: int = 0
@@ -31,8 +32,11 @@ class Rated(Struct, frozen=True, kw_only=True):
     tier: str | None = None
 
     @classmethod
-    def of(cls, usage: Usage, web_searches: int) -> Rated:
-        """The aggregate of cache writes is the truth; the split only says how much was the one-hour kind."""
+    def of(cls, usage: Usage, web_searches: int, **about: Any) -> Self:
+        """The aggregate of cache writes is the truth; the split only says how much was the one-hour kind.
+
+        `about` are the further fields of a `Response`.
+        """
         written = usage.cache_creation_input_tokens or 0
         split = usage.cache_creation
         one_hour = (split.ephemeral_1h_input_tokens or 0) if split is not None else 0
@@ -47,6 +51,7 @@ class Rated(Struct, frozen=True, kw_only=True):
             speed=usage.speed,
             geo=usage.inference_geo,
             tier=usage.service_tier,
+            **about,
         )
 
     @property

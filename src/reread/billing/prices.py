@@ -14,12 +14,16 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.errors import BadInput, printable
 
 from .cost import NANODOLLARS, SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated, Rates, half_up
 from .price_table import PER_TOKEN, Model, Origin, PriceFile, Row, Table, find_model, lay_over, read_prices
+from .response import Response
 
+Time = datetime | int
+"""A moment, or milliseconds since 1970 in UTC."""
 RULES = 1
 """Grows when the same table and the same request come to other money: stored costs are worked out again."""
 _LIST_PRICE = (None, "", "standard", "default")
@@ -67,15 +71,22 @@ class _Terms(Struct, frozen=True, kw_only=True):
     always: _Dated | None
     """The only row, where no date has to be looked at."""
 
-    def row(self, time: datetime | None) -> _Dated | None:
+    def row(self, time: Time | None) -> _Dated | None:
         """The row that held on the UTC day; without a time the newest one is the best guess."""
         if self.always is not None or not self.rows:
             return self.always
         if time is None:
             return self.rows[-1]
-        return _on(time.astimezone(UTC).date(), self.rows)
+        return _on(_utc_day(time), self.rows)
 
 
+def _utc_day(time: Time) -> date:
+    if isinstance(time, datetime):
+        return time.astimezone(UTC).date()
+    return date.fromordinal(_DAY_ONE + time // 86_400_000)
+
+
+_DAY_ONE = date(1970, 1, 1).toordinal()
 _AnyRow = TypeVar("_AnyRow", Row, _Dated)
 
 
@@ -118,7 +129,7 @@ class Prices:
             self._models[raw] = find_model(raw, self._table.names)
         return self._models[raw]
 
-    def cost(self, used: Rated, raw_model: str | None, time: datetime | None) -> int | None:
+    def cost(self, used: Rated, raw_model: str | None, time: Time | None) -> int | None:
         """Nano-dollars of one request; None when the model or something it used has no price."""
         terms = self._terms.get((raw_model, used.speed, used.geo, used.tier)) or self._find_terms(used, raw_model)
         row = terms.always or terms.row(time)
@@ -127,7 +138,12 @@ class Prices:
         tokens = (row.rates if row.threshold is None else row.rates_for(used)).cost(used)
         return None if tokens is None else tokens + used.web_searches * self._nanodollars_per_search
 
-    def savings(self, used: Rated, raw_model: str | None, time: datetime | None) -> int | None:
+    def priced(self, response: Response) -> Response:
+        """With the money of its counts, its model and its day."""
+        about = response, response.model, response.time
+        return replace(response, nanodollars=self.cost(*about), saved=self.savings(*about))
+
+    def savings(self, used: Rated, raw_model: str | None, time: Time | None) -> int | None:
         """Nano-dollars that the cache saved against sending the same tokens as input, at the rates this request had.
 
         Negative where writing cost more than reading brought; None where something has no price.
@@ -135,7 +151,7 @@ class Prices:
         row = self._find_terms(used, raw_model).row(time)
         return None if row is None else row.rates_for(used).saved(used)
 
-    def premium(self, used: Rated, rebuilt: int, raw_model: str | None, time: datetime | None) -> int | None:
+    def premium(self, used: Rated, rebuilt: int, raw_model: str | None, time: Time | None) -> int | None:
         """Nano-dollars that writing so many tokens again cost above reading them, at the rates this request had.
 
         None where something has no price.
@@ -143,7 +159,7 @@ class Prices:
         row = self._find_terms(used, raw_model).row(time)
         return None if row is None else row.rates_for(used).premium(used, rebuilt)
 
-    def derive(self, used: Rated, raw_model: str | None, time: datetime | None) -> Derivation:
+    def derive(self, used: Rated, raw_model: str | None, time: Time | None) -> Derivation:
         """How `cost` comes to its answer, step by step."""
         terms = self._find_terms(used, raw_model)
         row = terms.row(time)

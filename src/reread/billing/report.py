@@ -12,6 +12,9 @@ from .money import in_dollars
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from .cost import Rated
+    from .response import Response
+
 
 class Tokens(Struct, frozen=True, kw_only=True):
     """Money is exact; `cost` is None when nothing could be priced."""
@@ -62,6 +65,26 @@ def total(parts: Iterable[Tokens]) -> Tokens:
     return Tokens(**dict(zip(_COUNTS, counts, strict=True)), nanodollars=money)
 
 
+def total_of(priced: Iterable[tuple[Rated, int | None]]) -> Tokens:
+    """The sum of single requests, each with its nano-dollars; None where one has no price."""
+    used, costs = [], []
+    for each, cost in priced:
+        used.append(each)
+        costs.append(cost)
+    known = [cost for cost in costs if cost is not None]
+    return Tokens(
+        requests=len(used),
+        input_tokens=sum(each.input for each in used),
+        output_tokens=sum(each.output for each in used),
+        cache_read_tokens=sum(each.cache_read for each in used),
+        cache_write_5m_tokens=sum(each.cache_write_5m for each in used),
+        cache_write_1h_tokens=sum(each.cache_write_1h for each in used),
+        web_searches=sum(each.web_searches for each in used),
+        unpriced_tokens=sum(each.total for each, cost in zip(used, costs, strict=True) if cost is None),
+        nanodollars=sum(known) if known else None,
+    )
+
+
 _COUNTS = tuple(name for name in Tokens.__struct_fields__ if name != "nanodollars")
 
 
@@ -96,6 +119,27 @@ class Sums(NamedTuple):
             unpriced_tokens=self.unpriced_tokens,
             nanodollars=self.nanodollars,
         )
+
+
+def sums_of(response: Response) -> Sums:
+    """One response as a cell of its own."""
+    money, tokens = response.nanodollars, response.total
+    return Sums(
+        requests=1,
+        input_tokens=response.input,
+        output_tokens=response.output,
+        cache_read_tokens=response.cache_read,
+        cache_write_5m_tokens=response.cache_write_5m,
+        cache_write_1h_tokens=response.cache_write_1h,
+        web_searches=response.web_searches,
+        nanodollars=money,
+        unpriced_tokens=tokens if money is None else 0,
+        duplicates=max(response.rows - 1, 0),
+        suspect=int(response.doubt == 2),
+        provisional=int(response.doubt == 1),
+        first=response.time,
+        last=response.time,
+    )
 
 
 _MONEY, _FIRST, _LAST = map(Sums._fields.index, ("nanodollars", "first", "last"))

@@ -15,18 +15,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from reread import sources
-from reread.billing import Prices, Rated, load_prices
+from reread.billing import Prices, load_prices
+from reread.billing.response import Response
+from reread.billing.scan import scan
+from reread.billing.settle import settle_all
 from reread.errors import SourceError
 from reread.loading import read
-from reread.records import ToldResponse, parse_time, told_responses
-from reread.sessions import Conversation, Doubt, advisors, doubt, with_final_counts
+from reread.sessions import Conversation, told_in, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import file_key
-from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
-from reread.store.request_rows import milliseconds
+from reread.store.ledger import quarter, told_elsewhere
 
 from .workers import ALONE_BELOW, prepare_worker
 
@@ -65,25 +67,24 @@ def _found(place: Path, problems: list[SourceError]) -> Iterator[SourceFile]:
         problems.append(problem)
 
 
-class Counted(NamedTuple):
+class CountedAhead(NamedTuple):
     cells: list[tuple[Any, ...]]
     """As `store.usage_cells` gives them."""
     lines: int
     """Those that tell of usage; the others are not looked at, nor whether they are broken."""
 
 
-def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> Counted:
+def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Prices) -> CountedAhead:
     """The usage of the archive as it will be once these files are in it."""
     known = told_elsewhere(connection, {file.key for file in files})
-    # Oldest first, as a sync numbers them: where copies are alike, the first seen is at home.
-    ordered = sorted(files, key=lambda file: file.mtime_ns)
-    numbered = list(enumerate(ordered, 1 + max((each.file for each in known), default=0)))
+    # The newest files are mostly the largest: begun first, they do not keep one worker busy when the others are done.
+    ordered = sorted(files, key=lambda file: -file.size)
     # Looked at as they come: while one worker reads the last share, the other's processor has nothing to do.
-    responses = list(settled(chain(known, chain.from_iterable(_read(numbered, prices.user_file))), prices))
-    return Counted(_cells(responses), sum(each.rows for each in responses))
+    responses = list(settle_all(chain(known, chain.from_iterable(_read(ordered, prices.user_file))), prices))
+    return CountedAhead(_cells(responses), sum(each.rows for each in responses))
 
 
-def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
+def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
     sums: dict[tuple[int, str], list[Any]] = {}
     for each in responses:
         place = (quarter(each.time), each.model or "")
@@ -100,7 +101,7 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
         if each.nanodollars is not None:
             found[7] = (found[7] or 0) + each.nanodollars
         else:
-            found[8] += each.input + each.output + each.cache_read + each.cache_write_5m + each.cache_write_1h
+            found[8] += each.total
         if each.rows > 1:  # comparing by hand saves a quarter of this loop: it runs for every response
             found[9] += each.rows - 1
         if each.doubt:
@@ -114,22 +115,19 @@ def _cells(responses: Iterable[Told]) -> list[tuple[Any, ...]]:
     return [(*place, *found) for place, found in sorted(sums.items())]
 
 
-Numbered = tuple[int, Behind]
-
-
-def _read(files: Sequence[Numbered], price_file: Path | None) -> Iterator[list[Told]]:
-    if sum(job.size for _, job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
+def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Response]]:
+    if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
         yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 
-def _shares(files: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    share: list[Numbered] = []
+def _shares(files: Iterable[Behind]) -> Iterator[list[Behind]]:
+    share: list[Behind] = []
     size = 0
-    for number, job in files:
-        share.append((number, job))
+    for job in files:
+        share.append(job)
         size += job.size
         if size >= _SHARE:
             yield share
@@ -138,67 +136,26 @@ def _shares(files: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield share
 
 
-def _told_encoded(files: list[Numbered], price_file: Path | None) -> bytes:
+def _told_encoded(files: list[Behind], price_file: Path | None) -> bytes:
     return msgspec.msgpack.encode(_told(files, price_file))
 
 
-_decode = msgspec.msgpack.Decoder(list[Told]).decode
+_decode = msgspec.msgpack.Decoder(list[Response]).decode
 
 
-def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
+def _told(files: Iterable[Behind], price_file: Path | None) -> list[Response]:
     """What cannot be read is left to the sync, which will say so."""
     prices = load_prices(price_file)
-    found: list[Told] = []
-    for number, job in files:
+    found: list[Response] = []
+    for job in files:
         try:
             content = job.path.read_bytes()
-            responses = None if opens_array(content) else told_responses(content)
+            responses = None if opens_array(content) else scan(content, job.key)
             records = tuple(read(job.path)) if responses is None else ()
         except (OSError, SourceError):
             continue
         if responses is None:
-            whole = Conversation(with_final_counts(records), id="", prices=prices)
-            found += _by_full_reading(number, job.key, whole)
-        else:
-            found += _plain(number, responses, prices)
+            requests = Conversation(with_final_counts(records), id="").requests
+            responses = [response for _, response in told_in(job.key, requests)]
+        found += (replace(each, nanodollars=prices.cost(each, each.model, each.time)) for each in responses)
     return found
-
-
-def _plain(file: int, responses: Iterable[ToldResponse], prices: Prices) -> Iterator[Told]:
-    for each in responses:
-        time = parse_time(each.time)
-        at = milliseconds(time)
-        used = Rated.of(each.usage, each.web_searches)
-        unsure = Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, used.output)
-        side, money = each.is_sidechain, prices.cost(used, each.model, time)
-        yield _made(each.id, file, side, at, unsure, each.rows, each.model, used, money)
-        for number, (advice, model) in enumerate(advisors(each.usage), 1) if each.usage.iterations else ():
-            key, money = f"{each.id}{ADVISOR}{number}", prices.cost(advice, model, time)
-            yield _made(key, file, side, at, Doubt.NONE, 0, model, advice, money)
-
-
-def _made(
-    key: str,
-    file: int,
-    side: bool,
-    at: int | None,
-    unsure: int,
-    rows: int,
-    model: str | None,
-    used: Rated,
-    money: int | None,
-) -> Told:
-    counts = (used.input, used.output, used.cache_read, used.cache_write_5m, used.cache_write_1h, used.web_searches)
-    return Told(key, file, side, at, unsure, rows, model, *counts, used.speed, used.geo, used.tier, money)
-
-
-def _by_full_reading(file: int, key: str, conversation: Conversation) -> Iterator[Told]:
-    prices = conversation.prices
-    for request in conversation.requests:
-        name, side, at = request.name_in(key), request.is_sidechain, milliseconds(request.time)
-        for number, (used, model) in enumerate(request.parts()):
-            money = prices.cost(used, model, request.time)
-            if number:
-                yield _made(f"{name}{ADVISOR}{number}", file, side, at, Doubt.NONE, 0, model, used, money)
-            else:
-                yield _made(name, file, side, at, request.doubt, len(request.rows), model, used, money)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
-from reread.billing import load_prices
+from reread.billing import Response, load_prices
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
 from reread.records import Assistant, QueueOperation, Record, Unknown
@@ -19,7 +19,7 @@ from reread.sessions import Capture, Conversation, Session, Status, ToolCall, co
 from reread.sources import Kind, SessionFiles, SourceFile, split
 from reread.store.bytes_kept import remains
 from reread.store.reading import StoredPiece
-from reread.store.request_rows import milliseconds, request_rows
+from reread.store.request_rows import response_rows
 from reread.store.rows import (
     BlockRow,
     CallRow,
@@ -27,13 +27,13 @@ from reread.store.rows import (
     FileBatch,
     FrictionBatch,
     PieceRow,
-    RequestRow,
     SaidRow,
     SessionBatch,
     SessionRow,
 )
 from reread.store.safe import Safe, compress
 from reread.store.tokens import indexable_bytes
+from reread.times import milliseconds
 
 from .friction import friction_of
 from .jobs import EDGE, FileJob, SessionJob, digest
@@ -92,7 +92,7 @@ class _Rows(NamedTuple):
     withdrawn: Sequence[int] = ()
     calls: Sequence[CallRow] = ()
     circumstances: Sequence[Circumstance] = ()
-    requests: Sequence[RequestRow] = ()
+    responses: Sequence[Response] = ()
     said: Sequence[SaidRow] = ()
     said_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""
@@ -132,7 +132,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         withdrawn=_withdrawn(job, conversation),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
-        **request_rows(conversation, job.key),
+        **response_rows(conversation, job.key),
         said=said_rows(conversation),
         # Runs of one session that were saved as streams are files each, and add up.
         said_of=conversation.id if records and records[0].is_frame else "",
@@ -152,7 +152,7 @@ def _capture_rows(job: FileJob, session: Session) -> _Rows:
         lines=told.lines,
         malformed=told.malformed,
         calls=[_call_row(call) for call in added.tool_calls if call.id is not None],
-        **request_rows(counted, job.key),
+        **response_rows(counted, job.key),
         said=said_rows(Conversation(told.records, id=session.id)),
     )
 
@@ -220,7 +220,7 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         withdrawn=list(rows.withdrawn),
         calls=list(rows.calls),
         circumstances=list(rows.circumstances),
-        requests=list(rows.requests),
+        responses=list(rows.responses),
         said=list(rows.said),
         said_of=rows.said_of,
     )

@@ -12,9 +12,9 @@ from msgspec.structs import astuple, replace
 from reread.analyses.friction import Event, Material, find
 from reread.sessions import Session
 from reread.store.friction import NO_TIME, PROMPTED
-from reread.store.request_rows import milliseconds
 from reread.store.rows import FrictionBatch, FrictionRow
 from reread.store.safe import compress
+from reread.times import milliseconds
 
 
 def friction_of(session: Session) -> FrictionBatch:

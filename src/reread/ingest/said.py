@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from reread.records import CostState, Record, Result, parse_time
 from reread.records.amounts import nanodollars, number
 from reread.sessions import Conversation
-from reread.store.request_rows import milliseconds
 from reread.store.rows import SaidRow
+from reread.times import milliseconds
 
 _LONGEST_MS = 1e12
 _MOST_TOKENS = 1e15

@@ -21,8 +21,8 @@ from reread.store.bytes_kept import KeptBytes
 from reread.store.errors import SafeDamaged
 from reread.store.safe import Safe
 from reread.store.sessions import StoredSession, sessions
-from reread.store.times import moment
 from reread.store.tool_calls import CallLine, StoredCall, calls_with_files, lines_with_calls, status_of_call
+from reread.times import moment
 
 from .filters import Filter
 from .language import parse

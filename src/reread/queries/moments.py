@@ -15,7 +15,7 @@ from reread.store import friction
 from reread.store.friction import NO_TIME, Kept
 from reread.store.labels import labels
 from reread.store.sessions import StoredSession
-from reread.store.times import moment
+from reread.times import moment
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 

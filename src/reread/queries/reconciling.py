@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from reread.store import said
 from reread.store.paths import as_path
-from reread.store.times import moment
 from reread.store.usage import own_money
+from reread.times import moment
 
 REASONS = (
     "the client says more where titles, recaps, compaction, permission checks and interrupted answers were billed: "

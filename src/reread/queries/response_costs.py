@@ -7,7 +7,7 @@ shown when their source is gone.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reread.billing import Derivation, Prices, Rated
-from reread.billing.report import Tokens, total
+from reread.billing import Derivation, Doubt, Prices
+from reread.billing.report import Tokens, total, total_of
+from reread.billing.response import ADVISOR, Response
 from reread.records import Assistant
-from reread.sessions import Conversation, Doubt, Request, with_final_counts
+from reread.sessions import Conversation, Request, with_final_counts
 from reread.store import reading, responses
-from reread.store.ledger import ADVISOR
-from reread.store.responses import Counted, TellingFile
-from reread.store.times import moment
+from reread.store.responses import TellingFile
+from reread.store.usage import circumstances
 
 if TYPE_CHECKING:
     from reread.store.keeping import SafeFiles
@@ -78,13 +78,12 @@ class Part(Struct, frozen=True, kw_only=True):
     """As the line names it."""
     path: str
     """The file whose counts are taken."""
-    used: Rated
+    used: Response
     derivation: Derivation
 
     @property
     def tokens(self) -> Tokens:
-        money = self.derivation.total
-        return tokens_of(self.used, money)
+        return total_of([(self.used, self.derivation.total)])
 
 
 class ExplainedResponse(Struct, frozen=True, kw_only=True):
@@ -118,20 +117,6 @@ class ExplainedResponse(Struct, frozen=True, kw_only=True):
 _FLAGS = {Doubt.SUSPECT: "suspect_output", Doubt.PROVISIONAL: "provisional"}
 
 
-def tokens_of(used: Rated, nanodollars: int | None) -> Tokens:
-    return Tokens(
-        requests=1,
-        input_tokens=used.input,
-        output_tokens=used.output,
-        cache_read_tokens=used.cache_read,
-        cache_write_5m_tokens=used.cache_write_5m,
-        cache_write_1h_tokens=used.cache_write_1h,
-        web_searches=used.web_searches,
-        unpriced_tokens=used.total if nanodollars is None else 0,
-        nanodollars=nanodollars,
-    )
-
-
 class ResponseExplainer:
     """Explains responses of one state of the archive; files that were read stay in memory for the next one."""
 
@@ -147,54 +132,56 @@ class ResponseExplainer:
         parts = responses.parts_of(self._connection, whole)
         counted = parts[0]
         shown = parts if key == whole else [each for each in parts if each.key == key]
-        files = _nearest_first(responses.telling_files(self._connection, whole), counted.home)
-        home = files[0]
-        made = tuple(self._part(each) for each in shown)
+        files = responses.telling_files(self._connection, whole)
+        known = circumstances(self._connection)
+        how, where = known[counted.circumstance], known[counted.place]
+        paths = {each.copy.file: each.path for each in files}
+        made = tuple(self._part(each, paths) for each in shown)
         return ExplainedResponse(
             id=key,
             part_of=None if key == whole else whole,
-            time=moment(counted.time),
-            session=home.session,
-            project=counted.project,
-            git_branch=counted.git_branch,
-            agent=counted.agent,
-            version=counted.version,
-            stop_reason=counted.stop_reason,
+            time=counted.at,
+            session=files[0].session,
+            project=where.project,
+            git_branch=where.git_branch,
+            agent=where.agent,
+            version=how.version,
+            stop_reason=how.stop_reason,
             copies=tuple(self._copies(files, counted)),
-            why_home=tuple(_why_home(files)),
+            why_home=tuple(_why_home([each.copy for each in files])),
             parts=made,
             flags=tuple(_flags(counted, made)) if key == whole else made[0].derivation.flags,
             recorded=counted.recorded if key == whole else None,
         )
 
-    def _part(self, counted: Counted) -> Part:
+    def _part(self, counted: Response, paths: dict[str, str]) -> Part:
         return Part(
             id=counted.key,
             model=counted.model,
-            path=str(reading.file_by_id(self._connection, counted.winner).path),
-            used=counted.rated,
-            derivation=self._prices.derive(counted.rated, counted.model, moment(counted.time)),
+            path=paths[counted.file],
+            used=counted,
+            derivation=self._prices.derive(counted, counted.model, counted.time),
         )
 
-    def _copies(self, files: Sequence[TellingFile], counted: Counted) -> Iterator[ToldCopy]:
+    def _copies(self, files: Sequence[TellingFile], counted: Response) -> Iterator[ToldCopy]:
         for each in files:
             yield ToldCopy(
                 path=each.path,
                 session=each.session,
                 agent=each.agent if each.kind == "subagent" else None,
-                is_sidechain=bool(each.is_sidechain),
-                time=moment(each.time),
-                is_home=each.file == counted.home,
-                is_winner=each.file == counted.winner,
+                is_sidechain=bool(each.copy.is_sidechain),
+                time=each.copy.at,
+                is_home=each.copy.file == counted.owner,
+                is_winner=each.copy.file == counted.file,
                 rows=tuple(self._rows(each, counted)),
             )
 
-    def _rows(self, file: TellingFile, counted: Counted) -> Iterator[SourceRow]:
+    def _rows(self, file: TellingFile, counted: Response) -> Iterator[SourceRow]:
         conversation, requests = self._requests_of(file.file)
         request = requests[counted.key]
-        chosen = request.winner if file.file == counted.winner else None
-        told = {row.uuid for row in request.rows if row.uuid is not None}
-        own = {id(row) for row in request.rows}
+        chosen = request.winner if file.copy.file == counted.file else None
+        told = {row.uuid for row in request.lines if row.uuid is not None}
+        own = {id(row) for row in request.lines}
         for row in conversation.records:
             if id(row) in own and isinstance(row, Assistant):
                 yield _source_row(row, _verdict(row, chosen, counted))
@@ -208,37 +195,33 @@ class ResponseExplainer:
         return conversation, {request.name_in(row.key): request for request in conversation.requests}
 
 
-def _nearest_first(files: list[TellingFile], home: int) -> list[TellingFile]:
-    """The order in which a tie is decided; the ledger has the last word about home."""
-
-    def distance(each: TellingFile) -> tuple[bool, bool, bool, int, int]:
-        return each.file != home, bool(each.is_sidechain), each.time is None, each.time or 0, each.file
-
-    return sorted(files, key=distance)
-
-
-def _why_home(files: Sequence[TellingFile]) -> Iterator[str]:
-    """The rules that decided between the files, in their order."""
-    home, *others = files
-    if not others:
+def _why_home(copies: Sequence[Response]) -> Iterator[str]:
+    """The rules that decided between the copies, in their order; the owner comes first."""
+    owner, *rivals = copies
+    if not rivals:
         yield "the only copy"
-        return
-    rivals = [each for each in others if bool(each.is_sidechain) == bool(home.is_sidechain)]
-    if len(rivals) < len(others):
-        yield "main before sidechain"
-    if any(each.time != home.time for each in rivals):
-        yield "earliest"
-    if any(each.time == home.time for each in rivals):
-        yield "first seen"
+    for rule, told in _RULES.items():
+        alike = [each for each in rivals if told(each) == told(owner)]
+        if len(alike) < len(rivals):
+            yield rule
+        rivals = alike
 
 
-def _verdict(row: Assistant, chosen: Assistant | None, counted: Counted) -> Verdict:
+_RULES: dict[str, Callable[[Response], object]] = {
+    "main before sidechain": lambda copy: bool(copy.is_sidechain),
+    "earliest": lambda copy: copy.time,
+    "earliest conversation": lambda copy: (copy.began, copy.ended),
+    "smaller file key": lambda copy: copy.file,
+}
+
+
+def _verdict(row: Assistant, chosen: Assistant | None, counted: Response) -> Verdict:
     if row is chosen:
         return Verdict.CHOSEN
     if _output(row) < counted.output:
         return Verdict.LESS
     if chosen is None:
-        return Verdict.COPY if counted.winner == counted.home else Verdict.FARTHER
+        return Verdict.COPY if counted.file == counted.owner else Verdict.FARTHER
     return Verdict.BESIDE if row.is_sidechain and not chosen.is_sidechain else Verdict.EARLIER
 
 
@@ -260,7 +243,7 @@ def _source_row(row: Assistant, verdict: Verdict) -> SourceRow:
     )
 
 
-def _flags(counted: Counted, parts: Sequence[Part]) -> Iterator[str]:
+def _flags(counted: Response, parts: Sequence[Part]) -> Iterator[str]:
     if counted.doubt:
         yield _FLAGS[Doubt(counted.doubt)]
     yield from dict.fromkeys(flag for part in parts for flag in part.derivation.flags)

@@ -22,7 +22,7 @@ from reread.store.errors import SafeDamaged
 from reread.store.noted import Noted, matching, noted_words
 from reread.store.reading import Match
 from reread.store.sessions import StoredSession, sessions
-from reread.store.times import moment
+from reread.times import moment
 
 from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter

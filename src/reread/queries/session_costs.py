@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from reread.billing import Prices
-from reread.billing.report import Tokens, total
+from reread.billing import Doubt, Prices
+from reread.billing.report import Tokens, total_of
+from reread.billing.response import Response
 from reread.loading import load_session
-from reread.sessions import Conversation, Doubt, Session
+from reread.sessions import Conversation, Session
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger
-from reread.store.responses import Counted
-from reread.store.times import moment
 
-from .response_costs import tokens_of
 from .usage import ModelUse, shown_model
 
 if TYPE_CHECKING:
     from reread.store.keeping import SafeFiles
-    from reread.store.rows import FileRow
+    from reread.store.rows import Circumstance, FileRow
     from reread.store.sessions import StoredSession
 
 DEAREST = 10
@@ -93,10 +91,9 @@ def explain_session(
     """A session with all its places: a copy in another folder is the same session."""
     places = [each for each in sessions.sessions(connection) if each.row.uuid == stored.row.uuid]
     rows = {row.id: row for each in places for row in reading.files_of(connection, each.id)}
-    homes = ledger.homes(connection)
     counted = responses.counted_in(connection, list(rows))
-    agents = {number for number in rows if homes[number][1]}
-    own = [each for each in counted if each.home not in agents and not each.is_sidechain]
+    agents = {row.key: _agent_id(row) for row in rows.values() if row.kind == "subagent"}
+    own = [each for each in counted if each.owner not in agents and not each.is_sidechain]
     whole = grouped_responses(counted)
     return ExplainedSession(
         id=stored.row.uuid,
@@ -106,10 +103,8 @@ def explain_session(
         tokens=_sum(counted),
         models=tuple(_models(counted, prices)),
         own=_sum(own),
-        agents=tuple(_agents(counted, {number: _agent_id(rows[number]) for number in agents})),
-        elsewhere=tuple(
-            _elsewhere(responses.counted_elsewhere(connection, list(rows)), homes, ledger.titles(connection))
-        ),
+        agents=tuple(_agents(counted, agents, ledger.circumstances(connection))),
+        elsewhere=tuple(_elsewhere(connection, responses.counted_elsewhere(connection, list(rows)))),
         branches=tuple(_branches(places, connection, files, prices, counted)),
         dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
         responses=len(whole),
@@ -118,13 +113,13 @@ def explain_session(
     )
 
 
-def grouped_responses(counted: Iterable[Counted]) -> list[ResponseCost]:
+def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
     """Responses with what their advisors used, in the order in which they come."""
     by_response = _by(counted, lambda each: each.response)
     return [
         ResponseCost(
             id=key,
-            time=moment(parts[0].time),
+            time=parts[0].at,
             model=next((part.model for part in parts if part.key == key), None),
             is_suspect=any(part.doubt == Doubt.SUSPECT for part in parts),
             tokens=_sum(parts),
@@ -133,18 +128,18 @@ def grouped_responses(counted: Iterable[Counted]) -> list[ResponseCost]:
     ]
 
 
-def _by(counted: Iterable[Counted], key: Callable[[Counted], Key]) -> dict[Key, list[Counted]]:
-    found: dict[Key, list[Counted]] = {}
+def _by(counted: Iterable[Response], key: Callable[[Response], Key]) -> dict[Key, list[Response]]:
+    found: dict[Key, list[Response]] = {}
     for each in counted:
         found.setdefault(key(each), []).append(each)
     return found
 
 
-def _sum(counted: Iterable[Counted]) -> Tokens:
-    return total(tokens_of(each.rated, each.nanodollars) for each in counted)
+def _sum(counted: Iterable[Response]) -> Tokens:
+    return total_of((each, each.nanodollars) for each in counted)
 
 
-def _models(counted: Iterable[Counted], prices: Prices) -> Iterator[ModelUse]:
+def _models(counted: Iterable[Response], prices: Prices) -> Iterator[ModelUse]:
     by_model = _by(counted, lambda each: shown_model(each.model, prices))
     for model in sorted(by_model, key=lambda name: name or ""):
         inside = by_model[model]
@@ -156,19 +151,17 @@ def _agent_id(row: FileRow) -> str:
     return row.agent or Path(row.path).stem
 
 
-def _agents(counted: Iterable[Counted], agents: dict[int, str]) -> Iterator[AgentCost]:
+def _agents(counted: Iterable[Response], agents: dict[str, str], known: dict[int, Circumstance]) -> Iterator[AgentCost]:
     """The dearest first. A file is an agent; lines of agents in the session's own file are told apart by name only."""
-    theirs = (each for each in counted if each.home in agents or each.is_sidechain)
-    by_agent = _by(theirs, lambda each: (agents.get(each.home), each.agent))
+    theirs = (each for each in counted if each.owner in agents or each.is_sidechain)
+    by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.place].agent))
     found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
     yield from sorted(found, key=lambda each: -(each.tokens.nanodollars or 0))
 
 
-def _elsewhere(
-    counted: Iterable[Counted], homes: dict[int, tuple[str, bool]], titles: dict[str, tuple[str | None, str | None]]
-) -> Iterator[Elsewhere]:
-    by_session = _by(counted, lambda each: homes[each.home][0] if each.home in homes else None)
-    for session, parts in by_session.items():
+def _elsewhere(connection: sqlite3.Connection, counted: Iterable[Response]) -> Iterator[Elsewhere]:
+    session_of, titles = responses.sessions_of_files(connection), ledger.titles(connection)
+    for session, parts in _by(counted, lambda each: session_of.get(each.owner)).items():
         title = titles[session][0] if session is not None else None
         yield Elsewhere(session=session, title=title, tokens=_sum(parts))
 
@@ -178,14 +171,14 @@ def _branches(
     connection: sqlite3.Connection,
     files: SafeFiles,
     prices: Prices,
-    counted: Iterable[Counted],
+    counted: Iterable[Response],
 ) -> Iterator[BranchCost]:
     """Only a session that was rewound is read for this."""
-    by_place = _by(counted, lambda each: (each.home, each.response))
+    by_place = _by(counted, lambda each: (each.owner, each.response))
     rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
     for each in places:
         rows = reading.files_of(connection, each.id)
-        if each.row.branches < 2 and not rewound.intersection(row.id for row in rows):
+        if each.row.branches < 2 and not rewound.intersection(row.key for row in rows):
             continue
         session = load_session(files.session_files(each.id, each.row.uuid), disk=files, prices=prices)
         for row in rows:
@@ -202,15 +195,15 @@ def _conversation(session: Session, row: FileRow) -> Conversation | None:
 
 
 def _branches_of(
-    conversation: Conversation, file: FileRow, by_place: dict[tuple[int, str], list[Counted]]
+    conversation: Conversation, file: FileRow, by_place: dict[tuple[str, str], list[Response]]
 ) -> Iterator[BranchCost]:
     branch_of = {
         id(record): branch.id for branch in conversation.branches for turn in branch.turns for record in turn.records
     }
-    inside: dict[str | None, list[Counted]] = {}
+    inside: dict[str | None, list[Response]] = {}
     for request in conversation.requests:
-        name = branch_of.get(id(request.rows[0]))
-        inside.setdefault(name, []).extend(by_place.get((file.id, request.name_in(file.key)), ()))
+        name = branch_of.get(id(request.lines[0]))
+        inside.setdefault(name, []).extend(by_place.get((file.key, request.name_in(file.key)), ()))
     for branch in conversation.branches:
         is_agents = branch.active and not isinstance(conversation, Session)
         name = f"{conversation.id}@{branch.id}" if is_agents else branch.id

@@ -14,7 +14,7 @@ from reread.analyses.friction.events import Event
 from reread.analyses.rates import Rate, change
 from reread.store.friction import instruction_changes
 from reread.store.sessions import StoredSession
-from reread.store.times import moment
+from reread.times import moment
 
 from .days import PERIODS, QUARTER_SECONDS
 from .moments import History, Typed

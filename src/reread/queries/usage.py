@@ -15,7 +15,7 @@ from reread.billing.report import Sums, Tokens, added, total
 from reread.errors import BadInput
 from reread.store import said
 from reread.store import usage as ledger
-from reread.store.times import moment
+from reread.times import moment
 
 from .cells import Ask, Cell, cells_ahead, cells_kept
 from .days import PERIODS

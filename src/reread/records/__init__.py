@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from .timestamps import parse_time
     from .tolerant import parse_or_none
     from .usage import Iteration, Usage
-    from .usage_lines import ToldResponse, told_responses
 
 _HOME = {
     "AdvisorToolResult": ".blocks",
@@ -109,7 +108,6 @@ _HOME = {
     "TaskEvent": ".system",
     "Text": ".blocks",
     "Thinking": ".blocks",
-    "ToldResponse": ".usage_lines",
     "ToolReference": ".blocks",
     "ToolResult": ".blocks",
     "ToolResultLine": ".conversation",
@@ -127,7 +125,6 @@ _HOME = {
     "parse_or_none": ".tolerant",
     "parse_time": ".timestamps",
     "result_twin": ".results",
-    "told_responses": ".usage_lines",
     "text_of": ".blocks",
 }
 
@@ -180,7 +177,6 @@ __all__ = [
     "TaskEvent",
     "Text",
     "Thinking",
-    "ToldResponse",
     "ToolReference",
     "ToolResult",
     "ToolResultLine",
@@ -199,7 +195,6 @@ __all__ = [
     "parse_time",
     "result_twin",
     "text_of",
-    "told_responses",
 ]
 
 __getattr__ = fetcher(__name__, _HOME)

@@ -16,19 +16,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .copies import Copies
     from .kinds import Kind, kind_of
-    from .requests import (
-        Copy,
-        Doubt,
-        Request,
-        add_up,
-        advisors,
-        collapse,
-        doubt,
-        home_and_winner,
-        is_of_one_file,
-        requests_of,
-        spoken_groups,
-    )
+    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, spoken_groups, told_in
     from .session import FindOutput, Session
     from .turns import prompt_of
     from .values import (
@@ -67,9 +55,7 @@ _HOME = {
     "Branch": ".values",
     "Conversation": ".conversation",
     "Copies": ".copies",
-    "Copy": ".requests",
     "Coverage": ".values",
-    "Doubt": ".requests",
     "FindOutput": ".session",
     "Kind": ".kinds",
     "MAIN": ".branches",
@@ -91,16 +77,14 @@ _HOME = {
     "Turn": ".values",
     "Unplaced": ".values",
     "add_up": ".requests",
-    "advisors": ".requests",
     "collapse": ".requests",
-    "doubt": ".requests",
-    "home_and_winner": ".requests",
     "is_of_one_file": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
+    "told_in": ".requests",
     "with_final_counts": ".wire",
 }
 
@@ -113,9 +97,7 @@ __all__ = [
     "Captured",
     "Conversation",
     "Copies",
-    "Copy",
     "Coverage",
-    "Doubt",
     "Final",
     "FindOutput",
     "Kind",
@@ -139,17 +121,15 @@ __all__ = [
     "Unplaced",
     "WithdrawnBlock",
     "add_up",
-    "advisors",
     "collapse",
     "completed",
-    "doubt",
-    "home_and_winner",
     "is_of_one_file",
     "kind_of",
     "prompt_of",
     "requests_of",
     "split_tool_name",
     "spoken_groups",
+    "told_in",
     "with_final_counts",
 ]
 

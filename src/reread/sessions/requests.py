@@ -7,94 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from enum import IntEnum
-from functools import lru_cache
-from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.billing import Prices, Rated
-from reread.billing.report import Tokens
-from reread.records import Assistant, Iteration, Record, Spoken, Usage, User
+from reread.billing import Prices
+from reread.billing.report import Tokens, total_of
+from reread.billing.response import Response, advice, doubt
+from reread.billing.settle import settle_all
+from reread.records import Assistant, Record, Spoken, Usage, User
+from reread.times import milliseconds
 
 Key = tuple[str | int, ...]
 """The identity of a response over all files: its message id, where the API gave it."""
-
-
-class Doubt(IntEnum):
-    """Whether the counts of a response can be final."""
-
-    NONE = 0
-    PROVISIONAL = 1
-    """No row says why the response ended."""
-    SUSPECT = 2
-    """Nor could it have: clients up to about 2.1.56 often wrote only the opening numbers of the stream."""
-
-
 _BY_PLACE = "line"
-_STUB_TOKENS = 10
-_STUBS_BEFORE = (2, 1, 97)
-"""The latest boundary any source names; the row itself must look like a stub as well."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
-    """One answer of the API, by the row that tells most about it."""
+class Request(Response, frozen=True, kw_only=True, gc=True):
+    """A response with the lines of a conversation that tell it; its counts are those of the line that tells most."""
 
-    key: Key
+    identity: Key
     winner: Assistant
-    usage: Usage
-    """The winner's."""
-    time: datetime | None
-    """When its first row was written; the time of the line before it where it has none."""
-    rows: tuple[Assistant, ...]
+    lines: tuple[Assistant, ...]
     stop_reason: str | None
-    """As the last row has it that says why the response ended."""
-    is_sidechain: bool
-    """Whether all its rows are of an agent."""
-    web_searches: int = 0
+    """As the last line has it that says why the response ended."""
+
+    @property
+    def usage(self) -> Usage:
+        """The winner's."""
+        return _usage(self.winner)
 
     def name_in(self, file: str) -> str:
         """The key as one text, which is how the archive keeps it; a row without any id is told by its file and line."""
-        scope = (file,) if is_of_one_file(self.key) else ()
-        return " ".join(map(str, (*scope, *self.key)))
+        scope = (file,) if is_of_one_file(self.identity) else ()
+        return " ".join(map(str, (*scope, *self.identity)))
 
-    @property
-    def model(self) -> str | None:
-        return self.winner.message.model if self.winner.message is not None else None
-
-    @property
-    def output_tokens(self) -> int:
-        return self.usage.output_tokens or 0
-
-    @property
-    def doubt(self) -> Doubt:
-        return doubt(self.stop_reason, self.winner.version, self.output_tokens)
-
-    def parts(self) -> Iterator[tuple[Rated, str | None]]:
-        """The response itself, then the advisors it asked; the top-level counts do not include them."""
-        yield Rated.of(self.usage, self.web_searches), self.model
-        yield from advisors(self.usage)
-
-
-def advisors(usage: Usage) -> Iterator[tuple[Rated, str | None]]:
-    """The calls of other models inside a response."""
-    for call in usage.iterations or ():
-        if call is not None and call.type == "advisor_message":
-            yield Rated.of(_as_usage(call, usage), 0), call.model
-
-
-def doubt(stop_reason: str | None, version: str | None, output: int) -> Doubt:
-    if stop_reason is not None:
-        return Doubt.NONE
-    return Doubt.SUSPECT if output <= _STUB_TOKENS and _may_write_stubs(version) else Doubt.PROVISIONAL
-
-
-@lru_cache(maxsize=256)
-def _may_write_stubs(version: str | None) -> bool:
-    """An unknown version may; asked for every response, and there are few versions."""
-    numbers = (version or "").split("-")[0].split(".")
-    return not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < _STUBS_BEFORE
+    def parts(self) -> Iterator[Response]:
+        """The response itself, then the advisors it asked; its own counts do not include them."""
+        yield self
+        yield from advice(self, self.usage)
 
 
 def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
@@ -175,15 +125,20 @@ def _request(key: Key, rows: list[Assistant]) -> Request:
             searches = max(searches, usage.server_tool_use.web_search_requests or 0)
         if row.message is not None and row.message.stop_reason is not None:
             stop_reason = row.message.stop_reason
-    return Request(
-        key=key,
+    return Request.of(
+        used,
+        searches,
+        identity=key,
+        key=" ".join(map(str, key)),
         winner=winner,
-        usage=used,
-        time=_earliest(at_home or rows),
-        rows=tuple(rows),
+        lines=tuple(rows),
+        time=milliseconds(_earliest(at_home or rows)),
+        model=winner.message.model if winner.message is not None else None,
+        request_id=winner.request_id,
         stop_reason=stop_reason,
+        doubt=doubt(stop_reason, winner.version, used.output_tokens or 0),
+        rows=len(rows),
         is_sidechain=not at_home,
-        web_searches=searches,
     )
 
 
@@ -203,82 +158,34 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
     for request in requests:
         if request.time is None:
             places = places or {id(record): i for i, record in enumerate(records)}
-            before = reversed(records[: places[id(request.rows[0])]])
+            before = reversed(records[: places[id(request.lines[0])]])
             time = next((record.time for record in before if record.time is not None), None)
-            request = replace(request, time=time)
+            request = replace(request, time=milliseconds(time))
         yield request
 
 
-class Copy(NamedTuple):
-    """What decides between the copies of one response in several files."""
-
-    output: int
-    is_sidechain: bool
-    time: float | None
-
-
-def home_and_winner(copies: Sequence[Copy]) -> tuple[int, int]:
-    """The copy that says whose a response is and when it was, and the copy whose counts are taken, by position.
-
-    At home is a main session before a sidechain, then the earliest, then the first seen. Most output wins, and on a
-    tie the copy at home: an agent that replays its parent's messages reports other cache figures.
-    """
-
-    def distance(i: int) -> tuple[bool, bool, float, int]:
-        copy = copies[i]
-        return copy.is_sidechain, copy.time is None, copy.time or 0.0, i
-
-    order = sorted(range(len(copies)), key=distance)
-    return order[0], max(order, key=lambda i: copies[i].output)
+def told_in(file: str, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
+    """Each request with what the file tells of it, without the lines; then with each advisor it asked."""
+    times = [request.time for request in requests if request.time is not None]
+    about = {"file": file, "began": min(times, default=None), "ended": max(times, default=None)}
+    for each in requests:
+        values = {name: getattr(each, name) for name in Response.__struct_fields__}
+        response = Response(**values | about | {"key": each.name_in(file)})
+        yield each, response
+        for part in advice(response, each.usage):
+            yield each, part
 
 
-def collapse(groups: Iterable[Iterable[Request]]) -> list[Request]:
-    """Requests of several files, each response once."""
-    found: dict[Key, list[Request]] = {}
-    for number, group in enumerate(groups):
-        for request in group:
-            key = (*request.key, number) if is_of_one_file(request.key) else request.key
-            found.setdefault(key, []).append(request)
-    return [copies[0] if len(copies) == 1 else _collapsed(copies) for copies in found.values()]
-
-
-def _collapsed(copies: list[Request]) -> Request:
-    home, winner = home_and_winner(
-        [Copy(each.output_tokens, each.is_sidechain, each.time.timestamp() if each.time else None) for each in copies]
-    )
-    searches = max(each.web_searches for each in copies)
-    return replace(copies[winner], time=copies[home].time, web_searches=searches)
+def collapse(files: Iterable[Sequence[Request]], prices: Prices) -> Tokens:
+    """The sum of what several files of a session tell, each response once; the session's own file comes first."""
+    told = (response for number, requests in enumerate(files) for _, response in told_in(f"{number:09}", requests))
+    return _sum(settle_all(told), prices)
 
 
 def add_up(requests: Iterable[Request], prices: Prices) -> Tokens:
     """The sum of requests, advisor calls inside them included under their own model's price."""
-    used, costs = [], []
-    for request in requests:
-        for part, model in request.parts():
-            used.append(part)
-            costs.append(prices.cost(part, model, request.time))
-    priced = [cost for cost in costs if cost is not None]
-    return Tokens(
-        requests=len(used),
-        input_tokens=sum(part.input for part in used),
-        output_tokens=sum(part.output for part in used),
-        cache_read_tokens=sum(part.cache_read for part in used),
-        cache_write_5m_tokens=sum(part.cache_write_5m for part in used),
-        cache_write_1h_tokens=sum(part.cache_write_1h for part in used),
-        web_searches=sum(part.web_searches for part in used),
-        unpriced_tokens=sum(part.total for part, cost in zip(used, costs, strict=True) if cost is None),
-        nanodollars=sum(priced) if priced else None,
-    )
+    return _sum((part for request in requests for part in request.parts()), prices)
 
 
-def _as_usage(call: Iteration, around: Usage) -> Usage:
-    return Usage(
-        input_tokens=call.input_tokens,
-        output_tokens=call.output_tokens,
-        cache_creation_input_tokens=call.cache_creation_input_tokens,
-        cache_read_input_tokens=call.cache_read_input_tokens,
-        cache_creation=call.cache_creation,
-        service_tier=around.service_tier,
-        inference_geo=around.inference_geo,
-        speed=around.speed,
-    )
+def _sum(responses: Iterable[Response], prices: Prices) -> Tokens:
+    return total_of((each, prices.cost(each, each.model, each.time)) for each in responses)

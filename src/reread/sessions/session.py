@@ -17,7 +17,7 @@ from reread.records import Record, Spoken
 from .agents import AgentKind, Subagent, inline_agents, link
 from .calls import ToolCall
 from .conversation import Conversation
-from .requests import add_up, collapse
+from .requests import collapse
 from .titles import title_of
 from .wire import Capture, ToolPermission
 
@@ -102,7 +102,7 @@ class Session(Conversation):
     def total_usage(self) -> Tokens:
         """The session with all its agents, every API response counted once."""
         own_files = [agent.requests for agent in self.subagents if not agent.is_recorded_inline]
-        return add_up(collapse([self.requests, *own_files]), self.prices)
+        return collapse([self.requests, *own_files], self.prices)
 
     @property
     def started(self) -> datetime | None:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from reread.analyses.friction.events import Cause, Event, Kind, Loss
 from reread.analyses.friction.material import Material
 from reread.decoders import msgpack_decoder
+from reread.times import is_moment, moment
 
 from .pieces import decompress, decompress_if_whole
 from .rows import FrictionBatch, FrictionRow
 from .sessions import integers
-from .times import is_moment, moment
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 
 import msgspec
 
-from reread.billing import Prices, Rated
-from reread.sessions import Copy, home_and_winner
+from reread.billing import Prices
+from reread.billing.response import ADVISOR, Response
+from reread.billing.settle import settle, settle_advice
 
 from .rows import Circumstance, FileBatch
-from .times import moment
 from .usage_cells import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
 
 _NAMES = Circumstance.__struct_fields__
@@ -42,7 +42,14 @@ def _stored(value: object) -> object:
     return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
 
 
-_INSERT = f"INSERT INTO request VALUES ({', '.join('?' * 26)})"  # noqa: S608
+_AFTER_CIRCUMSTANCE = (
+    *("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking", "web_searches"),
+    *("web_fetches", "is_sidechain", "is_abandoned", "doubt", "rows", "nanodollars", "recorded", "saved", "rebuilt"),
+    *("premium", "cause", "is_told", "thinking_estimate"),
+)
+_COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
+_INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_values = attrgetter(*_AFTER_CIRCUMSTANCE)
 
 
 class Ledger:
@@ -64,15 +71,12 @@ class Ledger:
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         self._connection.executemany(
             _INSERT,
-            [
-                (file, row.key, row.request_id, numbers[row.circumstance], *msgspec.structs.astuple(row)[3:], 0)
-                for row in batch.requests
-            ],
+            [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses],
         )
-        times = [row.time for row in batch.requests if row.time is not None]
+        times = [row.time for row in batch.responses if row.time is not None]
         span = (min(times, default=None), max(times, default=None))
         self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
-        self._quarters.update(quarter(row.time) for row in batch.requests)
+        self._quarters.update(quarter(row.time) for row in batch.responses)
         self._files.add(file)
 
     def drop(self, file: int) -> None:
@@ -91,35 +95,65 @@ class Ledger:
         self._keys.clear()
         mark_stale(self._connection)
 
+    def settle_again(self) -> None:
+        """Decides anew about all that several files tell."""
+        shared = self._connection.execute("SELECT DISTINCT key FROM request WHERE is_shared").fetchall()
+        self._keys.update(key for (key,) in shared)
+        self.settle()
+
     def close(self) -> None:
         """Brings the sums up to date, in a transaction of its own."""
         refresh(self._connection, self._quarters if self._were_fresh else None)
 
     def _settle(self, key: str) -> None:
         before = self._connection.execute("SELECT time FROM copied WHERE key = ?", (key,)).fetchall()
-        copies = [Told(*row) for row in self._connection.execute(f"{TOLD} WHERE key = ? ORDER BY file", (key,))]
+        rows = self._connection.execute(f"{_NUMBERED} WHERE request.key = ?", (key,)).fetchall()
+        numbers = {number: Response(*values) for number, *values in rows}
+        copies = list(numbers.values())
         self._quarters.update(quarter(time) for (time,) in before)
         self._quarters.update(quarter(copy.time) for copy in copies)
         inside = (f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}")
         self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
         self._connection.execute(_UNSETTLE, (key, *inside))
         if len(copies) > 1:
-            winner, chosen = choose(copies, self._prices)
-            advice = self._connection.execute(f"{TOLD} WHERE file = ? AND key > ? AND key < ?", (winner.file, *inside))
-            told = [
-                (key, chosen),
-                *((each.key, advised(each, chosen, self._prices)) for each in map(Told._make, advice)),
-            ]
+            settled = settle(copies)
+            ids = {copy.file: number for number, copy in numbers.items()}
+            advised = self._connection.execute(
+                f"{TOLD} WHERE request.file = ? AND request.key > ? AND request.key < ?", (ids[settled.file], *inside)
+            )
+            parts = [settled, *(settle_advice(Response(*row), settled) for row in advised)]
             self._connection.executemany(
-                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(name, *values) for name, values in told]
+                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [_copied(self._prices.priced(part), ids) for part in parts],
             )
 
 
-ADVISOR = "#advisor:"
-"""Stands between the key of a response and the number of an advisor it asked."""
+def _copied(part: Response, ids: Mapping[str, int]) -> tuple[object, ...]:
+    places = ids[part.owner], ids[part.file]
+    counts = part.time, part.web_searches, part.doubt, part.rows, part.files
+    return part.key, *places, *counts, part.nanodollars, part.saved
+
+
 _AFTER_ADVISOR = "#advisor;"
 _SHARE = "UPDATE request SET is_shared = ? WHERE key = ? OR (key > ? AND key < ?)"
 _UNSETTLE = "DELETE FROM copied WHERE key = ? OR (key > ? AND key < ?)"
+_OF_FILE = {"file": "file.key", "began": "file.first_request", "ended": "file.last_request"}
+_OF_CIRCUMSTANCE = ("model", "speed", "geo", "tier")
+
+
+def columns(names: Iterable[str]) -> str:
+    """Fields of `Response` as SQL over `request`, `circumstance` and `file`."""
+    of_circumstance = {name: f"circumstance.{name}" for name in _OF_CIRCUMSTANCE}
+    return ", ".join((_OF_FILE | of_circumstance).get(name, f"request.{name}") for name in names)
+
+
+_FIELDS = Response.__struct_fields__
+_TOLD = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
+TOLDS = """FROM request JOIN circumstance ON circumstance.id = request.circumstance
+    JOIN file ON file.id = request.file"""
+TOLD = f"SELECT {_TOLD} {TOLDS}"
+"""All that decides about copies, in the order of the fields of `Response`."""
+_NUMBERED = f"SELECT request.file, {_TOLD} {TOLDS}"
 
 
 def asker(key: str) -> str:
@@ -132,12 +166,12 @@ def quarter(time: int | None) -> int:
     return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
-def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Told]:
+def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
     """What files other than those with some keys tell."""
     known = connection.execute("SELECT key, id FROM file")
     without = ", ".join(str(number) for key, number in known if key in keys)
-    rows = connection.execute(f"{TOLD} WHERE file NOT IN ({without}) ORDER BY file")  # integers
-    return [Told(*row) for row in rows]
+    rows = connection.execute(f"{TOLD} WHERE request.file NOT IN ({without})")  # integers
+    return [Response(*row) for row in rows]
 
 
 def lines_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> int:
@@ -152,127 +186,3 @@ def _told_by_several(connection: sqlite3.Connection, files: Collection[int]) -> 
             WHERE one.file IN ({numbers}) AND other.file <> one.file"""  # noqa: S608  integers
     )
     return [key for (key,) in rows]
-
-
-class Told(NamedTuple):
-    """A response as one file tells it."""
-
-    key: str
-    file: int
-    is_sidechain: bool
-    time: int | None
-    doubt: int
-    rows: int
-    model: str | None
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int
-    speed: str | None
-    geo: str | None
-    tier: str | None
-    nanodollars: int | None
-
-    @property
-    def tokens(self) -> int:
-        return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
-
-
-class Chosen(NamedTuple):
-    """What the copies of a response amount to together."""
-
-    home: int
-    winner: int
-    time: int | None
-    web_searches: int
-    doubt: int
-    rows: int
-    files: int
-    nanodollars: int | None
-    saved: int | None
-
-
-TOLD = f"""SELECT {", ".join(Told._fields)}
-    FROM request JOIN circumstance ON circumstance.id = request.circumstance"""  # noqa: S608  our own names
-
-
-def choose(copies: Sequence[Told], prices: Prices) -> tuple[Told, Chosen]:
-    """The copy that counts, and the home it has. The price is that of the home copy's day."""
-    places = home_and_winner([Copy(copy.output, copy.is_sidechain, copy.time) for copy in copies])
-    home, winner = (copies[i] for i in places)
-    searches = max(copy.web_searches for copy in copies)
-    used, time = rated(winner._replace(web_searches=searches)), moment(home.time)
-    return winner, Chosen(
-        home=home.file,
-        winner=winner.file,
-        time=home.time,
-        web_searches=searches,
-        doubt=min(copy.doubt for copy in copies),
-        rows=sum(copy.rows for copy in copies),
-        files=len(copies),
-        nanodollars=prices.cost(used, winner.model, time),
-        saved=prices.savings(used, winner.model, time),
-    )
-
-
-def advised(told: Told, asked: Chosen, prices: Prices) -> Chosen:
-    """An advisor's call inside the copy that counts: it goes where its response goes."""
-    used, time = rated(told), moment(asked.time)
-    return asked._replace(
-        web_searches=told.web_searches,
-        doubt=told.doubt,
-        rows=told.rows,
-        nanodollars=prices.cost(used, told.model, time),
-        saved=prices.savings(used, told.model, time),
-    )
-
-
-def settled(told: Iterable[Told], prices: Prices) -> Iterator[Told]:
-    """Every response once, out of what several files tell: `Ledger` without a database."""
-    first: dict[str, Told] = {}
-    copies: dict[str, list[Told]] = {}
-    advice = []
-    for each in told:
-        if not each.rows:
-            advice.append(each)
-        elif each.key in first:
-            copies.setdefault(each.key, [first[each.key]]).append(each)
-        else:
-            first[each.key] = each
-    chosen: dict[str, Chosen] = {}
-    for key, several in copies.items():
-        winner, chosen[key] = choose(several, prices)
-        first[key] = _as_chosen(winner, chosen[key])
-    yield from first.values()
-    for each in advice:
-        asked = chosen.get(asker(each.key))
-        if asked is None:
-            yield each
-        elif asked.winner == each.file:
-            yield _as_chosen(each, advised(each, asked, prices))
-
-
-def _as_chosen(told: Told, chosen: Chosen) -> Told:
-    return told._replace(
-        time=chosen.time,
-        web_searches=chosen.web_searches,
-        doubt=chosen.doubt,
-        rows=chosen.rows,
-        nanodollars=chosen.nanodollars,
-    )
-
-
-def rated(told: Told) -> Rated:
-    return Rated(
-        input=told.input,
-        output=told.output,
-        cache_read=told.cache_read,
-        cache_write_5m=told.cache_write_5m,
-        cache_write_1h=told.cache_write_1h,
-        web_searches=told.web_searches,
-        speed=told.speed,
-        geo=told.geo,
-        tier=told.tier,
-    )

@@ -6,15 +6,13 @@ import sqlite3
 from itertools import groupby
 
 from reread.billing import Prices
+from reread.billing.response import Response
+from reread.billing.settle import settle_all
 
 from . import notes
 from .database import transaction
-from .ledger import TOLD, Told, rated, settled
-from .times import moment
-from .usage_cells import mark_stale, refresh
-
-_TOLD_AND_CACHING = f"""SELECT {", ".join(Told._fields)}, saved, rebuilt, premium
-    FROM request JOIN circumstance ON circumstance.id = request.circumstance"""  # noqa: S608  our own names
+from .ledger import TOLD, Ledger
+from .usage_cells import refresh
 
 
 def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
@@ -22,54 +20,41 @@ def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
     with transaction(connection):
         if notes.read(connection, notes.PRICES) != prices.digest:
             _requests(connection, prices)
-            _copies(connection, prices)
+            Ledger(connection, prices).settle_again()
             _sessions(connection, prices)
-            mark_stale(connection)
             notes.write(connection, notes.PRICES, prices.digest)
         notes.write(connection, notes.PRICE_FILES, stamp)
     refresh(connection, None)
 
 
 def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
-    rows = connection.execute(_TOLD_AND_CACHING).fetchall()
+    names = "saved, rebuilt, premium"
+    rows = connection.execute(f"SELECT request.file, {names}, {TOLD.removeprefix('SELECT ')}").fetchall()
     changed = []
-    for *values, saved, rebuilt, premium in rows:
-        told = Told(*values)
-        used, time = rated(told), moment(told.time)
+    for file, saved, rebuilt, premium, *values in rows:
+        told = Response(*values)
+        about = told.model, told.time
         money = (
-            prices.cost(used, told.model, time),
-            prices.savings(used, told.model, time),
-            None if rebuilt is None else prices.premium(used, rebuilt, told.model, time),
+            prices.cost(told, *about),
+            prices.savings(told, *about),
+            None if rebuilt is None else prices.premium(told, rebuilt, *about),
         )
         if money != (told.nanodollars, saved, premium):
-            changed.append((*money, told.file, told.key))
+            changed.append((*money, file, told.key))
     connection.executemany(
         "UPDATE request SET nanodollars = ?, saved = ?, premium = ? WHERE file = ? AND key = ?", changed
     )
 
 
-def _copies(connection: sqlite3.Connection, prices: Prices) -> None:
-    rows = connection.execute(
-        f"SELECT copied.time, copied.web_searches, told.* FROM copied JOIN ({TOLD}) AS told "  # noqa: S608
-        "ON told.file = copied.winner AND told.key = copied.key"
-    ).fetchall()
-    for time, searches, *values in rows:
-        told = Told(*values)._replace(web_searches=searches)
-        used, at = rated(told), moment(time)
-        money = prices.cost(used, told.model, at), prices.savings(used, told.model, at)
-        connection.execute("UPDATE copied SET nanodollars = ?, saved = ? WHERE key = ?", (*money, told.key))
-
-
 def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:
     """A session's own figure counts every response in its files, whether or not another session has it too."""
     rows = connection.execute(
-        f"SELECT file.session, told.* FROM ({TOLD}) AS told JOIN file ON file.id = told.file "  # noqa: S608
-        "WHERE file.session IS NOT NULL ORDER BY file.session, file.kind <> 'transcript', told.file"
+        f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
     ).fetchall()
     for session, inside in groupby(rows, key=lambda row: row[0]):
-        told = list(settled((Told(*row[1:]) for row in inside), prices))
+        told = list(settle_all((Response(*row[1:]) for row in inside), prices))
         priced = [each.nanodollars for each in told if each.nanodollars is not None]
-        unpriced = sum(each.tokens for each in told if each.nanodollars is None)
+        unpriced = sum(each.total for each in told if each.nanodollars is None)
         connection.execute(
             "UPDATE session SET nanodollars = ?, unpriced_tokens = ? WHERE id = ?",
             (sum(priced) if priced else None, unpriced, session),

@@ -1,29 +1,30 @@
-"""The requests of a conversation as rows of the ledger."""
+"""The responses of a conversation as rows of the ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from msgspec.structs import replace
 
 from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
-from reread.billing import Prices, Rated
+from reread.billing import Prices
+from reread.billing.response import Response
 from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent, advisors
+from reread.sessions import Conversation, Request, Subagent, told_in
 
-from .ledger import ADVISOR
-from .rows import Circumstance, RequestRow
+from .rows import Circumstance
 
 
-class RequestRows(TypedDict):
+class ResponseRows(TypedDict):
     circumstances: list[Circumstance]
-    requests: list[RequestRow]
+    responses: list[Response]
 
 
-def request_rows(
+def response_rows(
     conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
-) -> RequestRows:
+) -> ResponseRows:
     """Every response of the file with this key, and a row for each advisor it asked.
 
     Priced and measured by what the conversation knows, unless told otherwise.
@@ -31,24 +32,20 @@ def request_rows(
     prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
     found = chains(conversation, prices) if measured is None else measured
-    by_key = {each.request.key: each for chain in found for each in chain.requests}
+    by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[Circumstance, int] = {}
     rows = []
-    for request in conversation.requests:
-        is_abandoned = id(request.rows[0]) in left_behind
-        agent = _agent(conversation, request)
-        name = request.name_in(file)
-        about = by_key[request.key]
-        for number, (used, model) in enumerate([(about.used, request.model), *advisors(request.usage)]):
-            circumstance = _circumstance(request, used, model, agent)
-            place = numbers.setdefault(circumstance, len(numbers))
-            key = f"{name}{ADVISOR}{number}" if number else name
-            cost = prices.cost(used, model, request.time)
-            if number:
-                saved = prices.savings(used, model, request.time)
-                about = Measured(request=request, used=used, saved=saved, rebuild=None)
-            rows.append(_row(about, key, place, cost, is_advisor=number > 0, is_abandoned=is_abandoned))
-    return {"circumstances": list(numbers), "requests": rows}
+    for request, told in told_in(file, conversation.requests):
+        circumstance = _circumstance(request, told, _agent(conversation, request))
+        about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
+        about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
+        about["nanodollars"] = prices.cost(told, told.model, told.time)
+        if told.rows:
+            about |= _measured(by_key[request.identity])
+        else:
+            about["saved"] = prices.savings(told, told.model, told.time)
+        rows.append(replace(told, **about))
+    return {"circumstances": list(numbers), "responses": rows}
 
 
 def _left_behind(conversation: Conversation) -> set[int]:
@@ -73,10 +70,10 @@ def _agent(conversation: Conversation, request: Request) -> str | None:
     return "subagent" if request.is_sidechain else None
 
 
-def _circumstance(request: Request, used: Rated, model: str | None, agent: str | None) -> Circumstance:
+def _circumstance(request: Request, used: Response, agent: str | None) -> Circumstance:
     row = request.winner
     return Circumstance(
-        model=model,
+        model=used.model,
         version=row.version,
         project=row.cwd,
         git_branch=row.git_branch,
@@ -85,7 +82,7 @@ def _circumstance(request: Request, used: Rated, model: str | None, agent: str |
         plugin=row.attribution_plugin,
         mcp_server=row.attribution_mcp_server,
         mcp_tool=row.attribution_mcp_tool,
-        tools=tuple(sorted(set(_tools(request.rows)))),
+        tools=tuple(sorted(set(_tools(request.lines)))),
         speed=used.speed,
         geo=used.geo,
         tier=used.tier,
@@ -100,37 +97,20 @@ def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
                 yield block.name
 
 
-def _row(
-    about: Measured, key: str, place: int, cost: int | None, *, is_advisor: bool, is_abandoned: bool
-) -> RequestRow:
-    request, used, rebuild = about.request, about.used, about.rebuild
+def _measured(about: Measured) -> dict[str, Any]:
+    request, rebuild = about.request, about.rebuild
     details, served = request.usage.output_tokens_details, request.usage.server_tool_use
-    return RequestRow(
-        key=key,
-        request_id=request.winner.request_id,
-        circumstance=place,
-        time=milliseconds(request.time),
-        input=used.input,
-        output=used.output,
-        cache_read=used.cache_read,
-        cache_write_5m=used.cache_write_5m,
-        cache_write_1h=used.cache_write_1h,
-        thinking=details.thinking_tokens if details is not None and not is_advisor else None,
-        web_searches=used.web_searches,
-        web_fetches=(served.web_fetch_requests or 0) if served is not None and not is_advisor else 0,
-        is_sidechain=request.is_sidechain,
-        is_abandoned=is_abandoned,
-        doubt=0 if is_advisor else request.doubt,
-        rows=0 if is_advisor else len(request.rows),
-        nanodollars=cost,
-        recorded=None if is_advisor else _recorded(request),
-        saved=about.saved,
-        rebuilt=rebuild.tokens if rebuild is not None else None,
-        premium=rebuild.nanodollars if rebuild is not None else None,
-        cause=rebuild.cause if rebuild is not None else None,
-        is_told=rebuild.is_told if rebuild is not None else None,
-        thinking_estimate=None if is_advisor else thinking_estimate(request),
-    )
+    found = {
+        "saved": about.saved,
+        "thinking": details.thinking_tokens if details is not None else None,
+        "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
+        "recorded": _recorded(request),
+        "thinking_estimate": thinking_estimate(request),
+    }
+    if rebuild is None:
+        return found
+    again = {"rebuilt": rebuild.tokens, "premium": rebuild.nanodollars, "cause": rebuild.cause}
+    return {**found, **again, "is_told": rebuild.is_told}
 
 
 def _recorded(request: Request) -> int | None:
@@ -142,7 +122,3 @@ def _recorded(request: Request) -> int | None:
 
 
 _DEAREST = 1_000_000
-
-
-def milliseconds(time: datetime | None) -> int | None:
-    return None if time is None else int(time.timestamp() * 1000)

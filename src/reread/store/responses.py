@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Collection
 from typing import NamedTuple
 
-from reread.billing import Rated
+from reread.billing.response import ADVISOR, Response
+from reread.billing.settle import nearness
 
-from .ledger import ADVISOR
+from .ledger import TOLD
 from .paths import as_path, stored_path
 
 _BEHIND_ALL = "\U0010ffff"
@@ -16,108 +17,65 @@ _GATEWAYS = "key NOT GLOB 'msg_*' AND"
 _WHOLE = f"instr(key, '{ADVISOR}') = 0"
 
 
-class Counted(NamedTuple):
-    """A response, or an advisor's call inside one, as it is counted."""
-
-    key: str
-    home: int
-    winner: int
-    time: int | None
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int
-    is_sidechain: bool
-    is_abandoned: bool
-    doubt: int
-    nanodollars: int | None
-    recorded: int | None
-    model: str | None
-    speed: str | None
-    geo: str | None
-    tier: str | None
-    version: str | None
-    stop_reason: str | None
-    agent: str | None
-    project: str | None
-    git_branch: str | None
-
-    @property
-    def response(self) -> str:
-        """The key of the response it is, or is a part of."""
-        return self.key.partition(ADVISOR)[0]
-
-    @property
-    def rated(self) -> Rated:
-        names = Rated.__struct_fields__
-        return Rated(**{name: getattr(self, name) for name in names})
-
-
 class TellingFile(NamedTuple):
-    """A file that tells of a response, in the order in which files were first seen."""
+    """A file that tells of a response."""
 
     file: int
-    time: int | None
-    output: int
-    is_sidechain: bool
+    copy: Response
     path: str
     kind: str
     agent: str | None
     session: str | None
 
 
-_OF_WINNER = ("model", "speed", "geo", "tier", "version", "stop_reason")
-_OF_HOME = ("agent", "project", "git_branch")
-_COLUMNS = ", ".join(
-    f"how.{name}" if name in _OF_WINNER else f"place_of.{name}" if name in _OF_HOME else f"response.{name}"
-    for name in Counted._fields
-)
+_OF_FILES = {"file": "counts.key", "owner": "owner.key", "began": "owner.first_request", "ended": "owner.last_request"}
+_OF_CIRCUMSTANCE = {name: f"how.{name}" for name in ("model", "speed", "geo", "tier")}
+_ELSEWHERE = _OF_FILES | _OF_CIRCUMSTANCE | {"request_id": "NULL"}
+_COLUMNS = ", ".join(_ELSEWHERE.get(name, f"response.{name}") for name in Response.__struct_fields__)
 _COUNTED = f"""SELECT {_COLUMNS} FROM response
     JOIN circumstance AS how ON how.id = response.circumstance
-    JOIN circumstance AS place_of ON place_of.id = response.place"""  # noqa: S608  our own names
+    JOIN file AS counts ON counts.id = response.winner JOIN file AS owner ON owner.id = response.home"""  # noqa: S608
 
 
-def parts_of(connection: sqlite3.Connection, key: str) -> list[Counted]:
+def parts_of(connection: sqlite3.Connection, key: str) -> list[Response]:
     """A response and the advisors it asked, in the order of their numbers."""
     first, behind = key + ADVISOR, key + ADVISOR + _BEHIND_ALL
-    own = connection.execute(f"{_COUNTED} WHERE key = ?", (key,))
-    found = [Counted(*row) for row in own]
-    asked = connection.execute(f"{_COUNTED} WHERE key > ? AND key < ?", (first, behind))
-    return found + sorted((Counted(*row) for row in asked), key=lambda each: int(each.key.rpartition(":")[2]))
+    own = connection.execute(f"{_COUNTED} WHERE response.key = ?", (key,))
+    found = [Response(*row) for row in own]
+    asked = connection.execute(f"{_COUNTED} WHERE response.key > ? AND response.key < ?", (first, behind))
+    return found + sorted((Response(*row) for row in asked), key=lambda each: int(each.key.rpartition(":")[2]))
 
 
 def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]:
+    """The nearest first: the order in which a tie is decided, the owner before all others."""
+    about = "file.id, file.path, file.kind, file.agent, session.uuid"
     rows = connection.execute(
-        """SELECT request.file, request.time, request.output, request.is_sidechain, file.path, file.kind, file.agent,
-                  session.uuid
-           FROM request JOIN file ON file.id = request.file LEFT JOIN session ON session.id = file.session
-           WHERE request.key = ? ORDER BY request.file""",
+        f"""SELECT {about}, {TOLD.removeprefix("SELECT ")} LEFT JOIN session ON session.id = file.session
+            WHERE request.key = ?""",
         (key,),
     )
-    found = [TellingFile(*row) for row in rows]
-    return [
-        each._replace(path=as_path(each.path), session=None if each.session is None else as_path(each.session))
-        for each in found
+    found = [
+        TellingFile(file, Response(*copy), as_path(path), kind, agent, None if session is None else as_path(session))
+        for file, path, kind, agent, session, *copy in rows
     ]
+    return sorted(found, key=lambda each: nearness(each.copy))
 
 
-def counted_in(connection: sqlite3.Connection, files: Collection[int]) -> list[Counted]:
-    """What is at home in some files, in the order of time."""
-    rows = connection.execute(f"{_COUNTED} WHERE home IN ({_integers(files)}) ORDER BY response.time, key")
-    return [Counted(*row) for row in rows]
+def counted_in(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
+    """What some files own, in the order of time."""
+    rows = connection.execute(f"{_COUNTED} WHERE home IN ({_integers(files)}) ORDER BY response.time, response.key")
+    return [Response(*row) for row in rows]
 
 
-def counted_elsewhere(connection: sqlite3.Connection, files: Collection[int]) -> list[Counted]:
-    """What some files tell of, while it is at home in others."""
+def counted_elsewhere(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
+    """What some files tell of, while others own it."""
     numbers = _integers(files)
     rows = connection.execute(
         f"""{_COUNTED} WHERE home NOT IN ({numbers})
-            AND key IN (SELECT key FROM request WHERE file IN ({numbers}) AND is_shared)
-            ORDER BY response.time, key"""  # noqa: S608  integers
+            AND response.key IN (SELECT key FROM request WHERE file IN ({numbers}) AND is_shared)
+            ORDER BY response.time, response.key"""  # noqa: S608  integers
     )
-    return [Counted(*row) for row in rows]
+    return [Response(*row) for row in rows]
 
 
 def _integers(values: Collection[int]) -> str:
@@ -149,3 +107,9 @@ def session_of_file(connection: sqlite3.Connection, path: str) -> int | None:
     """The session a file belongs to; None where no such file is kept."""
     row = connection.execute("SELECT session FROM file WHERE path = ?", (stored_path(path),)).fetchone()
     return None if row is None else row[0]
+
+
+def sessions_of_files(connection: sqlite3.Connection) -> dict[str, str]:
+    """The session every file belongs to, by the file's key."""
+    rows = connection.execute("SELECT file.key, session.uuid FROM file JOIN session ON session.id = file.session")
+    return {key: as_path(uuid) for key, uuid in rows}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from reread.billing.response import Response
+
 from .sessions import SessionRow as SessionRow
 
 OWN = "wire"
@@ -83,34 +85,6 @@ class Circumstance(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
 
 
-class RequestRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    key: str
-    request_id: str | None
-    circumstance: int
-    """Its place in the batch's list of them."""
-    time: int | None
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    thinking: int | None
-    web_searches: int
-    web_fetches: int
-    is_sidechain: bool
-    is_abandoned: bool
-    doubt: int
-    rows: int
-    nanodollars: int | None
-    recorded: int | None
-    saved: int | None
-    rebuilt: int | None
-    premium: int | None
-    cause: str | None
-    is_told: bool | None
-    thinking_estimate: int | None
-
-
 class SaidRow(Struct, frozen=True, kw_only=True):
     """What the client said about its own cost, in a line of a file."""
 
@@ -180,7 +154,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     """Offsets of lines whose text a later line says: a prompt that waited in the queue when it was first seen."""
     calls: list[CallRow]
     circumstances: list[Circumstance]
-    requests: list[RequestRow]
+    responses: list[Response]
+    """`circumstance` is the place of each in the list before."""
     said: list[SaidRow]
     said_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""

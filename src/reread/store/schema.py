@@ -129,7 +129,7 @@ CREATE INDEX request_by_key ON request(key);
 -- Responses that several files tell of.
 CREATE TABLE copied (
     key TEXT PRIMARY KEY,
-    home INTEGER NOT NULL REFERENCES file,    -- whose it is, and when it was
+    home INTEGER NOT NULL REFERENCES file,    -- the owner: whose it is, and when it was
     winner INTEGER NOT NULL REFERENCES file,  -- whose counts are taken
     time INTEGER,
     web_searches INTEGER NOT NULL, doubt INTEGER NOT NULL, rows INTEGER NOT NULL,
@@ -314,6 +314,10 @@ CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NO
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
+# Who owns a response that several files tell went by the order in which files came. Without the note of its prices all
+# money of an archive is counted again by the next command that may write, and every such response is settled again.
+_OWNERS_BY_CONTENT = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -350,6 +354,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "owners_by_content": _script(_OWNERS_BY_CONTENT),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 

@@ -15,10 +15,10 @@ from zlib import crc32
 
 from reread.billing.money import in_dollars
 from reread.marks import NO_MARK, Mark
+from reread.times import moment
 
 from .marks import marks
 from .paths import as_path
-from .times import moment
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from reread import sources
 from reread.analyses.friction.events import Cause, Kind
+from reread.times import EARLIEST, LATEST
 
 from .friction import are_prompts, is_material
 from .schema import FIELDS
-from .times import EARLIEST, LATEST
 
 _TYPES = {
     "INTEGER": ("integer", "null"),

@@ -190,7 +190,7 @@ class Spent:
 
     @cached_property
     def _offsets(self) -> list[int]:
-        return [request.rows[0].offset for request in self._requests]
+        return [request.lines[0].offset for request in self._requests]
 
     def between(self, first: Call, last: Call) -> Loss:
         """From the result of one call to the result of a later one: the requests after the first's."""
@@ -226,8 +226,8 @@ class Spent:
         if number not in self._known:
             request = self._requests[number]
             parts = list(request.parts())
-            costs = (self._prices.cost(part, model, request.time) for part, model in parts)
-            self._known[number] = sum(part.total for part, _ in parts), sum(cost for cost in costs if cost is not None)
+            costs = (self._prices.cost(part, part.model, part.time) for part in parts)
+            self._known[number] = sum(part.total for part in parts), sum(cost for cost in costs if cost is not None)
         return self._known[number]
 
 

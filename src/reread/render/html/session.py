@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from reread.analyses.edits.net import SessionEdits, totals
-from reread.billing import Rated
 from reread.records import Record, User
 from reread.sessions import (
     Branch,
@@ -354,7 +353,7 @@ def turn_facts(speaker: Conversation, turn: Turn) -> list[str]:
     requests = requests_of(spoken_groups(turn.records))
     if not requests:
         return []
-    used, last = add_up(requests, speaker.prices), Rated.of(requests[-1].usage, 0)
+    used, last = add_up(requests, speaker.prices), requests[-1]
     facts = [
         money(used.cost, is_partial=used.unpriced_tokens > 0),
         f"{tokens(used.output_tokens)} out",

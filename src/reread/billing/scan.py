@@ -1,4 +1,4 @@
-"""Usage alone from the bytes of a transcript, several times faster than decoding every line.
+"""Responses straight from the bytes of a transcript, several times faster than decoding every line.
 
 Only what leaves no doubt is read this way. A file with ids of gateways, rows without a time, rows of one response in
 the main conversation and in a sidechain, or events of a stream (they have the final counts) is for the full reading. A
@@ -7,13 +7,16 @@ usage that counts no tokens is not seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 from msgspec import Struct, field
 
-from .conversation import SYNTHETIC_MODEL, Assistant
-from .decoding import decode_all
-from .tolerant import FAILURES
-from .usage import Usage
+from reread.records import SYNTHETIC_MODEL, Assistant, Usage, decode_all, parse_time
+from reread.records.tolerant import FAILURES
+from reread.times import milliseconds
+
+from .response import Doubt, Response, advice, doubt
 
 _MARK = b'put_tokens"'
 """Ends the names of input, output and cached tokens; the longer a mark, the faster it is searched for."""
@@ -38,12 +41,10 @@ class _Line(Struct, gc=False):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-class ToldResponse(Struct, gc=False):
-    """A response as one file tells it: the counts of its winning row."""
+class _Rows(Struct, gc=False):
+    """The rows of one response so far: the counts of the winning one, in the client's own form of time."""
 
-    id: str
     time: str
-    """Of its first row, in the client's own form."""
     is_sidechain: bool
     model: str | None = None
     version: str | None = None
@@ -53,9 +54,9 @@ class ToldResponse(Struct, gc=False):
     rows: int = 0
 
 
-def told_responses(content: bytes) -> list[ToldResponse] | None:
-    """The responses of a file in the order of their first rows; None when it needs the full reading."""
-    found: dict[str, ToldResponse] = {}
+def scan(content: bytes, file: str) -> list[Response] | None:
+    """The responses of the file with this key, in the order of their first rows; None where the full reading is due."""
+    found: dict[str, _Rows] = {}
     find, rfind = content.find, content.rfind
     position = find(_MARK)
     while position >= 0:
@@ -71,7 +72,8 @@ def told_responses(content: bytes) -> list[ToldResponse] | None:
             if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row)):
                 return None
         position = find(_MARK, end)
-    return list(found.values())
+    responses = list(_responses(found, file))
+    return None if any(each.time is None for each in responses) else responses
 
 
 def _salvaged(line: bytes) -> list[Assistant]:
@@ -79,7 +81,7 @@ def _salvaged(line: bytes) -> list[Assistant]:
     return [record for record in decode_all(line) if isinstance(record, Assistant)]
 
 
-def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
+def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
     """Adds a row to its response: most output wins, on a tie the last. False when the row leaves a doubt."""
     message = row.message
     if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
@@ -91,7 +93,7 @@ def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
     if known is None:
         if not name.startswith("msg_"):
             return False
-        known = found[name] = ToldResponse(name, time, is_sidechain)
+        known = found[name] = _Rows(time, is_sidechain)
     elif known.is_sidechain is not is_sidechain:
         return False
     elif time < known.time:
@@ -105,3 +107,28 @@ def _take(found: dict[str, ToldResponse], row: _Line | Assistant) -> bool:
         known.stop_reason = message.stop_reason
     known.rows += 1
     return True
+
+
+def _responses(found: dict[str, _Rows], file: str) -> Iterator[Response]:
+    if not found:
+        return
+    times = [each.time for each in found.values()]
+    began, ended = milliseconds(parse_time(min(times))), milliseconds(parse_time(max(times)))
+    for key, each in found.items():
+        output = each.usage.output_tokens or 0
+        made = Response.of(
+            each.usage,
+            each.web_searches,
+            key=key,
+            file=file,
+            began=began,
+            ended=ended,
+            time=milliseconds(parse_time(each.time)),
+            is_sidechain=each.is_sidechain,
+            model=each.model,
+            doubt=Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, output),
+            rows=each.rows,
+        )
+        yield made
+        if each.usage.iterations:
+            yield from advice(made, each.usage)

@@ -1,4 +1,4 @@
-"""Times as the tables have them, milliseconds since 1970, made moments."""
+"""Times as rows have them, milliseconds since 1970 in UTC, and as moments."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,3 +14,7 @@ def moment(milliseconds: int | None) -> datetime | None:
 def is_moment(milliseconds: int) -> bool:
     """Whether a datetime can hold it: from the year 1 to 9999."""
     return EARLIEST <= milliseconds <= LATEST
+
+
+def milliseconds(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp() * 1000)
