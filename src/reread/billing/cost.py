@@ -33,26 +33,8 @@ class Rated(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, usage: Usage, web_searches: int, **about: Any) -> Self:
-        """The aggregate of cache writes is the truth; the split only says how much was the one-hour kind.
-
-        `about` are the further fields of a `Response`.
-        """
-        written = usage.cache_creation_input_tokens or 0
-        split = usage.cache_creation
-        one_hour = (split.ephemeral_1h_input_tokens or 0) if split is not None else 0
-        one_hour = max(0, min(one_hour, written))
-        return cls(
-            input=usage.input_tokens or 0,
-            output=usage.output_tokens or 0,
-            cache_read=usage.cache_read_input_tokens or 0,
-            cache_write_5m=written - one_hour,
-            cache_write_1h=one_hour,
-            web_searches=web_searches,
-            speed=usage.speed,
-            geo=usage.inference_geo,
-            tier=usage.service_tier,
-            **about,
-        )
+        """What a usage counts; `about` are the further fields of a `Response`."""
+        return cls(*counts_of(usage, web_searches), **about)
 
     @property
     def prompt(self) -> int:
@@ -62,6 +44,30 @@ class Rated(Struct, frozen=True, gc=False):
     @property
     def total(self) -> int:
         return self.prompt + self.output
+
+
+Counts = tuple[int, int, int, int, int, int, str | None, str | None, str | None]
+
+
+def counts_of(usage: Usage, web_searches: int) -> Counts:
+    """The fields of `Rated`, in their order.
+
+    The aggregate of cache writes is the truth; the split only says how much was the one-hour kind.
+    """
+    written = usage.cache_creation_input_tokens or 0
+    split = usage.cache_creation
+    one_hour = min(split.ephemeral_1h_input_tokens or 0, written) if split is not None else 0
+    return (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        written - one_hour,
+        one_hour,
+        web_searches,
+        usage.speed,
+        usage.inference_geo,
+        usage.service_tier,
+    )
 
 
 class Rates:

@@ -16,7 +16,8 @@ from reread.records import SYNTHETIC_MODEL, Assistant, Usage, decode_all, parse_
 from reread.records.tolerant import FAILURES
 from reread.times import milliseconds
 
-from .response import Doubt, Response, advice, doubt
+from .cost import counts_of
+from .response import Response, advice, doubt
 
 _MARK = b'put_tokens"'
 """Ends the names of input, output and cached tokens; the longer a mark, the faster it is searched for."""
@@ -115,20 +116,10 @@ def _responses(found: dict[str, _Rows], file: str) -> Iterator[Response]:
     times = [each.time for each in found.values()]
     began, ended = milliseconds(parse_time(min(times))), milliseconds(parse_time(max(times)))
     for key, each in found.items():
-        output = each.usage.output_tokens or 0
-        made = Response.of(
-            each.usage,
-            each.web_searches,
-            key=key,
-            file=file,
-            began=began,
-            ended=ended,
-            time=milliseconds(parse_time(each.time)),
-            is_sidechain=each.is_sidechain,
-            model=each.model,
-            doubt=Doubt.NONE if each.stop_reason is not None else doubt(None, each.version, output),
-            rows=each.rows,
-        )
+        side, time, usage = each.is_sidechain, milliseconds(parse_time(each.time)), each.usage
+        unsure = 0 if each.stop_reason is not None else doubt(None, each.version, usage.output_tokens or 0)
+        about = (key, file, began, ended, time, side, each.model, unsure, each.rows)
+        made = Response(*counts_of(usage, each.web_searches), *about)
         yield made
-        if each.usage.iterations:
-            yield from advice(made, each.usage)
+        if usage.iterations:
+            yield from advice(made, usage)
