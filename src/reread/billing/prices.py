@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
+from math import lcm
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 from reread.errors import BadInput, printable
 
 from .cost import NANODOLLARS, SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated, Rates, half_up
-from .price_table import PER_TOKEN, Model, Origin, PriceFile, Row, Table, find_model, lay_over, read_prices
+from .price_table import PER_TOKEN, Model, Origin, Premium, PriceFile, Row, Table, find_model, lay_over, read_prices
 from .response import Response
 
 Time = datetime | int
@@ -95,6 +96,50 @@ def _on(day: date, rows: tuple[_AnyRow, ...]) -> _AnyRow | None:
     return next((row for row in reversed(rows) if row.from_date is None or row.from_date <= day), None)
 
 
+class Rate(NamedTuple):
+    """A row of the rate card: nano-dollars for so many tokens (`per`), None where the model has no such price."""
+
+    model: str
+    from_date: str | None
+    """The first UTC day it holds, as ISO 8601; None is since ever."""
+    above_prompt_tokens: int | None
+    """It holds for requests with a larger prompt alone; None is for all others."""
+    input: int
+    output: int
+    cache_read: int | None
+    cache_write_5m: int | None
+    cache_write_1h: int | None
+    per: int
+
+
+class Multiplier(NamedTuple):
+    """What multiplies every token's rate of a model: `numerator / denominator`."""
+
+    kind: str
+    """`speed`, `geo`, `region` (of the provider, in the raw model id) or `tier`."""
+    name: str
+    """The value that a response has there, such as `fast`, `us`, `batch`."""
+    model: str
+    numerator: int
+    denominator: int
+
+
+class RateCard(NamedTuple):
+    """The price table as plain rows, for SQL elsewhere: whole numbers only, and the same money to the nano-dollar.
+
+    Of a model's rows the newest holds that had begun on the UTC day (without a time the newest of all), and of its two
+    tiers the one whose `above_prompt_tokens` lies below the prompt: input, cache read and writes. With N the rate times
+    all numerators that apply, and D its `per` times all denominators, tokens of a kind cost
+    `(2 * tokens * N + D) / (2 * D)` rounded down, which is half up, once per kind. Tokens of a kind without a rate make
+    the request unpriced. `Prices.model` says which model and region a raw id means.
+    """
+
+    rates: tuple[Rate, ...]
+    multipliers: tuple[Multiplier, ...]
+    nanodollars_per_search: int
+    as_of: str
+
+
 class Prices:
     """The packaged table with the user's prices over it. `as_of` is the day the table's sources were read."""
 
@@ -122,6 +167,30 @@ class Prices:
     def models(self) -> list[ModelPrices]:
         """Everything listed, in the order of the table, the user's own models last."""
         return [self._listed(name, rows) for name, rows in self._table.models.items()]
+
+    def rate_card(self) -> RateCard:
+        """Everything that makes money of counts, as rows."""
+        return RateCard(
+            rates=tuple(
+                rate for name, rows in self._table.models.items() for row in rows for rate in _rates(name, row)
+            ),
+            multipliers=tuple(self._multipliers()),
+            nanodollars_per_search=self._nanodollars_per_search,
+            as_of=self.as_of.isoformat(),
+        )
+
+    def _multipliers(self) -> Iterator[Multiplier]:
+        table = self._table
+        found = [("speed", "fast", model, factor) for model, factor in table.fast_mode.items()]
+        for kind, premium in (("geo", table.inference_geo), ("region", table.region_prefix)):
+            found += [(kind, *each, factor) for each, factor in _premiums(premium)]
+        found += [
+            ("tier", name, model, factor) for name, factor in table.service_tier.items() for model in table.models
+        ]
+        for kind, name, model, factor in found:
+            value = Fraction(factor)
+            if value != 1:
+                yield Multiplier(kind, name, model, value.numerator, value.denominator)
 
     def model(self, raw: str | None) -> Model | None:
         """The model a raw id means; None when the table does not know it."""
@@ -256,6 +325,22 @@ class Prices:
             geo=geo,
             regions=regions,
         )
+
+
+def _rates(model: str, row: Row) -> Iterator[Rate]:
+    begins = None if row.from_date is None else row.from_date.isoformat()
+    for above, listed in ((None, row), (row.long_context and row.long_context.above_prompt_tokens, row.long_context)):
+        if listed is not None:
+            exact = Rates(listed, Fraction(1)).per_token
+            per = lcm(*(rate.denominator for rate in exact.values() if rate is not None))
+            yield Rate(
+                model, begins, above, *(None if rate is None else int(rate * per) for rate in exact.values()), per
+            )
+
+
+def _premiums(premium: Premium) -> Iterator[tuple[tuple[str, str], str]]:
+    for name, factor in premium.factors.items():
+        yield from (((name, model), factor) for model in premium.applies_to)
 
 
 def _dated(row: Row, factor: Fraction) -> _Dated:
