@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -167,13 +168,18 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
 def told_in(file: str, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
     """Each request with what the file tells of it, without the lines; then with each advisor it asked."""
     times = [request.time for request in requests if request.time is not None]
-    about = {"file": file, "began": min(times, default=None), "ended": max(times, default=None)}
+    span = min(times, default=None), max(times, default=None)
     for each in requests:
-        values = {name: getattr(each, name) for name in Response.__struct_fields__}
-        response = Response(**values | about | {"key": each.name_in(file)})
+        # By position: half of the time that names would take, for every response of a sync.
+        response = Response(*_counts(each), each.name_in(file), file, *span, *_others(each))
         yield each, response
-        for part in advice(response, each.usage):
-            yield each, part
+        if each.usage.iterations:
+            yield from ((each, part) for part in advice(response, each.usage))
+
+
+_FIELDS = Response.__struct_fields__
+_KEY, _TIME = _FIELDS.index("key"), _FIELDS.index("time")
+_counts, _others = attrgetter(*_FIELDS[:_KEY]), attrgetter(*_FIELDS[_TIME:])
 
 
 def collapse(files: Iterable[Sequence[Request]], prices: Prices) -> Tokens:

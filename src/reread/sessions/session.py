@@ -102,7 +102,7 @@ class Session(Conversation):
     def total_usage(self) -> Tokens:
         """The session with all its agents, every API response counted once."""
         own_files = [agent.requests for agent in self.subagents if not agent.is_recorded_inline]
-        return collapse([self.requests, *own_files], self.prices)
+        return collapse([self.requests, *own_files], self.prices) if own_files else self.usage
 
     @property
     def started(self) -> datetime | None:
