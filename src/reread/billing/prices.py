@@ -20,7 +20,19 @@ from msgspec.structs import replace
 from reread.errors import BadInput, printable
 
 from .cost import NANODOLLARS, SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated, Rates, half_up
-from .price_table import PER_TOKEN, Model, Origin, Premium, PriceFile, Row, Table, find_model, lay_over, read_prices
+from .price_table import (
+    PER_TOKEN,
+    Model,
+    Origin,
+    PerMillion,
+    Premium,
+    PriceFile,
+    Row,
+    Table,
+    find_model,
+    lay_over,
+    read_prices,
+)
 from .response import Response
 
 Time = datetime | int
@@ -328,14 +340,17 @@ class Prices:
 
 
 def _rates(model: str, row: Row) -> Iterator[Rate]:
-    begins = None if row.from_date is None else row.from_date.isoformat()
-    for above, listed in ((None, row), (row.long_context and row.long_context.above_prompt_tokens, row.long_context)):
-        if listed is not None:
-            exact = Rates(listed, Fraction(1)).per_token
-            per = lcm(*(rate.denominator for rate in exact.values() if rate is not None))
-            yield Rate(
-                model, begins, above, *(None if rate is None else int(rate * per) for rate in exact.values()), per
-            )
+    begins, long = None if row.from_date is None else row.from_date.isoformat(), row.long_context
+    yield _rate(model, begins, None, row)
+    if long is not None:
+        yield _rate(model, begins, long.above_prompt_tokens, long)
+
+
+def _rate(model: str, begins: str | None, above: int | None, listed: PerMillion) -> Rate:
+    exact = Rates(listed, Fraction(1)).per_token
+    per = lcm(*(rate.denominator for rate in exact.values() if rate is not None))
+    whole = [None if rate is None else int(rate * per) for rate in exact.values()]
+    return Rate._make([model, begins, above, *whole, per])
 
 
 def _premiums(premium: Premium) -> Iterator[tuple[tuple[str, str], str]]:

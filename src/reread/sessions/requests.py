@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -171,7 +172,8 @@ def told_in(file: str, requests: Sequence[Request]) -> Iterator[tuple[Request, R
     span = min(times, default=None), max(times, default=None)
     for each in requests:
         # By position: half of the time that names would take, for every response of a sync.
-        response = Response(*_counts(each), each.name_in(file), file, *span, *_others(each))
+        values: tuple[Any, ...] = (*_counts(each), each.name_in(file), file, *span, *_others(each))
+        response = Response(*values)
         yield each, response
         if each.usage.iterations:
             yield from ((each, part) for part in advice(response, each.usage))
