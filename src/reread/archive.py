@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
-    from reread.store.custody import Forgotten, Restored, Status, Verified
+    from reread.store.custody import Forgotten, Restored, Status
     from reread.store.mending import Damaged
+    from reread.store.proof import Verified
     from reread.store.sessions import StoredSession
 
 __all__ = [
@@ -146,7 +147,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         with self._locked(patience):
             if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
                 self._make_anew()
-            lost = custody.recover(self.connection, self.safe, self.prices)
+            lost, _ = self._recover()
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
                 self.connection,
@@ -325,7 +326,7 @@ _RESULTS = {
     "SyncResult": "reread.ingest.results",
     "UnpricedModel": "reread.queries.unpriced",
     "UsageReport": "reread.queries.usage",
-    "Verified": "reread.store.custody",
+    "Verified": "reread.store.proof",
 }
 """Where the values live that the methods give."""
 

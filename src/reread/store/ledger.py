@@ -97,22 +97,36 @@ class Ledger:
 
     def _settle(self, key: str) -> None:
         before = self._connection.execute("SELECT time FROM copied WHERE key = ?", (key,)).fetchall()
-        copies = [Told(*row) for row in self._connection.execute(f"{TOLD} WHERE key = ? ORDER BY file", (key,))]
+        copies = copies_of(self._connection, key)
         self._quarters.update(quarter(time) for (time,) in before)
         self._quarters.update(quarter(copy.time) for copy in copies)
-        inside = (f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}")
+        inside = _inside(key)
         self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
         self._connection.execute(_UNSETTLE, (key, *inside))
-        if len(copies) > 1:
-            winner, chosen = choose(copies, self._prices)
-            advice = self._connection.execute(f"{TOLD} WHERE file = ? AND key > ? AND key < ?", (winner.file, *inside))
-            told = [
-                (key, chosen),
-                *((each.key, advised(each, chosen, self._prices)) for each in map(Told._make, advice)),
-            ]
-            self._connection.executemany(
-                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [(name, *values) for name, values in told]
-            )
+        self._connection.executemany(
+            "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(name, *chosen) for name, chosen in chosen_of(self._connection, copies, self._prices)],
+        )
+
+
+def copies_of(connection: sqlite3.Connection, key: str) -> list[Told]:
+    """A response as each file tells it."""
+    return [Told(*row) for row in connection.execute(f"{TOLD} WHERE key = ? ORDER BY file", (key,))]
+
+
+def chosen_of(connection: sqlite3.Connection, copies: Sequence[Told], prices: Prices) -> list[tuple[str, Chosen]]:
+    """What counts of a response that several files tell, and of each advisor it asked; nothing where only one does."""
+    if len(copies) < 2:
+        return []
+    winner, chosen = choose(copies, prices)
+    advice = connection.execute(f"{TOLD} WHERE file = ? AND key > ? AND key < ?", (winner.file, *_inside(winner.key)))
+    told = [(each.key, advised(each, chosen, prices)) for each in map(Told._make, advice)]
+    return [(winner.key, chosen), *told]
+
+
+def _inside(key: str) -> tuple[str, str]:
+    """Between these lie the keys of the advisors that a response asked."""
+    return f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}"
 
 
 ADVISOR = "#advisor:"

@@ -46,6 +46,11 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     )
 
 
+def look_again(connection: sqlite3.Connection) -> None:
+    """The next sync walks, whatever the last one saw."""
+    connection.execute("DELETE FROM seen")
+
+
 def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes], Sequence[int], Sequence[int]]:
     """Paths, sizes and times, each in the same order; nothing where no walk was finished."""
     row = connection.execute("SELECT paths, states FROM seen WHERE machine = ?", (machine,)).fetchone()

@@ -17,12 +17,14 @@ import msgspec
 
 from reread.pricing import Prices
 
+from . import notes
 from .backups import KnownPieces, standing_for
 from .database import transaction
 from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
 from .ledger import Ledger
 from .paths import stored_path
+from .piece_order import ORDER, Piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe, SafeDamaged
 from .said import replace_said
@@ -56,6 +58,7 @@ class StoreWriter:
         self._safe = safe
         self._machine = machine
         self._began = time.time_ns()
+        self._order = notes.last_order(connection) + 1
         """Tells pieces of one sync from those of another that was killed before it could commit."""
         self._lowest, self._highest = self._id_range()
 
@@ -67,8 +70,11 @@ class StoreWriter:
         low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
         return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
 
-    def apply(self, batches: Sequence[SessionBatch], *, is_older: bool) -> None:
-        """Takes in sessions; `is_older` says that they are older than all taken before."""
+    def apply(
+        self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None
+    ) -> None:
+        """Takes in sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
+        by its key, are in the safe already and get their rows with the others."""
         places = {id(file): self._keep(file) for batch in batches for file in batch.files}
         self._safe.flush()
         with transaction(self._connection):
@@ -79,6 +85,7 @@ class StoreWriter:
                 for file in batch.files:
                     row = self._file(file, session, batch.backup_of)
                     self._pieces(row, file, places[id(file)])
+                    self.name(row, (kept or {}).get(file.key, ()))
                     if file.withdrawn:
                         unindex(self._connection, SafeFiles(self._connection, self._safe), row, file.withdrawn)
                     self._facts(row, session, file)
@@ -88,6 +95,7 @@ class StoreWriter:
                     replace_friction(self._connection, session, batch.friction)
             self._ledger.settle()
             self._index(blocks, is_older=is_older)
+            notes.count_order(self._connection, self._order)
 
     def _keep(self, file: FileBatch) -> list[Place]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
@@ -122,7 +130,7 @@ class StoreWriter:
             length=piece.length,
             sha256=piece.sha256.hex(),
             mtime_ns=file.mtime_ns,
-            more={"taken": self._began},
+            more={"taken": self._began, ORDER: self._order},
         )
 
     def _session(self, row: SessionRow) -> int:
@@ -207,7 +215,7 @@ class StoreWriter:
         """Brings the sums of the ledger up to date with what was written."""
         self._ledger.close()
 
-    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[tuple[PieceHeader, Place]]]]) -> None:
+    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[Piece]]]) -> None:
         """Rows for what is in the safe already, each file by its newest piece and all its pieces."""
         with transaction(self._connection):
             for last, pieces in files:
@@ -224,13 +232,17 @@ class StoreWriter:
                         last.mtime_ns,
                     ),
                 ).fetchone()
-                self._connection.executemany(
-                    "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (found[0], h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
-                        for h, p in pieces
-                    ],
-                )
+                self.name(found[0], pieces)
+
+    def name(self, file: int, pieces: Iterable[Piece]) -> None:
+        """Rows for pieces of a file that are in the safe; inside a transaction."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (file, h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
+                for h, p in pieces
+            ],
+        )
 
     def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
         """What the last walk found, so that the next sync can tell at a glance that nothing changed.
