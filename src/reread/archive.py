@@ -145,6 +145,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.unchanged import has_captures
 
         with self._locked(patience):
+            custody.note_first(self.connection, self.safe)
             if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
                 self._make_anew()
             lost, _ = self._recover()

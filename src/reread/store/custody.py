@@ -298,9 +298,18 @@ def _scrub(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def note_first(connection: sqlite3.Connection, safe: Safe) -> None:
+    """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was lost."""
+    if notes.read(connection, notes.FIRST) is None and not safe.packs():
+        with transaction(connection, durable=True):
+            notes.write(connection, notes.FIRST, notes.BEGUN)
+
+
 def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
     """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
     by a rebuild that did not come to its end."""
     if notes.is_half_made(connection):
         return True
-    return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
+    if not safe.packs() or notes.read(connection, notes.FIRST) is not None:
+        return False
+    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None

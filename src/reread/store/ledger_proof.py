@@ -76,9 +76,14 @@ def _without_money(chosen: Chosen | None, is_priced: bool) -> Chosen | None:
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
+    """But for those with captures: what a session amounts to then was settled line by line, not by its rows."""
     counted = {each.session: each for each in session_sums(connection, prices)}
     figures = ", ".join(SessionSums._fields[1:])
-    for uuid, *said in connection.execute(f"SELECT uuid, id, {figures} FROM session"):  # noqa: S608  our own names
+    rows = connection.execute(
+        f"""SELECT uuid, id, {figures} FROM session
+            WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"""  # noqa: S608
+    )
+    for uuid, *said in rows:
         right = counted.get(said[0], SessionSums(said[0], 0, 0, None, 0))
         compared = len(right) if is_priced else 3
         if tuple(said[:compared]) != right[:compared]:

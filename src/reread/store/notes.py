@@ -11,6 +11,8 @@ PRICE_FILES = "price_files"
 REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
 BEGUN, DONE = "begun", "done"
+FIRST = "first"
+"""That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
 ORDER = "order"
 """The number of the last sync that took pieces; see `piece_order`."""
 

@@ -128,23 +128,29 @@ def _proof_lines(proof: Verified) -> list[str]:
     from reread.render.numbers import count, size
 
     sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
-    verdict = "every byte is intact" if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
+    recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
+    verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
     lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
-    if not proof.ok:
-        lines.append("reread archive rebuild leaves it out; a sync then takes anew what still has its source,")
-        lines.append("and reread archive forget --damaged lets go of the rest")
-    if proof.recounted:
-        lines.append(f"{count(proof.recounted, 'response')} counted again from the kept bytes")
     if proof.mended:
         lines.append(f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe")
     if proof.adopted:
-        lines.append(
-            f"{count(proof.adopted, 'piece')} of the safe that no row named {_are(proof.adopted)} in the index now"
-        )
+        named = f"{count(proof.adopted, 'piece')} of the safe that no row named"
+        lines.append(f"{named} {_are(proof.adopted)} in the index now")
     if proof.unnamed:
-        named = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
-        lines.append(f"{named} {_are(len(proof.unnamed))} named by no row")
-    return lines
+        unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
+        lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
+    return lines + _advice(proof)
+
+
+def _advice(proof: Verified) -> list[str]:
+    if proof.ok:
+        return []
+    if all(damage.startswith(("index: ", "database: ")) for damage in proof.damaged):
+        return ["reread archive rebuild makes the index anew from the kept bytes"]
+    return [
+        "reread archive rebuild leaves it out; a sync then takes anew what still has its source,",
+        "and reread archive forget --damaged lets go of the rest",
+    ]
 
 
 def _are(number: int) -> str:
