@@ -99,12 +99,11 @@ def _with_captures(scene: Scene) -> None:
 def _damaged(scene: Scene) -> None:
     _taken(scene)
     with scene.archive() as archive:
-        [row] = [row for row in archive.find(SESSION).files if row.endswith(".jsonl")]
-        place = archive.sql(f"SELECT pack, offset, stored FROM piece JOIN file ON file.id = file WHERE path = '{row}'")  # noqa: S608
-        number, offset, stored = place[1][0]
-    pack = scene.home / "safe" / f"{number:06}.pack"
+        row = reading.files_of(archive.connection, archive.find(SESSION).id)[0]
+        damaged = reading.pieces_of(archive.connection, row.id, row.generation)[0].place
+    pack = scene.home / "safe" / f"{damaged.pack:06}.pack"
     content = bytearray(pack.read_bytes())
-    content[offset + stored - 1] ^= 1
+    content[damaged.end - 1] ^= 1
     pack.write_bytes(content)
     (scene.source / "projects").rename(scene.folder / "expired")
 

@@ -11,6 +11,7 @@ from cli.running import reread
 from histories import a_config, a_fork, an_archive, write_backups
 from live.captures import a_capture, an_interrupted_thought, keep
 from reread.archive import Archive
+from reread.queries.language import ALL_FIELDS
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import Tree, a_tree, append, assert_answers, digests, resume_copy
 
@@ -106,8 +107,7 @@ def test_agents_outputs_captures_and_backups_are_adopted_with_their_session(tmp_
         for name in names:
             archive.restore(name, tmp_path / "after" / name)
         assert digests(tmp_path / "after") == digests(tmp_path / "before")
-        fields = ("text", "result", "thinking")
-        assert [archive.search(word, fields).total for word in ("pangolin", "okapi", "wirekept")] == [1, 1, 1]
+        assert [archive.search(word, ALL_FIELDS).total for word in ("pangolin", "okapi", "wirekept")] == [1, 1, 1]
         proof = archive.verify(deep=True)
         assert (proof.damaged, proof.unnamed) == ([], [])
 
