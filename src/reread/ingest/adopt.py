@@ -127,14 +127,15 @@ def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piec
             ends[number] = header.start + header.length
     if not gained:
         return None
-    last = max((header for header, _ in gained), key=lambda header: header.generation)
-    if last.generation < row.generation:
-        last = _header(row, last.machine)
+    newest = max((header for header, _ in gained), key=lambda header: header.generation)
+    last = _header(row, reading.machine_of(connection, row.id))
+    if newest.generation >= row.generation:
+        last = replace(last, generation=newest.generation, mtime_ns=newest.mtime_ns)
     return _Gain(row, _pieces(connection, row, last), gained, last)
 
 
 def _header(row: FileRow, machine: str) -> PieceHeader:
-    """What a piece of a known file says of it."""
+    """What a piece of a known file would say of it now: the file may have been called otherwise when it was taken."""
     return PieceHeader(
         file=row.key,
         machine=machine,

@@ -107,6 +107,10 @@ def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
     return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
 
 
+def machine_of(connection: sqlite3.Connection, file: int) -> str:
+    return str(connection.execute("SELECT machine FROM file WHERE id = ?", (file,)).fetchone()[0])
+
+
 def file_by_key(connection: sqlite3.Connection, key: str) -> FileRow | None:
     row = connection.execute(f"SELECT {_FILE} FROM file WHERE key = ?", (key,)).fetchone()  # noqa: S608
     return _file(row) if row is not None else None
