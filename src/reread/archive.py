@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status, Verified
+    from reread.store.machines import Machine
     from reread.store.mending import Damaged
     from reread.store.sessions import StoredSession
 
@@ -48,6 +49,7 @@ __all__ = [
     "Explained",
     "Forgotten",
     "Listed",
+    "Machine",
     "Progress",
     "Project",
     "Reconciled",
@@ -314,6 +316,7 @@ _RESULTS = {
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
+    "Machine": "reread.store.machines",
     "Progress": "reread.ingest.results",
     "Project": "reread.queries.project_list",
     "Reconciled": "reread.queries.reconciling",

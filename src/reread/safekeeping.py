@@ -74,10 +74,11 @@ class Safekeeping(Holding):
         """The same for one who holds the lock."""
         from reread.ingest.rebuild import rebuild
         from reread.pricing import load_prices
-        from reread.store import notes, taking_over
+        from reread.store import machines, notes, taking_over
 
         load_prices(self.price_file)  # before anything is done: one that cannot be read stops it
         self.close()
+        machines.keep_file(self.home)
         known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
         self.safe.set_aside_record()
         set_aside(self.home)

@@ -15,7 +15,7 @@ from reread.pricing import load_prices
 from reread.sources import Kind, SourceFile, place
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
-from reread.store.keys import file_key
+from reread.store.machines import id_by_name
 from reread.store.rows import OWN, SessionBatch
 from reread.store.safe import PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
@@ -52,7 +52,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
 
     Every piece is proved first: what is damaged is left out, and must not keep the rest out.
     """
-    kept = _kept(safe)
+    kept = _with_ids(_kept(safe), id_by_name(connection))
     files = SafeFiles(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
@@ -82,6 +82,23 @@ def _kept(safe: Safe) -> dict[str, _Kept]:
     for entry in kept.values():
         entry.pieces = _as_last_taken(entry.pieces)
         entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
+    return kept
+
+
+def _with_ids(kept: dict[str, _Kept], ids: Mapping[str, str]) -> dict[str, _Kept]:
+    """Files that carry the host name of before there were ids belong to the machine that was called so.
+
+    Under two names of one host the same file may be there twice: the one that was taken last, by its name, gets the id.
+    """
+    occupied = {(entry.last.machine, entry.last.path) for entry in kept.values()}
+    order = list(ids)
+    for entry in sorted(
+        kept.values(), key=lambda each: order.index(each.last.machine) if each.last.machine in ids else -1
+    ):
+        place_ = (ids.get(entry.last.machine, entry.last.machine), entry.last.path)
+        if entry.last.machine in ids and place_ not in occupied:
+            occupied.add(place_)
+            entry.last = replace(entry.last, machine=place_[0])
     return kept
 
 
@@ -150,5 +167,6 @@ def _stem_of(path: Path, kind: str) -> str | None:
 
 
 def _job(file: SourceFile, entry: _Kept) -> FileJob:
-    key = file_key(entry.last.machine, str(file.path))
-    return FileJob(file=file, key=key, source=entry.last.source, device=0, inode=0, generation=entry.last.generation)
+    return FileJob(
+        file=file, key=entry.last.file, source=entry.last.source, device=0, inode=0, generation=entry.last.generation
+    )

@@ -16,7 +16,8 @@ from reread.loading import Strays
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
+from reread.store.machines import names_of
 from reread.store.reading import StoredPiece
 from reread.store.rows import OWN, FileRow
 
@@ -43,12 +44,14 @@ class Survey:
         self.folders: dict[Path, int] = {}
         self.unchanged = 0
         self._machine = machine
+        self.names = names_of(connection, machine)
         self._connection = connection
         self._safe = safe
         self._prices = prices
         self._source_of: dict[Path, Path] = {}
         self.missing: set[Path] = set()
         self.known = reading.known_files(connection, machine)
+        self.keys = FileKeys(machine, self.names, self.known.values())
         self.forgotten = reading.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
@@ -94,7 +97,7 @@ class Survey:
                 )
                 whole = _with_gone(session, gone)
                 taken = {job.file.path for job in changed}
-                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self._machine)
+                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self.keys)
                 jobs.append(
                     SessionJob(
                         files=whole,
@@ -149,7 +152,7 @@ class Survey:
         )
 
     def _key(self, path: Path) -> str:
-        return file_key(self._machine, str(path))
+        return self.keys.of(path)
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
         return tuple(reading.pieces_of(self._connection, row.id, row.generation))
@@ -158,15 +161,13 @@ class Survey:
         found: list[FileJob] = []
         for file in files:
             try:
-                job = file_job(self._machine, self._source_of[file.path], file, self.known, self.still_holds)
+                job = file_job(self.keys, self._source_of[file.path], file, self.known, self.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif job.key in self.forgotten:
-                continue
-            else:
+            elif not self.forgotten & self.keys.ever_of(file.path):
                 found.append(job)
         return tuple(found)
 

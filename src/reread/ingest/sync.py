@@ -62,7 +62,7 @@ def sync(
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, Refused)]
     writer.remember_folders(survey.folders, unread)
-    put_away(connection, machine, survey.waiting)
+    put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
 

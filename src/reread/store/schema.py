@@ -314,6 +314,16 @@ CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NO
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
+_MACHINES = """
+-- Machines whose sessions are here. Everywhere else `machine` is the id of one.
+CREATE TABLE machine (
+    id TEXT PRIMARY KEY,                  -- random, made once; machine.json in the archive's folder has it once more
+    label TEXT NOT NULL,                  -- the host name, unless a person called it something
+    names TEXT NOT NULL,                  -- a JSON array: host names that stood for the id before there was one
+    is_own INTEGER NOT NULL               -- 1 for the machine this archive is of
+) WITHOUT ROWID;
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -338,6 +348,13 @@ def _statements(sql: str) -> list[str]:
     return found
 
 
+def _machines(connection: Connection) -> None:
+    from .machines import settle_in
+
+    _script(_MACHINES)(connection)
+    settle_in(connection)
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "files_and_pieces": _script(_FILES),
     "sessions_and_tool_calls": _script(_SESSIONS),
@@ -350,9 +367,23 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "machines": _machines,
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
 SCHEMA = "\n".join(
-    (_FILES, _SESSIONS, _BACKUPS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+    (
+        _MACHINES,
+        _FILES,
+        _SESSIONS,
+        _BACKUPS,
+        _REQUESTS,
+        _CLIENT_SAID,
+        _MARKS,
+        _MOVED,
+        _FRICTION,
+        _SEEN,
+        _FORGOTTEN,
+        _SEARCH,
+    )
 ).strip()
