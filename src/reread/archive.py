@@ -149,6 +149,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
             if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
                 self._make_anew()
             lost = custody.recover(self.connection, self.safe, self.prices)
+            self._fold_copies()
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
                 self.connection,

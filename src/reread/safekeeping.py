@@ -85,8 +85,21 @@ class Safekeeping(Holding):
         taking_over.keep_unsafe(self.connection, known, self.home)
         self._reprice()
         sessions = rebuild(self.connection, self.safe, self.price_file)
+        sessions -= self._fold_copies()
         notes.write(self.connection, notes.REBUILD, notes.DONE)
         return sessions
+
+    def _fold_copies(self) -> int:
+        """What an earlier version kept several times; once."""
+        from reread.store import notes
+
+        if notes.read(self.connection, notes.FOLDED) == notes.DONE:
+            return 0
+        from reread.store.places import fold_copies
+
+        folded = fold_copies(self.connection, self.safe, self.prices)
+        notes.write(self.connection, notes.FOLDED, notes.DONE)
+        return folded
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.

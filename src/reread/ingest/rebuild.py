@@ -16,6 +16,7 @@ from reread.sources import Kind, SourceFile, place
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
 from reread.store.machines import id_by_name
+from reread.store.places import PLACE, adopt_places
 from reread.store.rows import OWN, SessionBatch
 from reread.store.safe import PieceHeader, Place, Safe
 from reread.store.writing import StoreWriter
@@ -52,7 +53,9 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
 
     Every piece is proved first: what is damaged is left out, and must not keep the rest out.
     """
-    kept = _with_ids(_kept(safe), id_by_name(connection))
+    found, places = _kept(safe)
+    ids = id_by_name(connection)
+    kept = _with_ids(found, ids)
     files = SafeFiles(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
@@ -65,6 +68,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         for job in _backup_jobs(own, history_folders(connection, machine_name)):
             writer.apply([_batch(job, files, torn)], is_older=False)
         writer.close_books()
+    adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
@@ -74,15 +78,17 @@ def _batch(job: SessionJob, files: SafeFiles, torn: Set[str]) -> SessionBatch:
     return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
 
 
-def _kept(safe: Safe) -> dict[str, _Kept]:
+def _kept(safe: Safe) -> tuple[dict[str, _Kept], list[PieceHeader]]:
+    """Files by key, and what is told of other places of them."""
     kept: dict[str, _Kept] = {}
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
-    for header, place_ in resolved(pieces):
+    places = [header for header, _ in pieces if PLACE in header.more]
+    for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
         kept.setdefault(header.file, _Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
         entry.pieces = _as_last_taken(entry.pieces)
-        entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
-    return kept
+        entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
+    return kept, [header for header in places if header.file in kept]
 
 
 def _with_ids(kept: dict[str, _Kept], ids: Mapping[str, str]) -> dict[str, _Kept]:

@@ -24,6 +24,7 @@ from reread.store.rows import OWN, FileRow
 from .captures import KnownCaptures, joined, remade
 from .jobs import FileJob, GoneFile, SessionJob, file_job
 from .naming import Claims
+from .places import FoundPlace, Owned, PlaceSurvey
 
 _KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
@@ -50,8 +51,7 @@ class Survey:
         self._prices = prices
         self._source_of: dict[Path, Path] = {}
         self.missing: set[Path] = set()
-        self.known = reading.known_files(connection, machine)
-        self.keys = FileKeys(machine, self.names, self.known.values())
+        self._look_up_files()
         self.forgotten = reading.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
@@ -62,6 +62,11 @@ class Survey:
             self._source_of.update({file.path: place for file in new})
             files += new
         self._captures = KnownCaptures(connection, self.known)
+        self.placed: list[FoundPlace] = []
+        """Other places of what is kept, or of what these jobs take in."""
+        self.places_gone: list[Path] = []
+        self.own_ways: list[Path] = []
+        """Places that are files of their own from now on."""
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
 
@@ -88,6 +93,7 @@ class Survey:
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
         owned = strays.shared_out(sessions)
         claims = Claims(session for session, _ in owned)
+        owned = self._without_copies(owned, claims)
         homes = self._homes(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
@@ -111,6 +117,28 @@ class Survey:
                 )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
+
+    def _without_copies(self, owned: list[Owned], claims: Claims) -> list[Owned]:
+        """Sessions that are one with another in another place are not read; where they have more than it, they are what
+        it was, and the other is the place."""
+        while True:
+            places = PlaceSurvey(self._connection, self._machine, self._safe, self.known.values())
+            kept = places.without_copies(owned, claims, self._source_of)
+            if not places.has_moved:
+                break
+            self._look_up_files()
+        self.unchanged += places.unchanged
+        self.placed, self.own_ways = places.found, places.own_ways
+        self.places_gone = places.gone(self._source_of)
+        return kept
+
+    def _look_up_files(self) -> None:
+        self.known = reading.known_files(self._connection, self._machine)
+        self.keys = FileKeys(self._machine, self.names, self.known.values())
+
+    def source_of(self, path: Path) -> Path:
+        """The source that a file of this walk was found in."""
+        return self._source_of[path]
 
     def _has_captures(self, session: SessionFiles) -> bool:
         """Whether captures belong to this copy of a session already."""

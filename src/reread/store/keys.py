@@ -49,6 +49,9 @@ class FileKeys:
                 key = file_key(key, str(path))
         return key
 
+    def knows(self, path: Path) -> bool:
+        return path in self._keys
+
     def ever_of(self, path: Path) -> set[str]:
         """Also those that it had, or would have had, under earlier names of the machine."""
         return {self.of(path), *(file_key(name, str(path)) for name in self._names)}

@@ -54,7 +54,8 @@ def machines(connection: sqlite3.Connection) -> list[Machine]:
     rows = connection.execute("SELECT id, label, names FROM machine ORDER BY is_own DESC, label, id").fetchall()
     known = [Machine(number, label, tuple(json.loads(names))) for number, label, names in rows]
     others = connection.execute(
-        "SELECT DISTINCT machine FROM session WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"
+        """SELECT machine FROM session WHERE machine NOT IN (SELECT id FROM machine) UNION
+           SELECT machine FROM place WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"""
     )
     return known + [Machine(name, name) for (name,) in others]
 
@@ -71,9 +72,15 @@ def ids_called(connection: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 def sessions_on(connection: sqlite3.Connection, ids: Sequence[str]) -> list[int]:
-    """Sessions that lie on machines with these ids."""
+    """Sessions that lie, or lay, on machines with these ids, maybe on others too."""
     marks = ", ".join("?" * len(ids))
-    return [number for (number,) in connection.execute(f"SELECT id FROM session WHERE machine IN ({marks})", ids)]  # noqa: S608
+    rows = connection.execute(
+        f"""SELECT id FROM session WHERE machine IN ({marks}) UNION
+            SELECT session FROM place JOIN file ON file.id = place.file
+            WHERE place.machine IN ({marks}) AND session IS NOT NULL""",  # noqa: S608  question marks
+        (*ids, *ids),
+    )
+    return [number for (number,) in rows]
 
 
 def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine:
@@ -153,15 +160,20 @@ def settle_in(connection: sqlite3.Connection) -> None:
     names.sort(key=lambda name: name != host)  # what is taken in today goes on with its own rows
     known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
     connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
+    rename_rows(connection, known.id, names)
+    connection.execute("DELETE FROM seen")
+
+
+def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
+    """Rows that carry earlier names of a machine get its id, where nothing else has their place."""
     for name in names:
-        connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (known.id, name))
+        connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (number, name))
         connection.execute(
             """UPDATE file SET machine = ? WHERE machine = ? AND (ifnull(session, backup_of) IS NULL
                    OR ifnull(session, backup_of) IN (SELECT id FROM session WHERE machine = ?))""",
-            (known.id, name, known.id),
+            (number, name, number),
         )
-        connection.execute("UPDATE client_said SET machine = ? WHERE machine = ?", (known.id, name))
-    connection.execute("DELETE FROM seen")
+        connection.execute("UPDATE client_said SET machine = ? WHERE machine = ?", (number, name))
 
 
 def _id_in_safe(home: Path) -> str | None:

@@ -10,6 +10,8 @@ PRICE_FILES = "price_files"
 """How their files looked then."""
 REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
+FOLDED = "folded"
+"""Whether copies that an earlier version kept as sessions of their own were looked for."""
 BEGUN, DONE = "begun", "done"
 
 

@@ -324,6 +324,22 @@ CREATE TABLE machine (
 ) WITHOUT ROWID;
 """
 
+_PLACES = """
+-- Other places that hold what a file holds, or the beginning of it: another folder, user, mount or machine. A session
+-- is its content: rows, words and bytes are those of the file, and are there once.
+CREATE TABLE place (
+    key TEXT PRIMARY KEY,                 -- digest of machine and path; pieces may carry it from when it was a file
+    file INTEGER NOT NULL REFERENCES file,
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
+    present INTEGER NOT NULL DEFAULT 1,
+    vanished INTEGER
+) WITHOUT ROWID;
+CREATE INDEX place_by_file ON place(file);
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -368,6 +384,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
     "machines": _machines,
+    "places": _script(_PLACES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -375,6 +392,7 @@ SCHEMA = "\n".join(
     (
         _MACHINES,
         _FILES,
+        _PLACES,
         _SESSIONS,
         _BACKUPS,
         _REQUESTS,
