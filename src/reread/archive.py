@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
     from reread.store.custody import Forgotten, Restored, Status
+    from reread.store.machines import Machine
     from reread.store.mending import Damaged
     from reread.store.proof import Verified
     from reread.store.sessions import StoredSession
@@ -49,6 +50,7 @@ __all__ = [
     "Explained",
     "Forgotten",
     "Listed",
+    "Machine",
     "Progress",
     "Project",
     "Reconciled",
@@ -149,6 +151,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
             if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
                 self._make_anew()
             lost, _ = self._recover()
+            self._fold_copies()
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
                 self.connection,
@@ -316,6 +319,7 @@ _RESULTS = {
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
+    "Machine": "reread.store.machines",
     "Progress": "reread.ingest.results",
     "Project": "reread.queries.project_list",
     "Reconciled": "reread.queries.reconciling",

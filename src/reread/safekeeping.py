@@ -114,18 +114,32 @@ class Safekeeping(Holding):
         """The same for one who holds the lock."""
         from reread.ingest.rebuild import rebuild
         from reread.pricing import load_prices
-        from reread.store import notes, taking_over
+        from reread.store import machines, notes, taking_over
 
         load_prices(self.price_file)  # before anything is done: one that cannot be read stops it
         self.close()
+        machines.keep_file(self.home)
         known = taking_over.unsafe_if_readable(self.home)  # last: what is noted meanwhile would stay behind
         self.safe.set_aside_record()
         set_aside(self.home)
         taking_over.keep_unsafe(self.connection, known, self.home)
         self._reprice()
         sessions = rebuild(self.connection, self.safe, self.price_file)
+        sessions -= self._fold_copies()
         notes.write(self.connection, notes.REBUILD, notes.DONE)
         return sessions
+
+    def _fold_copies(self) -> int:
+        """What an earlier version kept several times; once."""
+        from reread.store import notes
+
+        if notes.read(self.connection, notes.FOLDED) == notes.DONE:
+            return 0
+        from reread.store.places import fold_copies
+
+        folded = fold_copies(self.connection, self.safe, self.prices)
+        notes.write(self.connection, notes.FOLDED, notes.DONE)
+        return folded
 
     def forget(self, wanted: str) -> Forgotten:
         """Removes a session for good: from the index, from the safe, and from databases that were set aside.

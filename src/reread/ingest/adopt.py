@@ -20,7 +20,9 @@ from reread.store.backups import KnownPieces, history_folders, resolved, shared_
 from reread.store.bytes_kept import LOST
 from reread.store.custody import acknowledged_end
 from reread.store.database import transaction
+from reread.store.machines import id_by_name
 from reread.store.piece_order import Piece, as_last_taken, order_of
+from reread.store.places import PLACE, adopt_places, known_keys
 from reread.store.proof import unnamed_pieces
 from reread.store.reading import StoredPiece
 from reread.store.rows import FileRow
@@ -65,19 +67,31 @@ def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None =
         (found.header, found.place) for found in safe.scan(*acknowledged_end(connection)) if isinstance(found, Found)
     ]
     notes.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
-    return len(adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices))
+    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices)
+    _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
+    return len(adopted)
+
+
+def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -> None:
+    """Places that the safe tells of and no row does."""
+    if told:
+        ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
+        new = [each for each in told if each.more[PLACE] not in known and reading.file_by_key(connection, each.file)]
+        adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
 
 
 def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], prices: Path | None = None) -> set[Name]:
     """Gives rows to pieces that no row names, where they begin a file or go on where one ends; says to which.
 
-    What was forgotten stays so, and pieces that contradict what is named stay unnamed.
+    What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
     """
-    forgotten = reading.forgotten(connection) if pieces else set()
+    ids = id_by_name(connection) if pieces else {}
+    passed = reading.forgotten(connection) | {key for key, _ in known_keys(connection)} if pieces else set()
     by_file: dict[str, list[Piece]] = {}
     for header, where in _whole(connection, safe, pieces):
-        if header.file not in forgotten:
-            by_file.setdefault(header.file, []).append((header, where))
+        if header.file not in passed:
+            named = replace(header, machine=ids.get(header.machine, header.machine))
+            by_file.setdefault(header.file, []).append((named, where))
     gains = {key: gain for key, found in by_file.items() if (gain := _gain(connection, safe, key, found)) is not None}
     for machine in sorted({gain.last.machine for gain in gains.values()}):
         own = {key: gain for key, gain in gains.items() if gain.last.machine == machine}

@@ -24,8 +24,9 @@ from reread.records import ToldResponse, parse_time, told_responses
 from reread.sessions import Conversation, Doubt, advisors, doubt, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
 from reread.store.ledger import ADVISOR, Told, quarter, settled, told_elsewhere
+from reread.store.machines import names_of
 from reread.store.request_rows import milliseconds
 
 from .workers import ALONE_BELOW, prepare_worker
@@ -45,14 +46,16 @@ class Behind(NamedTuple):
 
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
     """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
-    known = {row.key: (row.size, row.mtime_ns) for row in reading.known_files(connection, machine).values()}
+    rows = reading.known_files(connection, machine).values()
+    keys = FileKeys(machine, names_of(connection, machine), rows)
+    known = {row.key: (row.size, row.mtime_ns) for row in rows}
     forgotten = reading.forgotten(connection)
     found: dict[str, Behind] = {}
     problems: list[SourceError] = []
     for place in places:
         for file in _found(place, problems):
-            key = file_key(machine, str(file.path))
-            is_known = known.get(key) == (file.size, file.mtime_ns) or key in forgotten
+            key = keys.of(file.path)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten & keys.ever_of(file.path)
             if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
                 found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())

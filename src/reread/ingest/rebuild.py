@@ -18,8 +18,9 @@ from reread.sources import Kind, SourceFile, place
 from reread.store import notes
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
-from reread.store.keys import file_key
+from reread.store.machines import id_by_name
 from reread.store.piece_order import Piece, as_last_taken, order_of
+from reread.store.places import PLACE, adopt_places
 from reread.store.rows import OWN, SessionBatch
 from reread.store.safe import PieceHeader, Safe, SafeDamaged
 from reread.store.writing import StoreWriter
@@ -56,7 +57,9 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
 
     Every piece is proved first: what is damaged is left out, and must not keep the rest out.
     """
-    kept = _kept(safe)
+    found, places = _kept(safe)
+    ids = id_by_name(connection)
+    kept = _with_ids(found, ids)
     notes.count_order(
         connection, max((order_of(each) for entry in kept.values() for each, _ in entry.pieces), default=0)
     )
@@ -72,6 +75,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         for job in backup_jobs(own, history_folders(connection, machine_name)):
             writer.apply([batch_of(job, files, torn)], is_older=False)
         writer.close_books()
+    adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
@@ -81,14 +85,33 @@ def batch_of(job: SessionJob, disk: Disk, torn: Set[str]) -> SessionBatch:
     return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
 
 
-def _kept(safe: Safe) -> dict[str, Kept]:
+def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
+    """Files by key, and what is told of other places of them."""
     kept: dict[str, Kept] = {}
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
-    for header, place_ in resolved(pieces):
+    places = [header for header, _ in pieces if PLACE in header.more]
+    for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
         kept.setdefault(header.file, Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
         entry.pieces = as_last_taken(entry.pieces, partial(is_part, safe))
-        entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
+        entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
+    return kept, [header for header in places if header.file in kept]
+
+
+def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
+    """Files that carry the host name of before there were ids belong to the machine that was called so.
+
+    Under two names of one host the same file may be there twice: the one that was taken last, by its name, gets the id.
+    """
+    occupied = {(entry.last.machine, entry.last.path) for entry in kept.values()}
+    order = list(ids)
+    for entry in sorted(
+        kept.values(), key=lambda each: order.index(each.last.machine) if each.last.machine in ids else -1
+    ):
+        place_ = (ids.get(entry.last.machine, entry.last.machine), entry.last.path)
+        if entry.last.machine in ids and place_ not in occupied:
+            occupied.add(place_)
+            entry.last = replace(entry.last, machine=place_[0])
     return kept
 
 
@@ -155,5 +178,6 @@ def _stem_of(path: Path, kind: str) -> str | None:
 
 
 def _job(file: SourceFile, entry: Kept) -> FileJob:
-    key = file_key(entry.last.machine, str(file.path))
-    return FileJob(file=file, key=key, source=entry.last.source, device=0, inode=0, generation=entry.last.generation)
+    return FileJob(
+        file=file, key=entry.last.file, source=entry.last.source, device=0, inode=0, generation=entry.last.generation
+    )

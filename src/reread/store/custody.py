@@ -23,6 +23,7 @@ from .ledger import Ledger
 from .moves import forget_moves
 from .own_words import forget_mark, keep_forgotten, take_over_copy, write_copy
 from .paths import as_path
+from .places import keys_of_places
 from .proof import find_again
 from .rows import FileRow
 from .safe import Place, Rewrite, Safe, SafeDamaged
@@ -219,7 +220,8 @@ def forget(
     recover(connection, safe, prices)
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
-    rewrite = safe.rewrite_without({row.key for row in rows})
+    keys = {row.key for row in rows} | keys_of_places(connection, [row.id for row in rows])
+    rewrite = safe.rewrite_without(keys)
     hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
@@ -250,6 +252,7 @@ def settle(
             ledger.drop(row[0])
             for table in ("tool_call", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
+            connection.execute("DELETE FROM place WHERE file = ?", row[:1])
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             if row[1] is not None:
                 sessions.add(row[1])

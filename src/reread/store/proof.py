@@ -20,6 +20,7 @@ from .ledger_proof import wrong_sums
 from .paths import as_path
 from .piece_order import Piece
 from .pieces import PieceHeader, digest
+from .places import PLACE
 from .safe import Damage, Place, Safe, SafeDamaged
 from .soundness import damage_of
 
@@ -131,6 +132,8 @@ def unnamed_pieces(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[
     """
     kept = KeptBytes(connection, safe)
     for header, place in pieces:
+        if PLACE in header.more:  # it has no bytes
+            continue
         sha256 = shared_digest(header) or header.sha256
         is_named = connection.execute(
             """SELECT 1 FROM file JOIN piece ON piece.file = file.id
@@ -142,12 +145,17 @@ def unnamed_pieces(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[
 
 
 def _is_kept(connection: sqlite3.Connection, kept: KeptBytes, header: PieceHeader) -> bool:
-    """Whether pieces that rows name hold the same bytes at the same place of the file."""
-    row = connection.execute("SELECT id FROM file WHERE key = ?", (header.file,)).fetchone()
+    """Whether pieces that rows name hold the same bytes at the same place of the file, or of what it is a copy of."""
+    row = connection.execute(
+        """SELECT id, ? FROM file WHERE key = ?
+           UNION ALL
+           SELECT file.id, file.generation FROM place JOIN file ON file.id = place.file WHERE place.key = ?""",
+        (header.generation, header.file, header.file),
+    ).fetchone()
     if row is None or not header.length:
         return False
     try:
-        line = kept.line(row[0], header.generation, header.start, header.length)
+        line = kept.line(*row, header.start, header.length)
     except SafeDamaged:
         return False
     return len(line) == header.length and digest(line) == header.sha256

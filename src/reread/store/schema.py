@@ -314,6 +314,32 @@ CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NO
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
+_MACHINES = """
+-- Machines whose sessions are here. Everywhere else `machine` is the id of one.
+CREATE TABLE machine (
+    id TEXT PRIMARY KEY,                  -- random, made once; machine.json in the archive's folder has it once more
+    label TEXT NOT NULL,                  -- the host name, unless a person called it something
+    names TEXT NOT NULL,                  -- a JSON array: host names that stood for the id before there was one
+    is_own INTEGER NOT NULL               -- 1 for the machine this archive is of
+) WITHOUT ROWID;
+"""
+
+_PLACES = """
+-- Other places that hold what a file holds, or the beginning of it: another folder, user, mount or machine. A session
+-- is its content: rows, words and bytes are those of the file, and are there once.
+CREATE TABLE place (
+    key TEXT PRIMARY KEY,                 -- digest of machine and path; pieces may carry it from when it was a file
+    file INTEGER NOT NULL REFERENCES file,
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
+    present INTEGER NOT NULL DEFAULT 1,
+    vanished INTEGER
+) WITHOUT ROWID;
+CREATE INDEX place_by_file ON place(file);
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -338,6 +364,13 @@ def _statements(sql: str) -> list[str]:
     return found
 
 
+def _machines(connection: Connection) -> None:
+    from .machines import settle_in
+
+    _script(_MACHINES)(connection)
+    settle_in(connection)
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "files_and_pieces": _script(_FILES),
     "sessions_and_tool_calls": _script(_SESSIONS),
@@ -350,9 +383,25 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "machines": _machines,
+    "places": _script(_PLACES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
 SCHEMA = "\n".join(
-    (_FILES, _SESSIONS, _BACKUPS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+    (
+        _MACHINES,
+        _FILES,
+        _PLACES,
+        _SESSIONS,
+        _BACKUPS,
+        _REQUESTS,
+        _CLIENT_SAID,
+        _MARKS,
+        _MOVED,
+        _FRICTION,
+        _SEEN,
+        _FORGOTTEN,
+        _SEARCH,
+    )
 ).strip()

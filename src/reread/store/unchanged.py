@@ -34,8 +34,9 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     """
     rows = connection.execute(
         """SELECT path, size, mtime_ns FROM file
-           WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)""",
-        (machine, time.time_ns() - _GROWING_NS),
+           WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)
+           UNION SELECT path, size, mtime_ns FROM place WHERE machine = ? AND present = 1""",
+        (machine, time.time_ns() - _GROWING_NS, machine),
     ).fetchall()
     states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
     states |= {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}

@@ -16,15 +16,18 @@ from pathlib import Path
 import msgspec
 
 from reread.pricing import Prices
+from reread.sources import SourceFile
 
 from . import notes
 from .backups import KnownPieces, standing_for
 from .database import transaction
 from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
+from .keys import file_key
 from .ledger import Ledger
 from .paths import stored_path
 from .piece_order import ORDER, Piece
+from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe, SafeDamaged
 from .said import replace_said
@@ -252,6 +255,39 @@ class StoreWriter:
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
             remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
+
+    def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
+        """Files that hold what others hold: each with its source, and path and machine of the other."""
+        told = known_keys(self._connection) if found else set()
+        rows: list[PlaceRow] = []
+        for file, source, original, machine in found:
+            kept = self._connection.execute(
+                "SELECT id, key, generation FROM file WHERE machine = ? AND path = ? ORDER BY id DESC",
+                (machine, stored_path(str(original))),
+            ).fetchone()
+            try:
+                status = file.path.stat()
+            except OSError:  # gone meanwhile: the next sync sees that
+                continue
+            if kept is None:  # it could not be read: the next sync meets both again
+                continue
+            seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            key = file_key(self._machine, str(file.path))
+            row = PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
+            if (key, kept[0]) not in told:
+                self._safe.append_compressed(*place_piece(row, kept[1], file.kind, kept[2], self._began))
+            rows.append(row)
+        if rows:
+            self._safe.flush()
+            with transaction(self._connection):
+                keep_places(self._connection, rows)
+
+    def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
+        """Places that are there no more, and such that are files of their own now."""
+        if gone or own_ways:
+            with transaction(self._connection):
+                mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
+                drop_places(self._connection, self._machine, own_ways)
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """The source is gone; what was taken of it stays."""
