@@ -9,6 +9,7 @@ sources come back, and a sync must make the archive whole.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sys
@@ -204,7 +205,8 @@ def recorded(name: str, folder: Path) -> Recorded:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    return environment(HOME=str(folder), CLAUDECODE="1", PYTHONPATH=str(Path(__file__).parents[1]))
+    modules = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return environment(HOME=str(folder), CLAUDECODE="1", PYTHONPATH=modules)
 
 
 def _empty(folder: Path) -> Path:
