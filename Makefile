@@ -6,7 +6,7 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: run serve test check e2e bench eval format clean
+.PHONY: run serve test check faults e2e bench eval format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -23,6 +23,10 @@ check: $(VENV)/developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto
+
+# Cuts the power while commands write, at 450 points, and looks for what is lost; needs strace. `make test` tries a few.
+faults: $(VENV)/developing
+	cd tests && ../$(BIN)/python -m faults.cut_points
 
 # Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.
 # More at once than there are processors: these tests wait for clients and browsers most of the time.

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
-    from reread.store.custody import Forgotten, Restored, Status, Verified
+    from reread.store.custody import Forgotten, Restored, Status
+    from reread.store.machines import Machine
     from reread.store.mending import Damaged
+    from reread.store.proof import Verified
     from reread.store.sessions import StoredSession
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Explained",
     "Forgotten",
     "Listed",
+    "Machine",
     "Progress",
     "Project",
     "Reconciled",
@@ -144,9 +147,11 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.unchanged import has_captures
 
         with self._locked(patience):
+            custody.note_first(self.connection, self.safe)
             if custody.is_lost(self.connection, self.safe):  # asked here: another may just have been making it anew
                 self._make_anew()
-            lost = custody.recover(self.connection, self.safe, self.prices)
+            lost, _ = self._recover()
+            self._fold_copies()
             captures = self.wire if has_captures(self.wire) else None
             result = sync(
                 self.connection,
@@ -314,6 +319,7 @@ _RESULTS = {
     "Explained": "reread.queries.explaining",
     "Forgotten": "reread.store.custody",
     "Listed": "reread.queries.listing",
+    "Machine": "reread.store.machines",
     "Progress": "reread.ingest.results",
     "Project": "reread.queries.project_list",
     "Reconciled": "reread.queries.reconciling",
@@ -325,7 +331,7 @@ _RESULTS = {
     "SyncResult": "reread.ingest.results",
     "UnpricedModel": "reread.queries.unpriced",
     "UsageReport": "reread.queries.usage",
-    "Verified": "reread.store.custody",
+    "Verified": "reread.store.proof",
 }
 """Where the values live that the methods give."""
 

@@ -31,3 +31,14 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(fd)
+
+
+def write_durably(path: Path, text: str) -> None:
+    """A small file for one's own eyes that is whole at every moment, also after a power cut."""
+    part = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync_folder(path.parent)

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from reread.errors import AmbiguousSession, UnknownSession
-from reread.home import this_machine
 from reread.store.database import FILE_NAME, connect, file_number, is_only_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.billing import Prices
     from reread.store.keeping import SafeFiles
+    from reread.store.machines import Machine
     from reread.store.safe import Safe
     from reread.store.sessions import StoredSession
 
@@ -27,7 +27,8 @@ class Holding:
     ) -> None:
         self.home = home
         self.sources = tuple(sources)
-        self.machine = machine or this_machine()
+        if machine is not None:
+            self.machine = machine
         self.price_file = price_file
         """The user's own prices, over the packaged ones."""
         self._file = 0
@@ -78,6 +79,30 @@ class Holding:
         from reread.store.keeping import SafeFiles
 
         return SafeFiles(self.connection, self.safe)
+
+    @cached_property
+    def machine(self) -> str:
+        """The id that rows and pieces of this machine carry."""
+        from reread.store.glance import own_machine
+
+        if self.is_read_only or (self.home / "machine.json").exists():
+            return own_machine(self.connection)  # by itself: a sync that finds nothing new loads no JSON
+        return self.own_machine().id
+
+    def own_machine(self) -> Machine:
+        """Its id, and what it is called."""
+        from reread.store.machines import own_machine
+
+        return own_machine(self.connection, self.home, may_write=not self.is_read_only)
+
+    def label_machine(self, label: str) -> Machine:
+        """Calls this machine something else; nothing that is kept changes. Raises BadInput."""
+        from reread.store.looking import ReadOnlyArchive
+        from reread.store.machines import set_label
+
+        if self.is_read_only:
+            raise ReadOnlyArchive(self.home)
+        return set_label(self.connection, self.home, label)
 
     @property
     def wire(self) -> Path:

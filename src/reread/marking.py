@@ -36,7 +36,7 @@ class Marking(Holding):
         wanted = Change(starred, hidden, tuple(tags), tuple(untags), note, title).checked()
         stored = (self.find(each) if isinstance(each, str) else each for each in sessions)
         names = list(dict.fromkeys(each.row.uuid for each in stored))
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             return change(self.connection, self.home, names, wanted)
 
     def marks(self) -> dict[str, Mark]:
@@ -64,7 +64,7 @@ class Marking(Holding):
         from reread.store.moves import put_move
         from reread.store.own_words import take_over_copy, write_copy
 
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             take_over_copy(self.connection, self.home)
             self.moves().check(old, new)
             put_move(self.connection, old, new)
@@ -76,7 +76,7 @@ class Marking(Holding):
         from reread.store.moves import take_move
         from reread.store.own_words import take_over_copy, write_copy
 
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             take_over_copy(self.connection, self.home)
             if not take_move(self.connection, old):
                 known = ", ".join(printable(earlier) for earlier, _ in self.moves().pairs) or "nothing"

@@ -71,7 +71,7 @@ class Retrospects(Holding):
         from reread.store.own_words import take_over_copy, write_copy
 
         named = moment_called(self.connection, uuid, kind)
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             take_over_copy(self.connection, self.home)
             put(self.connection, named)
             write_copy(self.connection, self.home)
@@ -83,7 +83,7 @@ class Retrospects(Holding):
         from reread.store.own_words import take_over_copy, write_copy
 
         named = label_called(self.connection, uuid, kind)
-        with transaction(self.connection):
+        with transaction(self.connection, durable=True):
             take_over_copy(self.connection, self.home)
             take(self.connection, named)
             write_copy(self.connection, self.home)

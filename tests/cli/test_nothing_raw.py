@@ -33,7 +33,14 @@ GROUPINGS = ("day", "week", "month", "session", "model", "project", "branch", "t
 ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     OVERVIEW: [["HERE"], ["ONLY"], ["NAME"], ["--NAME"]],
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
-    "list": [["HERE"], ["HERE", "--limit", "1"], ["HERE", "--project", "NAME"], ["HERE", "--since", "NAME"]],
+    "machine": [[], ["--label", "NAME"], ["--NAME"]],
+    "list": [
+        ["HERE"],
+        ["HERE", "--machine", "NAME"],
+        ["HERE", "--limit", "1"],
+        ["HERE", "--project", "NAME"],
+        ["HERE", "--since", "NAME"],
+    ],
     "mark": [
         ["@last", "HERE"],
         ["HERE"],

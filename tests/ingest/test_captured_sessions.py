@@ -155,7 +155,9 @@ def test_a_source_around_the_archive_does_not_take_a_capture_twice(place: Place)
 
 def test_a_capture_belongs_to_one_of_the_copies_of_a_session(place: Place) -> None:
     TRANSCRIPT.write(place.source / "one")
-    TRANSCRIPT.write(place.source / "two")
+    other = a_session(*TRANSCRIPT.entries, a_prompt("and a quokka"), id=SESSION)
+    own = other.write(place.source / "two")
+    own.write_bytes(own.read_bytes().replace(b'"2.1.197"', b'"2.1.198"'))  # gone its own way
     keep(place.home, captured())
     with place.archive() as archive:
         archive.sync()
@@ -163,6 +165,19 @@ def test_a_capture_belongs_to_one_of_the_copies_of_a_session(place: Place) -> No
         keep(place.home, captured(), run=SECOND_RUN)
         archive.sync()
         assert (files, sorted(len(each.stored.files) for each in archive.sessions())) == ([1, 2], [1, 3])
+        assert found(archive, "pangolin") == 1
+
+
+def test_a_capture_belongs_to_a_session_in_whatever_place(place: Place) -> None:
+    TRANSCRIPT.write(place.source / "one")
+    TRANSCRIPT.write(place.source / "two")
+    keep(place.home, captured())
+    with place.archive() as archive:
+        archive.sync()
+        files = [len(each.stored.files) for each in archive.sessions()]
+        keep(place.home, captured(), run=SECOND_RUN)
+        archive.sync()
+        assert (files, [len(each.stored.files) for each in archive.sessions()]) == ([2], [3])
         assert found(archive, "pangolin") == 1
 
 

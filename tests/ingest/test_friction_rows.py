@@ -71,6 +71,8 @@ def test_a_copy_in_another_folder_counts_no_moment_twice(tmp_path: Path) -> None
     with an_archive(tmp_path) as archive:
         before = archive.retro(with_agents=True)
     shutil.copytree(tmp_path / "projects", tmp_path / "backup")
+    [copy] = (tmp_path / "backup").rglob(f"{ONE}.jsonl")
+    copy.write_bytes(copy.read_bytes().replace(b'"2.1.197"', b'"2.1.198"', 1))  # so that it is no equal copy
     with an_archive(tmp_path, tmp_path / "projects", tmp_path / "backup") as archive:
         assert len(archive.sessions()) == 2
         after = archive.retro(with_agents=True)

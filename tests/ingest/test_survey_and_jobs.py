@@ -336,6 +336,10 @@ def test_agents_beside_two_copies_of_a_session_are_kept_with_their_own(tmp_path:
     shutil.copytree(path.parent, tmp_path / "projects" / "copy")
     with an_archive(tmp_path) as archive:
         archive.sync()
+        assert [len(each.stored.files) for each in archive.sessions()] == [2]
+        copy = tmp_path / "projects" / "copy" / path.name
+        copy.write_bytes(copy.read_bytes().replace(b'"2.1.197"', b'"2.1.198"'))
+        archive.sync()
         assert len(archive.kept_bytes()) == 4
         assert [len(each.stored.files) for each in archive.sessions()] == [2, 2]
         assert [row.tokens.requests for row in archive.usage().rows] == [1]

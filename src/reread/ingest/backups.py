@@ -17,6 +17,7 @@ from reread.sources import SourceFile
 from reread.sources.backups import FOLDER, Refused, config_folders, list_backups
 from reread.store import reading
 from reread.store.backups import history_folders, sessions_with_backups
+from reread.store.keys import FileKeys
 from reread.store.unchanged import last_seen
 
 from .jobs import FileJob, SessionJob, file_job
@@ -105,16 +106,17 @@ class BackupSurvey:
 
     def _changed(self, files: Iterable[SourceFile], session: int, source: Path) -> list[FileJob]:
         known = {row.key: row for row in reading.backups_of(self._connection, session)}
+        keys = FileKeys(self._machine, self._walk.names, known.values())
         found = []
         for file in files:
             try:
-                job = file_job(self._machine, source, file, known, self._walk.still_holds)
+                job = file_job(keys, source, file, known, self._walk.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif job.key not in self._walk.forgotten:
+            elif not self._walk.forgotten & keys.ever_of(file.path):
                 found.append(job)
         return found
 

@@ -13,7 +13,7 @@ from reread import sources
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.database import is_durable
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
 from reread.store.rows import OWN, FileRow
 from reread.store.sessions import names_by_id
 
@@ -56,11 +56,11 @@ class KnownCaptures:
         return self._by_session.get(session, [])
 
 
-def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], machine: str) -> list[FileJob]:
+def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], keys: FileKeys) -> list[FileJob]:
     """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
     found = []
     for file in captures:
-        row = known.get(file_key(machine, str(file.path)))
+        row = known.get(keys.of(file.path))
         if row is not None:
             found.append(
                 FileJob(
@@ -79,7 +79,7 @@ def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], machine
     return found
 
 
-def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile]) -> None:
+def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]) -> None:
     """Removes captures whose bytes are in the safe, once a crash of the machine could not lose the rows that say so.
 
     Also those that somebody had forgotten. What cannot be removed now is met by the next sync.
@@ -88,10 +88,10 @@ def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[Sou
         return
     known = reading.known_files(connection, machine)
     forgotten = reading.forgotten(connection)
+    keys = FileKeys(machine, names, known.values())
     for file in waiting:
-        key = file_key(machine, str(file.path))
-        row = known.get(key)
-        if key in forgotten or (row is not None and row.source == OWN and row.taken == file.size):
+        row = known.get(keys.of(file.path))
+        if forgotten & keys.ever_of(file.path) or (row is not None and row.source == OWN and row.taken == file.size):
             _remove(file.path)
 
 

@@ -27,8 +27,9 @@ from reread.loading import read
 from reread.sessions import Conversation, told_in, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
 from reread.store.ledger import quarter, told_elsewhere
+from reread.store.machines import names_of
 
 from .workers import ALONE_BELOW, prepare_worker
 
@@ -47,14 +48,16 @@ class Behind(NamedTuple):
 
 def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path]) -> list[Behind]:
     """Transcripts that a sync would read. What cannot be found is left to the sync, which will say so."""
-    known = {row.key: (row.size, row.mtime_ns) for row in reading.known_files(connection, machine).values()}
+    rows = reading.known_files(connection, machine).values()
+    keys = FileKeys(machine, names_of(connection, machine), rows)
+    known = {row.key: (row.size, row.mtime_ns) for row in rows}
     forgotten = reading.forgotten(connection)
     found: dict[str, Behind] = {}
     problems: list[SourceError] = []
     for place in places:
         for file in _found(place, problems):
-            key = file_key(machine, str(file.path))
-            is_known = known.get(key) == (file.size, file.mtime_ns) or key in forgotten
+            key = keys.of(file.path)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten & keys.ever_of(file.path)
             if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
                 found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())

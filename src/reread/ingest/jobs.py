@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from reread.errors import SourceError
 from reread.sources import SessionFiles, SourceFile
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
 from reread.store.reading import StoredPiece
 from reread.store.rows import FileRow
 
@@ -68,14 +68,14 @@ class SessionJob(Struct, frozen=True, kw_only=True):
 
 
 def file_job(
-    machine: str,
+    keys: FileKeys,
     source: Path,
     file: SourceFile,
     known: Mapping[str, FileRow],
     still_holds: Callable[[FileRow], bool],
 ) -> FileJob | None:
     """None when the file is as it was: that costs one stat."""
-    key = file_key(machine, str(file.path))
+    key = keys.of(file.path)
     try:
         status = file.path.stat()
     except OSError as error:

@@ -21,6 +21,10 @@ class Claims:
             for name in self._told[trunk.path]:
                 self._owners.setdefault((trunk.folder, name), trunk.path)
 
+    def names_of(self, session: SessionFiles) -> set[str]:
+        """The ids that a session may have: those that it tells, or that its place gives it."""
+        return self._told[session.trunk.path] if session.trunk is not None else {session.id}
+
     def of_others(self, session: SessionFiles) -> frozenset[str]:
         """The ids it tells that belong to another file of its folder."""
         trunk = session.trunk

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Set
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,13 +13,16 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.billing import load_prices
-from reread.loading import Strays
+from reread.loading import Disk, Strays
 from reread.sources import Kind, SourceFile, place
+from reread.store import notes
 from reread.store.backups import history_folders, resolved
 from reread.store.keeping import SafeFiles
-from reread.store.keys import file_key
+from reread.store.machines import id_by_name
+from reread.store.piece_order import Piece, as_last_taken, order_of
+from reread.store.places import PLACE, adopt_places
 from reread.store.rows import OWN, SessionBatch
-from reread.store.safe import PieceHeader, Place, Safe
+from reread.store.safe import PieceHeader, Safe, SafeDamaged
 from reread.store.writing import StoreWriter
 
 from .captures import joined
@@ -28,12 +33,12 @@ from .naming import Claims
 _ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
 
-class _Kept(Struct):
+class Kept(Struct):
     """What the packs tell about one file."""
 
     last: PieceHeader
     """A piece of its newest generation."""
-    pieces: list[tuple[PieceHeader, Place]]
+    pieces: list[Piece]
 
     @property
     def has_hole(self) -> bool:
@@ -52,7 +57,12 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
 
     Every piece is proved first: what is damaged is left out, and must not keep the rest out.
     """
-    kept = _kept(safe)
+    found, places = _kept(safe)
+    ids = id_by_name(connection)
+    kept = _with_ids(found, ids)
+    notes.count_order(
+        connection, max((order_of(each) for entry in kept.values() for each, _ in entry.pieces), default=0)
+    )
     files = SafeFiles(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
@@ -60,52 +70,69 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         writer.adopt([(entry.last, entry.pieces) for entry in own.values()])
         files.know(machine_name)
         torn = {key for key, entry in own.items() if entry.has_hole}
-        for job in _jobs(own, files):
-            writer.apply([_batch(replace(job, prices=prices), files, torn)], is_older=False)
-        for job in _backup_jobs(own, history_folders(connection, machine_name)):
-            writer.apply([_batch(job, files, torn)], is_older=False)
+        for job in session_jobs(own, files):
+            writer.apply([batch_of(replace(job, prices=prices), files, torn)], is_older=False)
+        for job in backup_jobs(own, history_folders(connection, machine_name)):
+            writer.apply([batch_of(job, files, torn)], is_older=False)
         writer.close_books()
+    adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
-def _batch(job: SessionJob, files: SafeFiles, torn: Set[str]) -> SessionBatch:
+def batch_of(job: SessionJob, disk: Disk, torn: Set[str]) -> SessionBatch:
     """Where the source of a file with a hole is still there, nothing it begins with is known: a sync takes it anew."""
-    batch = take(job, files, is_kept=True)
+    batch = take(job, disk, is_kept=True)
     return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
 
 
-def _kept(safe: Safe) -> dict[str, _Kept]:
-    kept: dict[str, _Kept] = {}
+def _kept(safe: Safe) -> tuple[dict[str, Kept], list[PieceHeader]]:
+    """Files by key, and what is told of other places of them."""
+    kept: dict[str, Kept] = {}
     pieces = [(found.header, found.place) for found in safe.verify() if found.header is not None]
-    for header, place_ in resolved(pieces):
-        kept.setdefault(header.file, _Kept(header, [])).pieces.append((header, place_))
+    places = [header for header, _ in pieces if PLACE in header.more]
+    for header, place_ in resolved([piece for piece in pieces if PLACE not in piece[0].more]):
+        kept.setdefault(header.file, Kept(header, [])).pieces.append((header, place_))
     for entry in kept.values():
-        entry.pieces = _as_last_taken(entry.pieces)
-        entry.last = max((header for header, _ in entry.pieces), key=lambda header: header.generation)
+        entry.pieces = as_last_taken(entry.pieces, partial(is_part, safe))
+        entry.last = max((header for header, _ in entry.pieces), key=lambda header: (header.generation, header.start))
+    return kept, [header for header in places if header.file in kept]
+
+
+def _with_ids(kept: dict[str, Kept], ids: Mapping[str, str]) -> dict[str, Kept]:
+    """Files that carry the host name of before there were ids belong to the machine that was called so.
+
+    Under two names of one host the same file may be there twice: the one that was taken last, by its name, gets the id.
+    """
+    occupied = {(entry.last.machine, entry.last.path) for entry in kept.values()}
+    order = list(ids)
+    for entry in sorted(
+        kept.values(), key=lambda each: order.index(each.last.machine) if each.last.machine in ids else -1
+    ):
+        place_ = (ids.get(entry.last.machine, entry.last.machine), entry.last.path)
+        if entry.last.machine in ids and place_ not in occupied:
+            occupied.add(place_)
+            entry.last = replace(entry.last, machine=place_[0])
     return kept
 
 
-def _as_last_taken(pieces: list[tuple[PieceHeader, Place]]) -> list[tuple[PieceHeader, Place]]:
-    """A sync killed before its commit leaves pieces that the next one took again: the later taking counts."""
-    kept: list[tuple[PieceHeader, Place]] = []
-    for header, place_ in sorted(pieces, key=lambda piece: (piece[0].generation, _taken(piece[0]), piece[0].start)):
-        kept = [old for old in kept if old[0].generation != header.generation or old[0].start < header.start]
-        kept.append((header, place_))
-    return kept
+def is_part(safe: Safe, piece: Piece, longer: Piece) -> bool:
+    """Whether the bytes of a piece are among those of one that reaches as far or further."""
+    if piece[0].length == longer[0].length:
+        return piece[0].sha256 == longer[0].sha256
+    start = piece[0].start - longer[0].start
+    try:
+        return sha256(safe.slice(longer[1], start, piece[0].length)).hexdigest() == piece[0].sha256
+    except SafeDamaged:
+        return False
 
 
-def _taken(header: PieceHeader) -> int:
-    taken = header.more.get("taken")
-    return taken if isinstance(taken, int) else 0
-
-
-def _jobs(kept: dict[str, _Kept], safe: SafeFiles) -> list[SessionJob]:
+def session_jobs(kept: Mapping[str, Kept], disk: Disk) -> list[SessionJob]:
     """Sessions in the order they were last written to, so that newer ones get the larger ids."""
-    files = {_source_file(entry): entry for entry in kept.values() if entry.last.kind != Kind.BACKUP}
+    files = {located(entry): entry for entry in kept.values() if entry.last.kind != Kind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    owned = Strays(files, safe).shared_out(joined(sources.group(taken), sources.group(captured)))
-    claims = Claims((session for session, _ in owned), safe)
+    owned = Strays(files, disk).shared_out(joined(sources.group(taken), sources.group(captured)))
+    claims = Claims((session for session, _ in owned), disk)
     jobs = [
         SessionJob(
             files=session,
@@ -119,17 +146,18 @@ def _jobs(kept: dict[str, _Kept], safe: SafeFiles) -> list[SessionJob]:
     return [SessionJob(files=None, changed=(_job(file, files[file]),)) for file in aside] + jobs
 
 
-def _backup_jobs(kept: dict[str, _Kept], folders: Mapping[Path, int]) -> list[SessionJob]:
+def backup_jobs(kept: Mapping[str, Kept], folders: Mapping[Path, int]) -> list[SessionJob]:
     """Backups of the sessions that are known by now, a job for each."""
     found: dict[int, list[FileJob]] = {}
     for entry in kept.values():
         session = folders.get(Path(entry.last.path).parent) if entry.last.kind == Kind.BACKUP else None
         if session is not None:
-            found.setdefault(session, []).append(_job(_source_file(entry), entry))
+            found.setdefault(session, []).append(_job(located(entry), entry))
     return [SessionJob(files=None, changed=tuple(jobs), backup_of=session) for session, jobs in found.items()]
 
 
-def _source_file(entry: _Kept) -> SourceFile:
+def located(entry: Kept) -> SourceFile:
+    """The file as its path tells, whether it is there or not."""
     path = Path(entry.last.path)
     where = place(path)
     size = sum(header.length for header, _ in entry.pieces if header.generation == entry.last.generation)
@@ -149,6 +177,7 @@ def _stem_of(path: Path, kind: str) -> str | None:
     return path.stem if kind == Kind.TRANSCRIPT else None
 
 
-def _job(file: SourceFile, entry: _Kept) -> FileJob:
-    key = file_key(entry.last.machine, str(file.path))
-    return FileJob(file=file, key=key, source=entry.last.source, device=0, inode=0, generation=entry.last.generation)
+def _job(file: SourceFile, entry: Kept) -> FileJob:
+    return FileJob(
+        file=file, key=entry.last.file, source=entry.last.source, device=0, inode=0, generation=entry.last.generation
+    )

@@ -16,13 +16,15 @@ from reread.loading import Strays
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
-from reread.store.keys import file_key
+from reread.store.keys import FileKeys
+from reread.store.machines import names_of
 from reread.store.reading import StoredPiece
 from reread.store.rows import OWN, FileRow
 
 from .captures import KnownCaptures, joined, remade
 from .jobs import FileJob, GoneFile, SessionJob, file_job
 from .naming import Claims
+from .places import FoundPlace, Owned, PlaceSurvey
 
 _KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
@@ -43,12 +45,13 @@ class Survey:
         self.folders: dict[Path, int] = {}
         self.unchanged = 0
         self._machine = machine
+        self.names = names_of(connection, machine)
         self._connection = connection
         self._safe = safe
         self._prices = prices
         self._source_of: dict[Path, Path] = {}
         self.missing: set[Path] = set()
-        self.known = reading.known_files(connection, machine)
+        self._look_up_files()
         self.forgotten = reading.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
@@ -59,6 +62,11 @@ class Survey:
             self._source_of.update({file.path: place for file in new})
             files += new
         self._captures = KnownCaptures(connection, self.known)
+        self.placed: list[FoundPlace] = []
+        """Other places of what is kept, or of what these jobs take in."""
+        self.places_gone: list[Path] = []
+        self.own_ways: list[Path] = []
+        """Places that are files of their own from now on."""
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
 
@@ -85,6 +93,7 @@ class Survey:
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
         owned = strays.shared_out(sessions)
         claims = Claims(session for session, _ in owned)
+        owned = self._without_copies(owned, claims)
         homes = self._homes(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
@@ -94,7 +103,7 @@ class Survey:
                 )
                 whole = _with_gone(session, gone)
                 taken = {job.file.path for job in changed}
-                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self._machine)
+                kept = remade((file for file in whole.captures if file.path not in taken), self.known, self.keys)
                 jobs.append(
                     SessionJob(
                         files=whole,
@@ -108,6 +117,28 @@ class Survey:
                 )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
+
+    def _without_copies(self, owned: list[Owned], claims: Claims) -> list[Owned]:
+        """Sessions that are one with another in another place are not read; where they have more than it, they are what
+        it was, and the other is the place."""
+        while True:
+            places = PlaceSurvey(self._connection, self._machine, self._safe, self.known.values())
+            kept = places.without_copies(owned, claims, self._source_of)
+            if not places.has_moved:
+                break
+            self._look_up_files()
+        self.unchanged += places.unchanged
+        self.placed, self.own_ways = places.found, places.own_ways
+        self.places_gone = places.gone(self._source_of)
+        return kept
+
+    def _look_up_files(self) -> None:
+        self.known = reading.known_files(self._connection, self._machine)
+        self.keys = FileKeys(self._machine, self.names, self.known.values())
+
+    def source_of(self, path: Path) -> Path:
+        """The source that a file of this walk was found in."""
+        return self._source_of[path]
 
     def _has_captures(self, session: SessionFiles) -> bool:
         """Whether captures belong to this copy of a session already."""
@@ -149,7 +180,7 @@ class Survey:
         )
 
     def _key(self, path: Path) -> str:
-        return file_key(self._machine, str(path))
+        return self.keys.of(path)
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
         return tuple(reading.pieces_of(self._connection, row.id, row.generation))
@@ -158,15 +189,13 @@ class Survey:
         found: list[FileJob] = []
         for file in files:
             try:
-                job = file_job(self._machine, self._source_of[file.path], file, self.known, self.still_holds)
+                job = file_job(self.keys, self._source_of[file.path], file, self.known, self.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif job.key in self.forgotten:
-                continue
-            else:
+            elif not self.forgotten & self.keys.ever_of(file.path):
                 found.append(job)
         return tuple(found)
 

@@ -57,12 +57,16 @@ def sync(
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if with_backups:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
+    writer.keep_places(
+        [(each.file, str(survey.source_of(each.file.path)), each.original, each.machine) for each in survey.placed]
+    )
+    writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, Refused)]
     writer.remember_folders(survey.folders, unread)
-    put_away(connection, machine, survey.waiting)
+    put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
 

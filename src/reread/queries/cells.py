@@ -140,9 +140,14 @@ def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarte
 def _needs_ledger(ask: Ask) -> bool:
     """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
     wanted = ask.wanted
-    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources, wanted.asks_for_marks)
+    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources, wanted.machine)
     edges = [time for time in (wanted.since, wanted.until) if time is not None]
-    return ask.is_recorded or any(others) or any(time.timestamp() % QUARTER_SECONDS for time in edges)
+    return (
+        ask.is_recorded
+        or any(others)
+        or wanted.asks_for_marks
+        or any(time.timestamp() % QUARTER_SECONDS for time in edges)
+    )
 
 
 def _asked(
@@ -163,14 +168,17 @@ def _placed(connection: sqlite3.Connection, ask: Ask) -> Iterator[Cell]:
     """Cells by session, or by what the circumstances of a response tell."""
     known = ledger.circumstances(connection)
     homes = ledger.homes(connection) if ask.by == "session" else {}
+    labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
     moved = moves(connection)
     for home, how, where, is_sidechain, is_abandoned, *values in _asked(
-        connection, ask, "home" if ask.by == "session" else "all", known
+        connection, ask, "home" if ask.by in ("session", "machine") else "all", known
     ):
         sums, model = Sums(*values), known[how].model
         if ask.by == "session":
             session, is_agent = homes.get(home, (None, False))
             yield Cell(session, model, sums, is_agent=is_agent or bool(is_sidechain), is_abandoned=bool(is_abandoned))
+        elif ask.by == "machine":
+            yield Cell(labels.get(home), model, sums)
         elif ask.by == "tool":
             tools = known[how].tools or (None,)
             yield from (Cell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True))

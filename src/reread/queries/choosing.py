@@ -23,12 +23,13 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
         where = [number for number, each in known.items() if is_place(each, wanted)]
     if wanted.model or wanted.tool:
         how = [number for number, each in known.items() if is_manner(each, wanted)]
-    if wanted.file or wanted.sources or wanted.asks_for_marks:
+    if wanted.file or wanted.sources or wanted.machine or wanted.asks_for_marks:
         from .listing import passing
 
         of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
             file=wanted.file,
             sources=wanted.sources,
+            machine=wanted.machine,
             starred=wanted.starred,
             tags=wanted.tags,
             without_hidden=wanted.without_hidden,

@@ -43,6 +43,8 @@ class Filter(NamedTuple):
     """All of these must be on a session."""
     without_hidden: bool = False
     """Leaves out what a person hid; only lists do so."""
+    machine: str | None = None
+    """Label, earlier host name or id of the machine that sessions lie on; not asked of what is read from sources."""
     moves: Moves = NO_MOVES
     """Under which names a project is found, too; the archive knows."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread.marks.moves import NO_MOVES
 from reread.store.copies import NOTHING_COPIED, Copied, copied_parts
+from reread.store.machines import ids_called, sessions_on
 from reread.store.moves import moves
 from reread.store.sessions import StoredSession, calls_of, sessions
 
@@ -74,9 +75,10 @@ def passing(connection: sqlite3.Connection, wanted: Filter) -> list[StoredSessio
     """Sessions that pass the filter, the one that ended last first."""
     limit = wanted.limit if _has_only_limit(wanted) else None
     wanted = wanted._replace(moves=moves(connection))
+    ids = None if wanted.machine is None else sessions_on(connection, ids_called(connection, wanted.machine))
     return [
         stored
-        for stored in sessions(connection, limit=limit, without_hidden=wanted.without_hidden)
+        for stored in sessions(connection, ids=ids, limit=limit, without_hidden=wanted.without_hidden)
         if _passes(connection, stored, wanted)
     ][: wanted.limit]
 

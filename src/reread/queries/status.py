@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from reread.home import this_machine
 from reread.store import glance, said
 
 from .windows import QUARTER, SECONDS, last_window, told_apart, window_starts
@@ -46,7 +45,7 @@ def spent(home: str, line: StatusLine | None, now: int) -> Spent:
 def _keep(connection: sqlite3.Connection, line: StatusLine, now: int) -> None:
     """Where another writes, or nobody may, there will be another status line in a moment."""
     try:
-        said.keep(connection, line, this_machine(), now)
+        said.keep(connection, line, glance.own_machine(connection), now)
     except sqlite3.OperationalError:
         return
 

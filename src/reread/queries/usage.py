@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reread.billing import Prices
 
 _DATE = re.compile(r"-\d{8}$")
-GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill")
+GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill", "machine")
 ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "branches": "branch"} | {
     f"{by}s": by for by in GROUPINGS
 }

@@ -7,6 +7,7 @@ that the safe alone still tells everything.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence, Set
 from pathlib import Path
@@ -26,6 +27,7 @@ from .safe import Safe, SafeDamaged
 
 _SAME = "same"
 """In the header of a piece without bytes: the hash of the piece it stands for."""
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class KnownPieces:
@@ -50,6 +52,12 @@ class KnownPieces:
 def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
     """A piece without bytes in the stead of one with those that this header tells of."""
     return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
+
+
+def shared_digest(header: PieceHeader) -> str | None:
+    """The hash of the bytes that a piece stands for; None where it has its own."""
+    same = header.more.get(_SAME)
+    return same if isinstance(same, str) and _DIGEST.fullmatch(same) else None
 
 
 def resolved(pieces: Sequence[tuple[PieceHeader, Place]]) -> list[tuple[PieceHeader, Place]]:

@@ -19,7 +19,10 @@ def known_sources(connection: sqlite3.Connection) -> set[str]:
 
 def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
     """How much of every file there is in the safe."""
-    return {as_path(path): taken for path, taken in connection.execute("SELECT path, taken FROM file")}
+    rows = connection.execute(
+        "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
+    )
+    return {as_path(path): taken for path, taken in rows}
 
 
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:

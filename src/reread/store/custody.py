@@ -1,18 +1,17 @@
-"""Looking after what was taken: recovery after a crash, status, proof, restoring, forgetting."""
+"""Looking after what was taken: recovery after a crash, status, restoring, forgetting."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from reread.billing import Prices
-from reread.errors import RereadError, printable
+from reread.errors import printable
 
 from . import notes, reading
 from .backups import give_away
@@ -24,11 +23,12 @@ from .ledger import Ledger
 from .moves import forget_moves
 from .own_words import forget_mark, keep_forgotten, take_over_copy, write_copy
 from .paths import as_path
+from .places import keys_of_places
+from .proof import find_again
 from .rows import FileRow
-from .safe import Damage, Place, Rewrite, Safe, SafeDamaged, SafeError
+from .safe import Place, Rewrite, Safe, SafeDamaged
 from .said import forget_said
 from .sessions import StoredSession
-from .soundness import damage_of
 from .unindexing import unindex
 
 
@@ -46,17 +46,6 @@ class Status(Struct, frozen=True, kw_only=True):
     backup_bytes: int
     stored_bytes: int
     index_bytes: int
-
-
-class Verified(Struct, frozen=True, kw_only=True):
-    files: int
-    bytes: int
-    stored_bytes: int
-    damaged: list[str]
-
-    @property
-    def ok(self) -> bool:
-        return not self.damaged
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -79,18 +68,26 @@ def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeD
     Gives what is lost of the last pack: that must not keep new things out of the safe.
     """
     finish_forget(connection, safe, prices)
+    lost = _cut_tail(connection, safe)
+    if lost is not None and find_again(connection, safe):
+        lost = _cut_tail(connection, safe)
+    return lost
+
+
+def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> SafeDamaged | None:
     try:
-        _cut_tail(connection, safe)
+        safe.recover_tail(*acknowledged_end(connection))
     except SafeDamaged as lost:
         return lost
     return None
 
 
-def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> None:
+def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The pack and the offset behind the last piece that a row names."""
     last = connection.execute(
         "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
     ).fetchone()
-    safe.recover_tail(*(last or (1, 0)))
+    return last or (1, 0)
 
 
 def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
@@ -120,66 +117,6 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
         stored_bytes=sum(safe.packs().values()),
         index_bytes=index,
     )
-
-
-def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True) -> Verified:
-    """Every piece is decompressed and hashed, every row must have its piece, and SQLite checks its own pages.
-
-    What a crash left is put in order first, where that can be.
-    """
-    damaged = damaged_index(connection, may_write=may_write)
-    is_damaged = bool(damaged)
-    if not is_damaged and may_write:
-        finish_forget(connection, safe, prices)
-        with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
-            _cut_tail(connection, safe)
-    proved: dict[tuple[int, int], str] = {}
-    size = 0
-    for found in safe.verify():
-        if isinstance(found, Damage):
-            damaged.append(told(found))
-        if found.header is not None:
-            proved[found.place.pack, found.place.offset] = found.header.sha256
-            size += found.header.length
-    files = 0
-    try:
-        if not is_damaged:  # otherwise its rows prove nothing about the safe, and may be of any type
-            damaged += _missing_bytes(connection, proved)
-        files = connection.execute("SELECT count(*) FROM file").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        damaged.append(f"database: {error}")
-    damaged = list(dict.fromkeys(damaged))
-    return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
-
-
-def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:
-    """What SQLite says about its pages, and FTS5 about its own, which it is asked by a statement that may write."""
-    damaged = [f"database: {said}" for said in damage_of(connection)]
-    if not may_write:
-        return damaged
-    try:
-        connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
-    except sqlite3.DatabaseError as error:
-        damaged.append(f"database: {error}")
-    return damaged
-
-
-def _missing_bytes(connection: sqlite3.Connection, proved: dict[tuple[int, int], str]) -> Iterator[str]:
-    """Every piece the index names must be among the proved, and the pieces of a file lie end to end."""
-    ends: dict[tuple[int, int], int] = {}
-    for file, generation, start, length, digest, pack, offset, path in connection.execute(
-        """SELECT file, piece.generation, start, length, sha256, pack, offset, path
-           FROM piece JOIN file ON file.id = piece.file ORDER BY file, piece.generation, start"""
-    ):
-        name = printable(as_path(path))
-        if proved.get((pack, offset)) != digest.hex():
-            yield f"{name}: the piece at {offset} of pack {pack} is missing"
-        if ends.get((file, generation), 0) != start:
-            yield f"{name}: the bytes before {start} are not in the safe"
-        ends[file, generation] = start + length
-    for file, generation, taken, path in connection.execute("SELECT id, generation, taken, path FROM file"):
-        if ends.get((file, generation), 0) != taken:
-            yield f"{printable(as_path(path))}: the bytes before {taken} are not in the safe"
 
 
 class Generation(Struct, frozen=True, kw_only=True):
@@ -283,7 +220,8 @@ def forget(
     recover(connection, safe, prices)
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
-    rewrite = safe.rewrite_without({row.key for row in rows})
+    keys = {row.key for row in rows} | keys_of_places(connection, [row.id for row in rows])
+    rewrite = safe.rewrite_without(keys)
     hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
@@ -298,11 +236,14 @@ def settle(
     home: Path,
     session: int | None = None,
 ) -> int:
-    """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read."""
+    """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read.
+
+    Durable when it returns: the old packs go next, and rows that a power cut took back would lead nowhere.
+    """
     sessions = set() if session is None else {session}
     hidden = 0
     ledger = Ledger(connection, prices)
-    with transaction(connection):
+    with transaction(connection, durable=True):
         for key in rewrite.keys:
             row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
             if row is None:
@@ -311,6 +252,7 @@ def settle(
             ledger.drop(row[0])
             for table in ("tool_call", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
+            connection.execute("DELETE FROM place WHERE file = ?", row[:1])
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             if row[1] is not None:
                 sessions.add(row[1])
@@ -359,27 +301,18 @@ def _scrub(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def note_first(connection: sqlite3.Connection, safe: Safe) -> None:
+    """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was lost."""
+    if notes.read(connection, notes.FIRST) is None and not safe.packs():
+        with transaction(connection, durable=True):
+            notes.write(connection, notes.FIRST, notes.BEGUN)
+
+
 def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
     """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
     by a rebuild that did not come to its end."""
     if notes.is_half_made(connection):
         return True
-    return bool(safe.packs()) and connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
-
-
-def told(damage: Damage) -> str:
-    name = printable(damage.path) if damage.path else "unknown file"
-    return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
-
-
-def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
-    """What can be proved when the database cannot even be opened."""
-    damaged = [f"database: {problem}"]
-    size = files = 0
-    for found in safe.verify():
-        if isinstance(found, Damage):
-            damaged.append(told(found))
-        else:
-            size += found.header.length
-            files += found.header.start == 0
-    return Verified(files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged)
+    if not safe.packs() or notes.read(connection, notes.FIRST) is not None:
+        return False
+    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None

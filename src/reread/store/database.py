@@ -124,17 +124,27 @@ def refuse_newer(applied: set[str]) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; waits for another writer. Raises StoreError when SQLite cannot write."""
+def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+    """All or nothing; waits for another writer. Raises StoreError when SQLite cannot write.
+
+    A durable one, and all before it, outlast a power cut once it is over: what it makes superfluous may be removed.
+    """
     try:
+        if durable:
+            connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            if durable:  # something to write, so that SQLite has a reason to wait for the disk
+                connection.execute("PRAGMA user_version = 0")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # a full disk ends the transaction by itself
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if durable:
+                connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error as error:
         raise StoreError(f"the archive cannot be written ({error})") from error
 
@@ -155,7 +165,10 @@ def file_number(home: Path) -> int:
 
 def set_aside(home: Path) -> None:
     """Moves a database out of the way, never deletes it."""
-    aside = f"{FILE_NAME}.damaged-{time.time_ns()}"
+    last = last_set_aside(home)
+    # The larger number is the later one, also when the clock was set back in between.
+    number = max(time.time_ns(), int(last.rpartition("-")[2]) + 1 if last else 0)
+    aside = f"{FILE_NAME}.damaged-{number}"
     for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
         path = home / f"{FILE_NAME}{ending}"
         if os.path.lexists(path):
@@ -168,7 +181,7 @@ def set_aside(home: Path) -> None:
 def last_set_aside(home: Path) -> str | None:
     """The name of the database that was set aside last."""
     names = [path.name for path in home.glob(f"{FILE_NAME}.damaged-*") if path.suffix.rpartition("-")[2].isdecimal()]
-    return max(names, default=None)
+    return max(names, key=lambda name: int(name.rpartition("-")[2]), default=None)
 
 
 def remove_set_aside(home: Path) -> None:

@@ -23,6 +23,14 @@ def glance(home: str) -> sqlite3.Connection:
     return connection
 
 
+def own_machine(connection: sqlite3.Connection) -> str:
+    """The id of this machine; raises sqlite3.Error where the archive has none yet."""
+    found = connection.execute("SELECT id FROM machine WHERE is_own").fetchone()
+    if found is None:
+        raise sqlite3.OperationalError("the archive names no machine")
+    return str(found[0])
+
+
 def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
     """Nano-dollars since a quarter of an hour; None where nothing was ever counted."""
     spent, is_empty = connection.execute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 
 import msgspec
@@ -107,31 +107,50 @@ class Ledger:
 
     def _settle(self, key: str) -> None:
         before = self._connection.execute("SELECT time FROM copied WHERE key = ?", (key,)).fetchall()
-        rows = self._connection.execute(f"{_NUMBERED} WHERE request.key = ?", (key,)).fetchall()
-        numbers = {number: Response(*values) for number, *values in rows}
-        copies = list(numbers.values())
+        copies = copies_of(self._connection, key)
         self._quarters.update(quarter(time) for (time,) in before)
         self._quarters.update(quarter(copy.time) for copy in copies)
-        inside = (f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}")
+        inside = _inside(key)
         self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
         self._connection.execute(_UNSETTLE, (key, *inside))
-        if len(copies) > 1:
-            settled = settle(copies)
-            ids = {copy.file: number for number, copy in numbers.items()}
-            advised = self._connection.execute(
-                f"{TOLD} WHERE request.file = ? AND request.key > ? AND request.key < ?", (ids[settled.file], *inside)
-            )
-            parts = [settled, *(settle_advice(Response(*row), settled) for row in advised)]
-            self._connection.executemany(
-                "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_copied(self._prices.priced(part), ids) for part in parts],
-            )
+        self._connection.executemany(
+            "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            settled_rows(self._connection, key, copies, self._prices),
+        )
 
 
-def _copied(part: Response, ids: Mapping[str, int]) -> tuple[object, ...]:
-    places = ids[part.owner], ids[part.file]
+def copies_of(connection: sqlite3.Connection, key: str) -> list[Response]:
+    """A response as each file tells it."""
+    return [Response(*row) for row in connection.execute(f"{TOLD} WHERE request.key = ?", (key,))]
+
+
+def settled_rows(
+    connection: sqlite3.Connection, key: str, copies: Sequence[Response], prices: Prices
+) -> list[tuple[object, ...]]:
+    """Rows of `copied` for a response that several files tell and each advisor it asked; none where only one does."""
+    if len(copies) < 2:
+        return []
+    settled = settle(copies)
+    owner, counted = (_file_number(connection, name) for name in (settled.owner, settled.file))
+    advice = connection.execute(
+        f"{TOLD} WHERE request.file = ? AND request.key > ? AND request.key < ?", (counted, *_inside(key))
+    )
+    parts = [settled, *(settle_advice(Response(*row), settled) for row in advice)]
+    return [_copied(prices.priced(part), owner, counted) for part in parts]
+
+
+def _file_number(connection: sqlite3.Connection, key: str) -> int:
+    return int(connection.execute("SELECT id FROM file WHERE key = ?", (key,)).fetchone()[0])
+
+
+def _inside(key: str) -> tuple[str, str]:
+    """Between these lie the keys of the advisors that a response asked."""
+    return f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}"
+
+
+def _copied(part: Response, owner: int, counted: int) -> tuple[object, ...]:
     counts = part.time, part.web_searches, part.doubt, part.rows, part.files
-    return part.key, *places, *counts, part.nanodollars, part.saved
+    return part.key, owner, counted, *counts, part.nanodollars, part.saved
 
 
 _AFTER_ADVISOR = "#advisor;"
@@ -153,7 +172,6 @@ TOLDS = """FROM request JOIN circumstance ON circumstance.id = request.circumsta
     JOIN file ON file.id = request.file"""
 TOLD = f"SELECT {_TOLD} {TOLDS}"
 """All that decides about copies, in the order of the fields of `Response`."""
-_NUMBERED = f"SELECT request.file, {_TOLD} {TOLDS}"
 
 
 def asker(key: str) -> str:

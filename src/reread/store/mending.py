@@ -16,10 +16,11 @@ from msgspec import Struct
 from reread.billing import Prices
 
 from .bytes_kept import LOST, filled
-from .custody import damaged_index, recover, settle, told
+from .custody import recover, settle
 from .database import StoreError, transaction
 from .keeping import SafeFiles
 from .paths import as_path
+from .proof import damaged_index, find_again, told
 from .safe import Damage, PieceHeader, Place, Safe, SafeError
 
 _FILE = "key, machine, source, path, kind, mtime_ns"
@@ -79,6 +80,7 @@ def forget_damaged(connection: sqlite3.Connection, safe: Safe, prices: Prices) -
 def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
     if damaged_index(connection):
         raise StoreError("the index is damaged, too; `reread archive rebuild` makes it anew, and comes first")
+    find_again(connection, safe)
     damages: list[Damage] = []
     proved: dict[tuple[int, int], PieceHeader] = {}
     for found in safe.verify():

@@ -10,7 +10,13 @@ PRICE_FILES = "price_files"
 """How their files looked then."""
 REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
+FOLDED = "folded"
+"""Whether copies that an earlier version kept as sessions of their own were looked for."""
 BEGUN, DONE = "begun", "done"
+FIRST = "first"
+"""That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
+ORDER = "order"
+"""The number of the last sync that took pieces; see `piece_order`."""
 
 
 def read(connection: sqlite3.Connection, name: str) -> str | None:
@@ -25,3 +31,14 @@ def write(connection: sqlite3.Connection, name: str, value: str) -> None:
 def is_half_made(connection: sqlite3.Connection) -> bool:
     """Whether a rebuild did not come to its end."""
     return read(connection, REBUILD) == BEGUN
+
+
+def last_order(connection: sqlite3.Connection) -> int:
+    said = read(connection, ORDER)
+    return int(said) if said is not None and said.isdecimal() else 0
+
+
+def count_order(connection: sqlite3.Connection, number: int) -> None:
+    """What was given to pieces is never given to later ones."""
+    if number > last_order(connection):
+        write(connection, ORDER, str(number))

@@ -7,7 +7,6 @@ deleted or beyond reading: `marks.json` has it once more.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -25,7 +24,6 @@ from .moves import MoveRow, keep_moves, move_rows, moves
 from .paths import as_path, stored_path
 
 COPY = "marks.json"
-_PART = f"{COPY}.part"
 
 
 def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: Change) -> int:
@@ -98,16 +96,10 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
     document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten_rows(connection)}
     text = json.dumps(document, indent=1)
-    from reread.folders import sync_folder
+    from reread.folders import write_durably
 
-    part = home / _PART
     try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(home / COPY)
-        sync_folder(home)
+        write_durably(home / COPY, text)
     except OSError as error:
         raise StoreError(f"{home / COPY}: cannot be written ({error.strerror or error})") from error
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from .paths import as_path
+from .paths import as_path, stored_path
 from .rows import FileRow
 from .safe import Place
 from .sessions import integers
@@ -72,8 +72,48 @@ def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> i
     return int(row[0]) if row is not None else None
 
 
+def session_sizes(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
+    """Number, id and bytes of every session."""
+    rows = connection.execute("SELECT id, uuid, bytes FROM session ORDER BY id")
+    return [(number, as_path(uuid), size) for number, uuid, size in rows]
+
+
+COUNTED = ("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches", "rows")
+"""What a response counts for, as `request` has it."""
+
+
+def responses_told(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
+    """By its key what the file with a key tells of each response: its model, and the columns of `COUNTED`."""
+    columns = ", ".join(f"request.{name}" for name in COUNTED)
+    rows = connection.execute(
+        f"""SELECT request.key, model, {columns} FROM file JOIN request ON request.file = file.id
+            JOIN circumstance ON circumstance.id = request.circumstance WHERE file.key = ?""",  # noqa: S608  our own
+        (file,),
+    )
+    return {key: tuple(values) for key, *values in rows}
+
+
+def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | None, folder: Path) -> list[int]:
+    """The sessions of an id in whatever folder; without an id all of a folder."""
+    wanted, value = ("folder", str(folder)) if uuid is None else ("uuid", uuid)
+    rows = connection.execute(
+        f"SELECT id FROM session WHERE machine = ? AND {wanted} = ?",  # noqa: S608  our own names
+        (machine, stored_path(value)),
+    )
+    return [number for (number,) in rows]
+
+
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
     return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
+
+
+def machine_of(connection: sqlite3.Connection, file: int) -> str:
+    return str(connection.execute("SELECT machine FROM file WHERE id = ?", (file,)).fetchone()[0])
+
+
+def file_by_key(connection: sqlite3.Connection, key: str) -> FileRow | None:
+    row = connection.execute(f"SELECT {_FILE} FROM file WHERE key = ?", (key,)).fetchone()  # noqa: S608
+    return _file(row) if row is not None else None
 
 
 def _file(row: Sequence[Any]) -> FileRow:

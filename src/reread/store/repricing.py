@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from reread.billing import Prices
 from reread.billing.response import Response
@@ -47,15 +49,30 @@ def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:
-    """A session's own figure counts every response in its files, whether or not another session has it too."""
+    connection.executemany(
+        "UPDATE session SET nanodollars = ?, unpriced_tokens = ? WHERE id = ?",
+        [(each.nanodollars, each.unpriced_tokens, each.session) for each in list(session_sums(connection, prices))],
+    )
+
+
+class SessionSums(NamedTuple):
+    """A session's own figures: every response in its files, whether or not another session has it too."""
+
+    session: int
+    requests: int
+    output_tokens: int
+    nanodollars: int | None
+    unpriced_tokens: int
+
+
+def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[SessionSums]:
+    """Of the sessions that have responses."""
     rows = connection.execute(
         f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
-    ).fetchall()
+    )
     for session, inside in groupby(rows, key=lambda row: row[0]):
         told = list(settle_all((Response(*row[1:]) for row in inside), prices))
         priced = [each.nanodollars for each in told if each.nanodollars is not None]
         unpriced = sum(each.total for each in told if each.nanodollars is None)
-        connection.execute(
-            "UPDATE session SET nanodollars = ?, unpriced_tokens = ? WHERE id = ?",
-            (sum(priced) if priced else None, unpriced, session),
-        )
+        output = sum(each.output for each in told)
+        yield SessionSums(session, len(told), output, sum(priced) if priced else None, unpriced)

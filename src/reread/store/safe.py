@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from .errors import SafeBusy, SafeDamaged, SafeError, SafeFull
 from .folders import PackFolder, Rewrite, make_private, sync_folder
 from .locks import lock
 from .packs import Pack, PackWriter, walk
-from .pieces import Damage, Found, PieceHeader, Place, compress, encode_piece, seal
+from .pieces import MAGIC, Damage, Found, PieceHeader, Place, compress, encode_piece, seal
 from .rewriting import begin_rewrite, finish_rewrite
 
 __all__ = [
@@ -138,7 +138,8 @@ class Safe:
         """Cuts what a crash left behind the last whole piece, and says how many bytes.
 
         The place is the end of what was acknowledged: nothing before it is touched. Whole pieces behind it, in this and
-        later packs, stay and become durable. Raises SafeDamaged when acknowledged bytes are gone.
+        later packs, stay and become durable, or move to a new pack where torn ones lie before them. Raises SafeDamaged
+        when acknowledged bytes are gone.
         """
         self.close()
         packs = self._names.counting()
@@ -262,9 +263,22 @@ class Safe:
             path, number, offset
         ):
             return 0  # bytes were lost or put in before: what ends here is the middle of another piece
-        keep = max((piece.place.end for piece in pieces if isinstance(piece, Found)), default=offset)
+        torn = [piece.place.offset for piece in pieces if piece.header is None]
+        keep = min(torn, default=size)
+        self._move_on(number, path, [piece.place for piece in pieces if piece.header and piece.place.offset > keep])
         with path.open("r+b") as file:
             file.truncate(keep)
             os.fsync(file.fileno())
         self._clean = (number, keep)
         return size - keep
+
+    def _move_on(self, number: int, path: Path, places: Sequence[Place]) -> None:
+        """Whole pieces behind torn ones, as a power cut may leave them, go into a new pack before those are cut."""
+        if not places:
+            return
+        writer = self._open(max(self._names.named()) + 1)
+        with Pack(path, number) as pack:
+            for place in places:
+                writer.append(MAGIC + pack.bytes(place.offset, place.stored)[len(MAGIC) :])
+        self.flush()
+        self._let_go()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from .keys import file_key
+from .keys import file_key, session_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,10 +101,15 @@ def _is_same_count(said: StatusLine, began: int | None, total: int | None) -> bo
 
 def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str) -> bool:
     """A session that was forgotten stays so, though the client that runs it still draws status lines."""
-    if said.transcript is None or connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
+    if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
         return False
-    key = file_key(machine, said.transcript)
-    return connection.execute("SELECT 1 FROM forgotten WHERE key = ?", (key,)).fetchone() is not None
+    from .machines import names_of
+
+    keys = [session_mark(said.session or "")]
+    if said.transcript is not None:
+        keys += [file_key(name, said.transcript) for name in (machine, *names_of(connection, machine))]
+    marks = ", ".join("?" * len(keys))
+    return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
 
 
 def forget_said(connection: sqlite3.Connection, session: int) -> None:

@@ -317,6 +317,31 @@ _LOOK_AGAIN = "DELETE FROM seen;"
 # Who owns a response that several files tell went by the order in which files came. Without the note of its prices all
 # money of an archive is counted again by the next command that may write, and every such response is settled again.
 _OWNERS_BY_CONTENT = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
+_MACHINES = """
+-- Machines whose sessions are here. Everywhere else `machine` is the id of one.
+CREATE TABLE machine (
+    id TEXT PRIMARY KEY,                  -- random, made once; machine.json in the archive's folder has it once more
+    label TEXT NOT NULL,                  -- the host name, unless a person called it something
+    names TEXT NOT NULL,                  -- a JSON array: host names that stood for the id before there was one
+    is_own INTEGER NOT NULL               -- 1 for the machine this archive is of
+) WITHOUT ROWID;
+"""
+
+_PLACES = """
+-- Other places that hold what a file holds, or the beginning of it: another folder, user, mount or machine. A session
+-- is its content: rows, words and bytes are those of the file, and are there once.
+CREATE TABLE place (
+    key TEXT PRIMARY KEY,                 -- digest of machine and path; pieces may carry it from when it was a file
+    file INTEGER NOT NULL REFERENCES file,
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
+    present INTEGER NOT NULL DEFAULT 1,
+    vanished INTEGER
+) WITHOUT ROWID;
+CREATE INDEX place_by_file ON place(file);
+"""
 
 
 def _script(sql: str) -> Callable[[Connection], None]:
@@ -342,6 +367,13 @@ def _statements(sql: str) -> list[str]:
     return found
 
 
+def _machines(connection: Connection) -> None:
+    from .machines import settle_in
+
+    _script(_MACHINES)(connection)
+    settle_in(connection)
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "files_and_pieces": _script(_FILES),
     "sessions_and_tool_calls": _script(_SESSIONS),
@@ -355,9 +387,25 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
     "owners_by_content": _script(_OWNERS_BY_CONTENT),
+    "machines": _machines,
+    "places": _script(_PLACES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
 SCHEMA = "\n".join(
-    (_FILES, _SESSIONS, _BACKUPS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+    (
+        _MACHINES,
+        _FILES,
+        _PLACES,
+        _SESSIONS,
+        _BACKUPS,
+        _REQUESTS,
+        _CLIENT_SAID,
+        _MARKS,
+        _MOVED,
+        _FRICTION,
+        _SEEN,
+        _FORGOTTEN,
+        _SEARCH,
+    )
 ).strip()

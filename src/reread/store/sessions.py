@@ -117,11 +117,12 @@ def sessions(
         (limit if limit is not None else -1,),
     ).fetchall()
     noted = marks(connection, [row[1] for row in rows])
+    names = first_names(connection)
     copied = {uuid for (uuid,) in connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1")}
-    return [_session(row, noted, has_copies=row[1] in copied) for row in rows]
+    return [_session(row, noted, names, has_copies=row[1] in copied) for row in rows]
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) -> StoredSession:
+def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], *, has_copies: bool) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
@@ -138,9 +139,15 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) ->
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
-        sign=_sign(machine, values["folder"]),
+        sign=_sign(names.get(machine, machine), values["folder"]),
         has_copies=has_copies,
     )
+
+
+def first_names(connection: sqlite3.Connection) -> dict[str, str]:
+    """By id, the name that machines had before they had one: signs that were noted then still lead to their copy."""
+    rows = connection.execute("SELECT id, names FROM machine WHERE names <> '[]'")
+    return {number: _strings(names)[0] for number, names in rows}
 
 
 def _sign(machine: str, folder: str) -> str:

@@ -24,13 +24,14 @@ _TYPES = {
 _NAMES = {
     *(("file", "source"), ("file", "path"), ("session", "uuid"), ("session", "folder"), ("client_said", "session")),
     *(("label", "session"), ("mark", "session"), ("moved", "earlier"), ("moved", "today")),
+    *(("place", "source"), ("place", "path")),
 }
 """Names from the file system: those that are no UTF-8 are bytes."""
 _TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
 _AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
     *(("session", "versions"), ("session", "models"), ("session", "git_branches"), ("circumstance", "tools")),
-    ("mark", "tags"),
+    *(("mark", "tags"), ("machine", "names")),
 )
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
 _OBJECTS = (("client_said", "models"), ("friction", "details"))
@@ -53,6 +54,7 @@ _COUNTED = {
 _TABLES = (
     *("file", "piece", "session", "tool_call", "circumstance", "request", "copied", "usage_cell", "note", "seen"),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
+    *("machine", "place"),
 )
 
 

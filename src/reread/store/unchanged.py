@@ -34,8 +34,9 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
     """
     rows = connection.execute(
         """SELECT path, size, mtime_ns FROM file
-           WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)""",
-        (machine, time.time_ns() - _GROWING_NS),
+           WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)
+           UNION SELECT path, size, mtime_ns FROM place WHERE machine = ? AND present = 1""",
+        (machine, time.time_ns() - _GROWING_NS, machine),
     ).fetchall()
     states = {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
     states |= {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
@@ -44,6 +45,11 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
         "INSERT OR REPLACE INTO seen VALUES (?, ?, ?)",
         (machine, b"\0".join(states), struct.pack(f"<{2 * len(states)}q", *sizes, *times)),
     )
+
+
+def look_again(connection: sqlite3.Connection) -> None:
+    """The next sync walks, whatever the last one saw."""
+    connection.execute("DELETE FROM seen")
 
 
 def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes], Sequence[int], Sequence[int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from .machines import machines
 from .paths import as_path
 from .rows import Circumstance
 from .usage_cells import IN_QUARTER, PARTS, SUMS
@@ -82,6 +84,14 @@ def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
         "SELECT file.id, session.uuid, file.kind = 'subagent' FROM file JOIN session ON session.id = file.session"
     )
     return {file: (as_path(uuid), bool(is_agent)) for file, uuid, is_agent in rows}
+
+
+def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
+    """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
+    known = machines(connection)
+    called = Counter(each.label for each in known)
+    names = {each.id: each.label if called[each.label] == 1 else f"{each.label} ({each.id[:8]})" for each in known}
+    return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}
 
 
 def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:

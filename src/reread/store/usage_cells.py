@@ -55,6 +55,19 @@ def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
     return connection.execute(f"{_added_up()} ORDER BY 1, 2")
 
 
+def wrong_cells(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Quarter and model of the sums that are not those of the ledger."""
+    if not is_fresh(connection):  # then nobody reads them
+        return []
+    kept, added = "SELECT * FROM usage_cell", _added_up()
+    return connection.execute(
+        f"""SELECT DISTINCT quarter, model FROM (
+                SELECT * FROM ({kept} EXCEPT SELECT * FROM ({added})) UNION ALL
+                SELECT * FROM (SELECT * FROM ({added}) EXCEPT {kept})
+            ) ORDER BY 1, 2"""  # noqa: S608  our own names
+    ).fetchall()
+
+
 Stretch = tuple[int, int, str | None]
 """Quarters from one to before another, and what they are called."""
 

@@ -16,13 +16,18 @@ from pathlib import Path
 import msgspec
 
 from reread.billing import Prices
+from reread.sources import SourceFile
 
+from . import notes
 from .backups import KnownPieces, standing_for
 from .database import transaction
 from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
+from .keys import file_key
 from .ledger import Ledger
 from .paths import stored_path
+from .piece_order import ORDER, Piece
+from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe, SafeDamaged
 from .said import replace_said
@@ -56,6 +61,7 @@ class StoreWriter:
         self._safe = safe
         self._machine = machine
         self._began = time.time_ns()
+        self._order = notes.last_order(connection) + 1
         """Tells pieces of one sync from those of another that was killed before it could commit."""
         self._lowest, self._highest = self._id_range()
 
@@ -67,8 +73,11 @@ class StoreWriter:
         low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
         return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
 
-    def apply(self, batches: Sequence[SessionBatch], *, is_older: bool) -> None:
-        """Takes in sessions; `is_older` says that they are older than all taken before."""
+    def apply(
+        self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None
+    ) -> None:
+        """Takes in sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
+        by its key, are in the safe already and get their rows with the others."""
         places = {id(file): self._keep(file) for batch in batches for file in batch.files}
         self._safe.flush()
         with transaction(self._connection):
@@ -79,6 +88,7 @@ class StoreWriter:
                 for file in batch.files:
                     row = self._file(file, session, batch.backup_of)
                     self._pieces(row, file, places[id(file)])
+                    self.name(row, (kept or {}).get(file.key, ()))
                     if file.withdrawn:
                         unindex(self._connection, SafeFiles(self._connection, self._safe), row, file.withdrawn)
                     self._facts(row, session, file)
@@ -88,6 +98,7 @@ class StoreWriter:
                     replace_friction(self._connection, session, batch.friction)
             self._ledger.settle()
             self._index(blocks, is_older=is_older)
+            notes.count_order(self._connection, self._order)
 
     def _keep(self, file: FileBatch) -> list[Place]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
@@ -122,7 +133,7 @@ class StoreWriter:
             length=piece.length,
             sha256=piece.sha256.hex(),
             mtime_ns=file.mtime_ns,
-            more={"taken": self._began},
+            more={"taken": self._began, ORDER: self._order},
         )
 
     def _session(self, row: SessionRow) -> int:
@@ -207,7 +218,7 @@ class StoreWriter:
         """Brings the sums of the ledger up to date with what was written."""
         self._ledger.close()
 
-    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[tuple[PieceHeader, Place]]]]) -> None:
+    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[Piece]]]) -> None:
         """Rows for what is in the safe already, each file by its newest piece and all its pieces."""
         with transaction(self._connection):
             for last, pieces in files:
@@ -224,13 +235,17 @@ class StoreWriter:
                         last.mtime_ns,
                     ),
                 ).fetchone()
-                self._connection.executemany(
-                    "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (found[0], h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
-                        for h, p in pieces
-                    ],
-                )
+                self.name(found[0], pieces)
+
+    def name(self, file: int, pieces: Iterable[Piece]) -> None:
+        """Rows for pieces of a file that are in the safe; inside a transaction."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (file, h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
+                for h, p in pieces
+            ],
+        )
 
     def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
         """What the last walk found, so that the next sync can tell at a glance that nothing changed.
@@ -240,6 +255,39 @@ class StoreWriter:
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
             remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
+
+    def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
+        """Files that hold what others hold: each with its source, and path and machine of the other."""
+        told = known_keys(self._connection) if found else set()
+        rows: list[PlaceRow] = []
+        for file, source, original, machine in found:
+            kept = self._connection.execute(
+                "SELECT id, key, generation FROM file WHERE machine = ? AND path = ? ORDER BY id DESC",
+                (machine, stored_path(str(original))),
+            ).fetchone()
+            try:
+                status = file.path.stat()
+            except OSError:  # gone meanwhile: the next sync sees that
+                continue
+            if kept is None:  # it could not be read: the next sync meets both again
+                continue
+            seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            key = file_key(self._machine, str(file.path))
+            row = PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
+            if (key, kept[0]) not in told:
+                self._safe.append_compressed(*place_piece(row, kept[1], file.kind, kept[2], self._began))
+            rows.append(row)
+        if rows:
+            self._safe.flush()
+            with transaction(self._connection):
+                keep_places(self._connection, rows)
+
+    def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
+        """Places that are there no more, and such that are files of their own now."""
+        if gone or own_ways:
+            with transaction(self._connection):
+                mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
+                drop_places(self._connection, self._machine, own_ways)
 
     def mark_vanished(self, keys: Iterable[str]) -> None:
         """The source is gone; what was taken of it stays."""

@@ -17,7 +17,7 @@ from .common import word_first
 from .telling import tell_lines
 
 if TYPE_CHECKING:
-    from reread.archive import Archive, Damaged, StoredSession
+    from reread.archive import Archive, Damaged, StoredSession, Verified
     from reread.config import Config
 
 EXAMPLES = """\
@@ -29,7 +29,7 @@ EXAMPLES = """\
 EXIT_DAMAGE = 1
 ABOUT = {
     "status": "what is kept, how much of it only here, and what it takes",
-    "verify": "proves every byte: hashes, index and safe; exits with 1 on damage",
+    "verify": "proves every byte and every sum: hashes, index and safe; exits with 1 on damage",
     "restore": "writes a session's files, byte for byte, below a folder of your choice",
     "forget": "removes a session for good, or what is damaged; says what goes, and asks",
     "rebuild": "makes a new index from the kept bytes alone",
@@ -97,14 +97,16 @@ def _status(arguments: list[str]) -> int:
 
 
 def _verify(arguments: list[str]) -> int:
-    given = _parser("verify", "  reread archive verify --json", syncs=False).parse_args(arguments)
+    made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
+    made.add_argument(
+        "--deep", action="store_true", help="count every response again from the kept bytes, not a sample"
+    )
+    given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.render.numbers import count, size
-
     from .opening import bare_archive
 
     with bare_archive(config) as archive:
-        proof = archive.verify()
+        proof = archive.verify(deep=given.deep)
     document = {
         "schema": "reread.verify/1",
         "ok": proof.ok,
@@ -112,15 +114,47 @@ def _verify(arguments: list[str]) -> int:
         "bytes": proof.bytes,
         "stored_bytes": proof.stored_bytes,
         "damaged": proof.damaged,
+        "responses_recounted": proof.recounted,
+        "rows_mended": proof.mended,
+        "pieces_adopted": proof.adopted,
+        "pieces_unnamed": len(proof.unnamed),
+        "bytes_unnamed": proof.unnamed_bytes,
     }
-    sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
-    verdict = "every byte is intact" if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
-    lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
-    if not proof.ok:
-        lines.append("reread archive rebuild leaves it out; a sync then takes anew what still has its source,")
-        lines.append("and reread archive forget --damaged lets go of the rest")
-    options.show_answer(given, config, lambda: document, lambda _: lines)
+    options.show_answer(given, config, lambda: document, lambda _: _proof_lines(proof))
     return 0 if proof.ok else EXIT_DAMAGE
+
+
+def _proof_lines(proof: Verified) -> list[str]:
+    from reread.render.numbers import count, size
+
+    sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
+    recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
+    verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
+    lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
+    if proof.mended:
+        lines.append(f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe")
+    if proof.adopted:
+        named = f"{count(proof.adopted, 'piece')} of the safe that no row named"
+        lines.append(f"{named} {_are(proof.adopted)} in the index now")
+    if proof.unnamed:
+        unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
+        lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
+    return lines + _advice(proof)
+
+
+def _advice(proof: Verified) -> list[str]:
+    if proof.ok:
+        return []
+    if all(damage.startswith(("index: ", "database: ")) for damage in proof.damaged):
+        return ["reread archive rebuild makes the index anew from the kept bytes"]
+    return [
+        "reread archive rebuild leaves it out; a sync then takes anew what still has its source,",
+        "and reread archive forget --damaged lets go of the rest",
+    ]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _restore(arguments: list[str]) -> int:

@@ -47,6 +47,7 @@ COMMANDS: dict[str, str] = {
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
     "archive": "what is kept, proof that it is intact, restoring, forgetting",
+    "machine": "what this machine is called, and the id that stays when its name changes",
     "sql": "read-only SQL on everything that is kept",
     "demo": "the same commands on built-in sample sessions",
     "completion": "a script for bash, zsh or fish that finishes commands and options",

@@ -31,7 +31,7 @@ them out. Sessions are named, or chosen with the filters; then it says how many 
 to note it shows what is noted. It is kept in the archive, for all copies of a session, and nowhere else."""
 MOST_SHOWN = 5
 """How many sessions are shown after they were marked; of more it is only said how many there are."""
-FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "limit", "starred", "tagged")
+FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit", "starred", "tagged")
 
 
 def parser() -> options.Parser:

@@ -107,6 +107,7 @@ def add_filters(
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
     group.add_argument("--file", metavar="GLOB", help="sessions whose tools touched such a file")
+    group.add_argument("--machine", metavar="NAME", help="sessions of the machine with this label or id")
     group.add_argument("--starred", action="store_true", help="sessions with a star")
     group.add_argument(
         *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
@@ -150,6 +151,7 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
         git_branch=options.branch,
         tool=options.tool,
         file=options.file,
+        machine=options.machine,
         limit=options.limit,
         starred=options.starred,
         tags=tuple(map(_tag_name, options.tagged or ())),

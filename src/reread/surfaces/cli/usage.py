@@ -36,7 +36,7 @@ A response that calls several tools is shared evenly between them in a report by
         nargs="?",
         default="day",
         metavar="GROUPING",
-        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill",
+        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine",
     )
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
     made.add_argument(

@@ -1,0 +1,243 @@
+"""Rows for pieces of the safe that no row names: a power cut took back what was committed last, not what was kept.
+
+The sources may be gone by then, so the sessions are read from the safe, with the rest of what is known of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from reread.billing import load_prices
+from reread.sources import Kind, place
+from reread.store import notes, reading
+from reread.store.backups import KnownPieces, history_folders, resolved, shared_digest
+from reread.store.bytes_kept import LOST
+from reread.store.custody import acknowledged_end
+from reread.store.database import transaction
+from reread.store.machines import id_by_name
+from reread.store.piece_order import Piece, as_last_taken, order_of
+from reread.store.places import PLACE, adopt_places, known_keys
+from reread.store.proof import unnamed_pieces
+from reread.store.reading import StoredPiece
+from reread.store.rows import FileRow
+from reread.store.safe import Found, PieceHeader, Safe, SafeDamaged
+from reread.store.unchanged import look_again
+from reread.store.writing import StoreWriter
+
+from .extract import DiskAndSafe
+from .jobs import FileJob
+from .rebuild import Kept, backup_jobs, batch_of, is_part, session_jobs
+
+Name = tuple[str, int, int, str]
+"""What a piece is, wherever it lies: file, generation, beginning, digest."""
+
+
+class _Gain(NamedTuple):
+    """A file, and what it gains."""
+
+    row: FileRow | None
+    """As the index knows it."""
+    before: list[Piece]
+    """What rows name of its newest generation, once it has what it gains."""
+    pieces: list[Piece]
+    last: PieceHeader
+
+    @property
+    def kept(self) -> Kept:
+        return Kept(self.last, [*self.before, *(piece for piece in self.pieces if self.is_newest(piece))])
+
+    def is_newest(self, piece: Piece) -> bool:
+        return piece[0].generation == self.last.generation
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it gains something of the generation that is shown."""
+        return any(map(self.is_newest, self.pieces))
+
+
+def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
+    """Adopts whole pieces behind the end of what was acknowledged, and gives how many; the caller holds the lock."""
+    behind = [
+        (found.header, found.place) for found in safe.scan(*acknowledged_end(connection)) if isinstance(found, Found)
+    ]
+    notes.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
+    adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices)
+    _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
+    return len(adopted)
+
+
+def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -> None:
+    """Places that the safe tells of and no row does."""
+    if told:
+        ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
+        new = [each for each in told if each.more[PLACE] not in known and reading.file_by_key(connection, each.file)]
+        adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
+
+
+def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], prices: Path | None = None) -> set[Name]:
+    """Gives rows to pieces that no row names, where they begin a file or go on where one ends; says to which.
+
+    What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
+    """
+    ids = id_by_name(connection) if pieces else {}
+    passed = reading.forgotten(connection) | {key for key, _ in known_keys(connection)} if pieces else set()
+    by_file: dict[str, list[Piece]] = {}
+    for header, where in _whole(connection, safe, pieces):
+        if header.file not in passed:
+            named = replace(header, machine=ids.get(header.machine, header.machine))
+            by_file.setdefault(header.file, []).append((named, where))
+    gains = {key: gain for key, found in by_file.items() if (gain := _gain(connection, safe, key, found)) is not None}
+    for machine in sorted({gain.last.machine for gain in gains.values()}):
+        own = {key: gain for key, gain in gains.items() if gain.last.machine == machine}
+        _write(connection, safe, own, StoreWriter(connection, safe, machine, load_prices(prices)), prices)
+    if gains:
+        look_again(connection)
+    return {name_of_piece(header) for gain in gains.values() for header, _ in gain.pieces}
+
+
+def name_of_piece(header: PieceHeader) -> Name:
+    return header.file, header.generation, header.start, shared_digest(header) or header.sha256
+
+
+def _whole(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) -> list[Piece]:
+    """Those that can be proved, with the bytes found for those that stand for others'."""
+    proved: list[Piece] = []
+    known = KnownPieces(connection) if any(shared_digest(header) for header, _ in pieces) else None
+    donors: list[Piece] = []
+    for header, where in pieces:
+        shared = known.place(shared_digest(header) or "") if known is not None else None
+        try:
+            safe.read(where)
+            if shared is not None:
+                donors.append((safe.piece(shared)[0], shared))
+        except SafeDamaged:
+            continue
+        if LOST not in header.more:
+            proved.append((header, where))
+    return resolved([*donors, *proved])[len(donors) :]
+
+
+def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piece]) -> _Gain | None:
+    chain = as_last_taken(found, partial(is_part, safe))
+    row = reading.file_by_key(connection, key)
+    if row is None:
+        last = max((header for header, _ in chain), key=lambda header: header.generation)
+        return _Gain(None, [], chain, last)
+    gained: list[Piece] = []
+    ends: dict[int, int] = {}
+    for header, where in chain:
+        number = header.generation
+        if number not in ends:
+            rows = reading.pieces_of(connection, row.id, number)
+            ends[number] = rows[-1].start + rows[-1].length if rows else 0
+        if header.start == ends[number]:
+            gained.append((header, where))
+            ends[number] = header.start + header.length
+    if not gained:
+        return None
+    newest = max((header for header, _ in gained), key=lambda header: header.generation)
+    last = _header(row, reading.machine_of(connection, row.id))
+    if newest.generation >= row.generation:
+        last = replace(last, generation=newest.generation, mtime_ns=newest.mtime_ns)
+    return _Gain(row, _pieces(connection, row, last), gained, last)
+
+
+def _header(row: FileRow, machine: str) -> PieceHeader:
+    """What a piece of a known file would say of it now: the file may have been called otherwise when it was taken."""
+    return PieceHeader(
+        file=row.key,
+        machine=machine,
+        source=row.source,
+        path=str(row.path),
+        kind=row.kind,
+        generation=row.generation,
+        start=0,
+        mtime_ns=row.mtime_ns,
+    )
+
+
+def _pieces(connection: sqlite3.Connection, row: FileRow, last: PieceHeader) -> list[Piece]:
+    return [
+        (replace(last, start=piece.start, length=piece.length, sha256=piece.sha256.hex()), piece.place)
+        for piece in reading.pieces_of(connection, row.id, last.generation)
+    ]
+
+
+def _write(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    gains: Mapping[str, _Gain],
+    writer: StoreWriter,
+    prices: Path | None,
+) -> None:
+    """Pieces of a file get their rows with those of their session, in one transaction."""
+    new = {key: gain.pieces for key, gain in gains.items()}
+    shown = {key: gain for key, gain in gains.items() if gain.is_shown}
+    kept = {**_beside(connection, shown.values()), **{key: gain.kept for key, gain in shown.items()}}
+    disk = DiskAndSafe(safe.folder, {Path(entry.last.path): _stored(entry) for entry in kept.values()})
+    torn = {key for key, entry in kept.items() if entry.has_hole}
+    written: set[str] = set()
+    for job in session_jobs(kept, disk):
+        mine = replace(job, changed=tuple(_continued(each, gains) for each in job.changed if _is_made(each, gains)))
+        if any(each.key in gains for each in mine.changed):
+            writer.apply([batch_of(replace(mine, prices=prices), disk, torn)], is_older=False, kept=new)
+            written.update(each.key for each in mine.changed)
+    machine = next(gain.last.machine for gain in gains.values())
+    for job in backup_jobs({key: shown[key].kept for key in shown}, history_folders(connection, machine)):
+        writer.apply([batch_of(job, disk, torn)], is_older=False, kept=new)
+        written.update(each.key for each in job.changed)
+    rest = {key: gain for key, gain in gains.items() if key not in written}
+    writer.adopt([(gain.last, gain.pieces) for gain in rest.values() if gain.row is None])
+    with transaction(connection):
+        for gain in rest.values():
+            if gain.row is not None:
+                writer.name(gain.row.id, gain.pieces)
+    writer.close_books()
+
+
+def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str, Kept]:
+    """The other files of the sessions that gain something: what a session amounts to depends on all its files."""
+    found: dict[str, Kept] = {}
+    for gain in gains:
+        machine = gain.last.machine
+        if gain.row is not None and gain.row.session is not None:
+            numbers = [gain.row.session]
+        elif gain.last.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT, Kind.META, Kind.TOOL_RESULT, Kind.CAPTURE):
+            path = Path(gain.last.path)
+            where = place(path)
+            numbers = reading.sessions_beside(connection, machine, where.session if where else None, path.parent)
+        else:
+            numbers = []
+        for number in numbers:
+            for row in reading.files_of(connection, number):
+                last = _header(row, machine)
+                found[row.key] = Kept(last, _pieces(connection, row, last))
+    return found
+
+
+def _stored(entry: Kept) -> tuple[StoredPiece, ...]:
+    return tuple(
+        StoredPiece(start=header.start, length=header.length, sha256=bytes.fromhex(header.sha256), place=where)
+        for header, where in entry.pieces
+    )
+
+
+def _is_made(job: FileJob, gains: Mapping[str, _Gain]) -> bool:
+    """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
+    return job.key in gains or job.file.kind is Kind.CAPTURE
+
+
+def _continued(job: FileJob, gains: Mapping[str, _Gain]) -> FileJob:
+    """Known lines keep their rows, unless they are of an older generation."""
+    row = gains[job.key].row if job.key in gains else None
+    if row is None:
+        return job
+    if row.generation < job.generation:
+        return replace(job, is_rewritten=True)
+    return replace(job, indexed=row.indexed)

@@ -1,0 +1,161 @@
+"""A session is its content: the same one in several places is one, kept and counted once."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Archive
+from reread.queries.filters import Filter
+from reread.queries.language import ALL_FIELDS
+from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_usage
+
+ID = "0a1b2c3d-1111-4222-8333-444455556666"
+FEW = (a_prompt("the alpaca"), a_reply("yes", usage=a_usage(output=7)))
+MORE = (*FEW, a_prompt("the iguana"), a_reply("no", usage=a_usage(output=5)))
+
+
+def told(*entries: object) -> Transcript:
+    return a_session(*entries, id=ID)  # type: ignore[arg-type]
+
+
+def opened(folder: Path, *sources: str, machine: str = "desk") -> Archive:
+    return Archive(folder / "home", [folder / name for name in sources], machine=machine)
+
+
+def places(archive: Archive) -> list[tuple[object, ...]]:
+    return archive.sql("SELECT path, present FROM place ORDER BY path")[1]
+
+
+def assert_one(archive: Archive, output: int, words: dict[str, int]) -> None:
+    assert [each.id for each in archive.sessions()] == [ID]
+    assert archive.usage("day").totals.output_tokens == output
+    assert {word: archive.search(word, ALL_FIELDS).total for word in words} == words
+    assert archive.verify().damaged == []
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_equal_copy_is_a_place_and_its_bytes_are_kept_once(at_once: bool, tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("b"), a_reply("pangolin"), id="abc")
+    one = told(*FEW, agent).write(tmp_path / "one")
+    if not at_once:
+        with opened(tmp_path, "one") as archive:
+            archive.sync()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        result = archive.sync()
+        assert result.bytes == (sum(path.stat().st_size for path in one.parent.rglob("*.jsonl")) if at_once else 0)
+        words = {"alpaca": 1, "pangolin": 1}
+        assert_one(archive, 27, words)
+        assert len(places(archive)) == 2
+        assert archive.is_current()
+        assert archive.sync().bytes == 0
+        archive.rebuild()
+        assert len(places(archive)) == 2
+        assert archive.sync().bytes == 0
+        assert_one(archive, 27, words)
+        shutil.rmtree(tmp_path / "two")
+        archive.sync()
+        assert {present for _, present in places(archive)} == {0}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_beginning_of_a_session_is_a_place_of_it(at_once: bool, tmp_path: Path) -> None:
+    told(*MORE).write(tmp_path / "one")
+    if not at_once:
+        with opened(tmp_path, "one") as archive:
+            archive.sync()
+    old = told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "two", "one") as archive:
+        archive.sync()
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        assert places(archive) == [(str(old), 1)]
+
+
+def test_a_copy_that_goes_on_is_the_session_and_the_other_its_place(tmp_path: Path) -> None:
+    old = told(*FEW).write(tmp_path / "one")
+    new = told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        new.write_bytes(told(*MORE).bytes)
+        assert not archive.is_current()
+        result = archive.sync()
+        assert result.bytes == new.stat().st_size - old.stat().st_size
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        assert archive.find(ID).files == [str(new)]
+        assert places(archive) == [(str(old), 1)]
+        assert archive.transcript(ID) == new.read_bytes()
+        assert archive.sync().bytes == 0
+        archive.rebuild()
+        assert archive.find(ID).files == [str(new)]
+        assert archive.transcript(ID) == new.read_bytes()
+        assert archive.sync().bytes == 0
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+
+
+def test_copies_that_went_their_own_ways_are_two(tmp_path: Path) -> None:
+    told(*FEW, a_prompt("the okapi")).write(tmp_path / "one")
+    other = told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        assert_one(archive, 7, {"okapi": 1})
+        other.write_bytes(told(*MORE).bytes)
+        archive.sync()
+        names = [each.id for each in archive.sessions()]
+        assert len(names) == 2
+        assert all(name.startswith(f"{ID}~") for name in names)
+        assert [archive.transcript(name) for name in names].count(other.read_bytes()) == 1
+        assert archive.usage("day").totals.output_tokens == 12
+        assert archive.verify().damaged == []
+
+
+def test_a_folder_that_was_moved_takes_its_sessions_with_it(tmp_path: Path) -> None:
+    old = told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+    shutil.move(tmp_path / "one", tmp_path / "two")
+    new = tmp_path / "two" / old.relative_to(tmp_path / "one")
+    with opened(tmp_path, "two") as archive:
+        result = archive.sync()
+        assert result.bytes == 0
+        assert_one(archive, 7, {"alpaca": 1})
+        [session] = archive.sessions()
+        assert (session.stored.files, session.stored.present) == ([str(new)], True)
+        assert places(archive) == [(str(old), 0)]
+
+
+def test_the_same_session_on_another_machine_is_one(tmp_path: Path) -> None:
+    told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one", machine="laptop") as archive:
+        archive.sync()
+    new = told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "two") as archive:
+        assert archive.sync().bytes == 0
+        assert_one(archive, 7, {"alpaca": 1})
+        for machine in ("laptop", "desk"):
+            assert [each.id for each in archive.sessions(Filter(machine=machine))] == [ID]
+        new.write_bytes(told(*MORE).bytes)
+        archive.sync()
+        assert_one(archive, 12, {"alpaca": 1, "iguana": 1})
+        assert archive.sql("SELECT machine FROM session")[1] == [("desk",)]
+
+
+def test_a_fork_under_another_id_stays_a_session_of_its_own(tmp_path: Path) -> None:
+    path = told(*FEW).write(tmp_path / "one")
+    path.with_name(f"{ID.replace('0a', '9a')}.jsonl").write_bytes(told(*MORE).bytes)
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        assert len(archive.sessions()) == 2
+
+
+def test_forgetting_a_session_forgets_it_in_all_its_places(tmp_path: Path) -> None:
+    told(*FEW).write(tmp_path / "one")
+    told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        archive.forget(ID)
+        assert archive.sync().sessions == 0
+        assert archive.sessions() == []
+        assert places(archive) == []

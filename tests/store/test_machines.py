@@ -1,0 +1,165 @@
+"""The machine is not its host name: an id that is made once stays, whatever is renamed, moved or lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from uuid import UUID
+
+import pytest
+
+from reread.archive import Archive
+from reread.errors import BadInput
+from reread.queries.filters import Filter
+from reread.testing import a_prompt, a_reply, a_session, a_usage
+
+ID = "0a1b2c3d-1111-4222-8333-444455556666"
+OTHER = "1b2c3d4e-2222-4333-8444-555566667777"
+
+
+def call_host(patch: pytest.MonkeyPatch, name: str) -> None:
+    patch.setattr(os, "uname", lambda: SimpleNamespace(nodename=name), raising=False)
+    patch.setattr("platform.node", lambda: name)
+
+
+def opened(folder: Path) -> Archive:
+    return Archive(folder / "home", [folder / "projects"])
+
+
+def write_sessions(folder: Path) -> None:
+    for uuid, word in ((ID, "alpaca"), (OTHER, "iguana")):
+        a_session(a_prompt(word), a_reply("yes", usage=a_usage(output=7)), id=uuid).write(folder / "projects")
+
+
+def names(archive: Archive) -> list[str]:
+    return sorted(each.id for each in archive.sessions())
+
+
+def test_a_renamed_host_makes_nothing_new_and_nothing_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call_host(monkeypatch, "desk")
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        archive.forget(OTHER)
+        machine = archive.machine
+    call_host(monkeypatch, "desk.local")
+    with opened(tmp_path) as archive:
+        result = archive.sync()
+        assert (result.sessions, result.bytes, names(archive)) == (0, 0, [ID])
+        assert archive.machine == machine
+        assert archive.own_machine().label == "desk"
+        archive.rebuild()
+        assert archive.sync().bytes == 0
+        assert names(archive) == [ID]
+
+
+def test_the_id_is_random_kept_for_oneself_and_the_same_in_another_folder(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        machine = archive.own_machine()
+    with Archive(tmp_path / "another") as archive:
+        assert archive.machine != machine.id
+    assert UUID(machine.id).version == 4
+    kept = tmp_path / "home" / "machine.json"
+    assert json.loads(kept.read_text())["id"] == machine.id
+    if os.name == "posix":
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    shutil.move(tmp_path / "home", tmp_path / "elsewhere")
+    with Archive(tmp_path / "elsewhere", [tmp_path / "projects"]) as archive:
+        assert archive.own_machine() == machine
+        assert archive.sync().bytes == 0
+        assert names(archive) == [ID, OTHER]
+
+
+@pytest.mark.parametrize("lost", ["machine.json", "reread.db", "both"])
+def test_what_is_lost_of_the_id_is_given_back(lost: str, tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        machine = archive.machine
+    for path in (tmp_path / "home").glob("machine.json" if lost == "machine.json" else "reread.db*"):
+        path.unlink()
+    if lost == "both":
+        (tmp_path / "home" / "machine.json").unlink()
+    with opened(tmp_path) as archive:
+        result = archive.sync()
+        assert (archive.machine, result.bytes, names(archive)) == (machine, 0, [ID, OTHER])
+    assert json.loads((tmp_path / "home" / "machine.json").read_text())["id"] == machine
+
+
+def test_a_rebuild_without_the_file_keeps_the_id_of_the_database(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        machine = archive.label_machine("the laptop")
+    (tmp_path / "home" / "machine.json").unlink()
+    with opened(tmp_path) as archive:
+        archive.rebuild()
+        assert archive.own_machine() == machine
+
+
+def test_pieces_that_carry_the_host_name_are_those_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an archive was before there were ids, its database lost after it had got one."""
+    call_host(monkeypatch, "new-name")
+    write_sessions(tmp_path)
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="old-name") as archive:
+        archive.sync()
+    make_older(tmp_path / "home")
+    with opened(tmp_path) as archive:
+        machine = archive.own_machine()
+        assert machine.names == ("old-name",)
+        assert archive.sync().bytes == 0
+    for path in (tmp_path / "home").glob("reread.db*"):
+        path.unlink()
+    with opened(tmp_path) as archive:
+        assert archive.sync().bytes == 0
+        assert archive.own_machine() == machine
+        assert names(archive) == [ID, OTHER]
+        assert archive.sql("SELECT DISTINCT machine FROM file")[1] == [(machine.id,)]
+
+
+def make_older(home: Path) -> None:
+    """Takes back what made it an archive of a machine with an id."""
+    import sqlite3
+
+    connection = sqlite3.connect(home / "reread.db")
+    with connection:
+        connection.execute("DROP TABLE machine")
+        connection.execute("DELETE FROM migration WHERE name = 'machines'")
+    connection.close()
+    (home / "machine.json").unlink(missing_ok=True)
+
+
+def test_sessions_and_usage_by_machine(tmp_path: Path) -> None:
+    write_sessions(tmp_path)
+    with opened(tmp_path) as archive:
+        archive.sync()
+        archive.label_machine("Laptop")
+    a_session(a_prompt("okapi"), a_reply("no", usage=a_usage(output=5)), id=ID.replace("0a", "9a")).write(
+        tmp_path / "b"
+    )
+    with Archive(tmp_path / "home", [tmp_path / "b"], machine="server") as archive:
+        archive.sync()
+        rows = {row.key: row.tokens.output_tokens for row in archive.usage("machine").rows}
+        assert rows == {"Laptop": 14, "server": 5}
+        listed = {each.id for each in archive.sessions(Filter(machine="laptop"))}
+        assert listed == {ID, OTHER}
+        assert archive.usage("day", Filter(machine="server")).totals.output_tokens == 5
+        with pytest.raises(BadInput, match="no machine is called 'desk'; there is Laptop, server"):
+            archive.sessions(Filter(machine="desk"))
+
+
+def test_a_label_is_one_short_line(tmp_path: Path) -> None:
+    with Archive(tmp_path / "home") as archive:
+        for label in ("", " ", "x" * 61, "a\x1b[2J"):
+            with pytest.raises(BadInput, match="one line of 1 to 60 letters"):
+                archive.label_machine(label)
