@@ -55,7 +55,7 @@ def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path])
     for place in places:
         for file in _found(place, problems):
             key = keys.of(file.path)
-            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten & keys.ever_of(file.path)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten.keys() & keys.ever_of(file.path)
             if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
                 found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())

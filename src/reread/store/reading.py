@@ -172,6 +172,6 @@ def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tu
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
 
 
-def forgotten(connection: sqlite3.Connection) -> set[str]:
-    """Keys of files that a person had forgotten."""
-    return {key for (key,) in connection.execute("SELECT key FROM forgotten")}
+def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
+    """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
+    return dict(connection.execute("SELECT key, at FROM forgotten"))
