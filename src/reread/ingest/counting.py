@@ -21,7 +21,7 @@ from reread.errors import SourceError
 from reread.loading import read
 from reread.pricing import Prices, Rated, load_prices
 from reread.records import ToldResponse, parse_time, told_responses
-from reread.sessions import Conversation, Doubt, advisors, doubt, with_final_counts
+from reread.sessions import Conversation, Doubt, advisors, doubt, scope_of, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import FileKeys
@@ -161,7 +161,7 @@ def _told(files: Iterable[Numbered], price_file: Path | None) -> list[Told]:
             continue
         if responses is None:
             whole = Conversation(with_final_counts(records), id="", prices=prices)
-            found += _by_full_reading(number, job.key, whole)
+            found += _by_full_reading(number, scope_of(records), whole)
         else:
             found += _plain(number, responses, prices)
     return found

@@ -132,7 +132,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         withdrawn=_withdrawn(job, conversation),
         calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
-        **request_rows(conversation, job.key),
+        **request_rows(conversation),
         said=said_rows(conversation),
         # Runs of one session that were saved as streams are files each, and add up.
         said_of=conversation.id if records and records[0].is_frame else "",
@@ -152,7 +152,7 @@ def _capture_rows(job: FileJob, session: Session) -> _Rows:
         lines=told.lines,
         malformed=told.malformed,
         calls=[_call_row(call) for call in added.tool_calls if call.id is not None],
-        **request_rows(counted, job.key),
+        **request_rows(counted),
         said=said_rows(Conversation(told.records, id=session.id)),
     )
 

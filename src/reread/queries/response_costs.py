@@ -18,7 +18,7 @@ from msgspec import Struct
 from reread.pricing import Derivation, Prices, Rated
 from reread.pricing.tokens import Tokens, total
 from reread.records import Assistant
-from reread.sessions import Conversation, Doubt, Request, with_final_counts
+from reread.sessions import Conversation, Doubt, Request, scope_of, with_final_counts
 from reread.store import reading, responses
 from reread.store.ledger import ADVISOR
 from reread.store.responses import Counted, TellingFile
@@ -205,7 +205,7 @@ class ResponseExplainer:
         row = reading.file_by_id(self._connection, file)
         records = with_final_counts(tuple(self._files.records_of_row(row)))
         conversation = Conversation(records, id="", prices=self._prices)
-        return conversation, {request.name_in(row.key): request for request in conversation.requests}
+        return conversation, {request.name_in(scope_of(records)): request for request in conversation.requests}
 
 
 def _nearest_first(files: list[TellingFile], home: int) -> list[TellingFile]:

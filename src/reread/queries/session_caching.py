@@ -12,7 +12,7 @@ from reread.analyses.caching import chains
 from reread.analyses.throughput import throughput
 from reread.pricing import Prices, Rated
 from reread.records import Unknown
-from reread.sessions import Copy, Session, home_and_winner
+from reread.sessions import Copy, Session, home_and_winner, scope_of
 from reread.store.ledger import quarter
 from reread.store.request_rows import request_rows
 from reread.store.rows import Circumstance, RequestRow
@@ -81,9 +81,9 @@ def _told(session: Session, prices: Prices, copied: Collection[str]) -> Iterator
     own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
     for name, conversation in [(None, session), *own_files]:
         measured = chains(conversation, prices, copied)
-        file = name or session.id
+        file = scope_of(conversation.records)
         agents = {each.request.name_in(file): chain.agent for chain in measured for each in chain.requests}
-        made = request_rows(conversation, file, prices, measured)
+        made = request_rows(conversation, prices, measured)
         for row in made["requests"]:
             circumstance = made["circumstances"][row.circumstance]
             yield Told(agents.get(row.key) or name, row, circumstance, circumstance)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from reread.loading import load_session
 from reread.pricing import Prices
 from reread.pricing.tokens import Tokens, total
-from reread.sessions import Conversation, Doubt, Session
+from reread.sessions import Conversation, Doubt, Session, scope_of
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger
 from reread.store.responses import Counted
@@ -208,9 +208,10 @@ def _branches_of(
         id(record): branch.id for branch in conversation.branches for turn in branch.turns for record in turn.records
     }
     inside: dict[str | None, list[Counted]] = {}
+    scope = scope_of(conversation.transcript if isinstance(conversation, Session) else conversation.records)
     for request in conversation.requests:
         name = branch_of.get(id(request.rows[0]))
-        inside.setdefault(name, []).extend(by_place.get((file.id, request.name_in(file.key)), ()))
+        inside.setdefault(name, []).extend(by_place.get((file.id, request.name_in(scope)), ()))
     for branch in conversation.branches:
         is_agents = branch.active and not isinstance(conversation, Session)
         name = f"{conversation.id}@{branch.id}" if is_agents else branch.id

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         home_and_winner,
         is_of_one_file,
         requests_of,
+        scope_of,
         spoken_groups,
     )
     from .session import FindOutput, Session
@@ -96,6 +97,7 @@ _HOME = {
     "doubt": ".requests",
     "home_and_winner": ".requests",
     "is_of_one_file": ".requests",
+    "scope_of": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
     "requests_of": ".requests",
@@ -148,6 +150,7 @@ __all__ = [
     "kind_of",
     "prompt_of",
     "requests_of",
+    "scope_of",
     "split_tool_name",
     "spoken_groups",
     "with_final_counts",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -55,7 +56,8 @@ class Request(Struct, frozen=True, kw_only=True):
     web_searches: int = 0
 
     def name_in(self, file: str) -> str:
-        """The key as one text, which is how the archive keeps it; a row without any id is told by its file and line."""
+        """The key as one text, which is how the archive keeps it; a row without any id is told by its file, which
+        `scope_of` names, and its line."""
         scope = (file,) if is_of_one_file(self.key) else ()
         return " ".join(map(str, (*scope, *self.key)))
 
@@ -130,6 +132,11 @@ def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     if record.uuid is not None:
         chained[record.uuid] = key
     return key
+
+
+def scope_of(records: Sequence[Record]) -> str:
+    """What names a file for its rows without any id: its first line, so that a copy elsewhere has the same."""
+    return sha256(bytes(records[0].raw)).hexdigest()[:32] if records else ""
 
 
 def is_of_one_file(key: Key) -> bool:

@@ -10,7 +10,7 @@ from typing import TypedDict
 from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.pricing import Prices, Rated
 from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent, advisors
+from reread.sessions import Conversation, Request, Subagent, advisors, scope_of
 
 from .ledger import ADVISOR
 from .rows import Circumstance, RequestRow
@@ -22,9 +22,9 @@ class RequestRows(TypedDict):
 
 
 def request_rows(
-    conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+    conversation: Conversation, prices: Prices | None = None, measured: Iterable[Chain] | None = None
 ) -> RequestRows:
-    """Every response of the file with this key, and a row for each advisor it asked.
+    """Every response of the file of a conversation, and a row for each advisor it asked.
 
     Priced and measured by what the conversation knows, unless told otherwise.
     """
@@ -32,12 +32,13 @@ def request_rows(
     left_behind = _left_behind(conversation)
     found = chains(conversation, prices) if measured is None else measured
     by_key = {each.request.key: each for chain in found for each in chain.requests}
+    scope = scope_of(conversation.records)
     numbers: dict[Circumstance, int] = {}
     rows = []
     for request in conversation.requests:
         is_abandoned = id(request.rows[0]) in left_behind
         agent = _agent(conversation, request)
-        name = request.name_in(file)
+        name = request.name_in(scope)
         about = by_key[request.key]
         for number, (used, model) in enumerate([(about.used, request.model), *advisors(request.usage)]):
             circumstance = _circumstance(request, used, model, agent)
