@@ -12,6 +12,11 @@ REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
 FOLDED = "folded"
 """Whether copies that an earlier version kept as sessions of their own were looked for."""
+EXTRACTOR = 2
+"""Version of what makes rows out of lines; a file with rows of an older one is read anew from the safe. 2: rows without
+any id are named by the first line of their file."""
+_MADE_BY = "extractor"
+"""The version that made all rows."""
 LEFT_OUT = "left_out"
 """Sessions that the last walk left out, because somebody had forgotten them: a JSON object, with when that was."""
 BEGUN, DONE = "begun", "done"
@@ -39,6 +44,16 @@ def keep_left_out(connection: sqlite3.Connection, sessions: dict[str, int]) -> N
     text = json.dumps(sessions)
     if (read(connection, LEFT_OUT) or "{}") != text:
         write(connection, LEFT_OUT, text)
+
+
+def is_outdated(connection: sqlite3.Connection) -> bool:
+    """Whether an older version may have made some of the rows."""
+    return read(connection, _MADE_BY) != str(EXTRACTOR)
+
+
+def keep_renewed(connection: sqlite3.Connection) -> None:
+    """Notes that this version made all rows."""
+    write(connection, _MADE_BY, str(EXTRACTOR))
 
 
 def is_half_made(connection: sqlite3.Connection) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from .notes import EXTRACTOR
 from .paths import as_path
 from .rows import FileRow
 from .safe import Place
@@ -70,6 +71,16 @@ def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> i
         (machine, uuid),
     ).fetchone()
     return int(row[0]) if row is not None else None
+
+
+def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, str, str]]:
+    """Number, id, machine and folder of sessions with rows of an older extractor, the newest first."""
+    rows = connection.execute(
+        """SELECT DISTINCT session.id, uuid, session.machine, folder FROM session JOIN file ON file.session = session.id
+           WHERE extractor < ? ORDER BY ended DESC, session.id""",
+        (EXTRACTOR,),
+    )
+    return [(number, as_path(uuid), machine, as_path(folder)) for number, uuid, machine, folder in rows]
 
 
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:

@@ -340,6 +340,11 @@ CREATE TABLE place (
 CREATE INDEX place_by_file ON place(file);
 """
 
+_EXTRACTORS = """
+-- Which version of the extractor made a file's rows: what an older one made is made anew from the safe.
+ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -385,6 +390,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
     "machines": _machines,
     "places": _script(_PLACES),
+    "extractors": _script(_EXTRACTORS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -395,6 +401,7 @@ SCHEMA = "\n".join(
         _PLACES,
         _SESSIONS,
         _BACKUPS,
+        _EXTRACTORS,
         _REQUESTS,
         _CLIENT_SAID,
         _MARKS,
