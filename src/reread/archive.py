@@ -105,7 +105,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
         unchanged = is_as_it_was(self.connection, self.machine, self.sources)
-        if notes.is_half_made(self.connection):
+        if notes.is_half_made(self.connection) or notes.is_outdated(self.connection):
             return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
 
@@ -163,6 +163,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
                 captures,
                 with_backups=with_backups,
             )
+            self._renew(report)
             if lost is not None:
                 result.problems.append(SourceError(self.safe.folder, str(lost)))
             return result

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
+    from reread.ingest.results import Report
     from reread.store.backups import KeptBackups
     from reread.store.custody import Forgotten, Restored, Status
     from reread.store.mending import Damaged
@@ -128,6 +129,27 @@ class Safekeeping(Holding):
         sessions -= self._fold_copies()
         notes.write(self.connection, notes.REBUILD, notes.DONE)
         return sessions
+
+    def outdated(self) -> int:
+        """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
+        from reread.store import notes
+
+        if not notes.is_outdated(self.connection):
+            return 0
+        from reread.store.reading import outdated_sessions
+
+        return len(outdated_sessions(self.connection))
+
+    def _renew(self, report: Report | None) -> None:
+        """Makes such rows anew from the safe, the newest first."""
+        from reread.store import notes
+
+        if self.outdated():
+            from reread.ingest.rebuild import renew
+
+            renew(self.connection, self.safe, self.price_file, report)
+        if notes.is_outdated(self.connection):
+            notes.keep_renewed(self.connection)
 
     def _fold_copies(self) -> int:
         """What an earlier version kept several times; once."""

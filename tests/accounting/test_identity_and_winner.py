@@ -96,16 +96,26 @@ def test_a_row_without_id_and_uuid_is_known_by_its_file_and_line(books: Books) -
     for session, cwd in ((ANN, "/home/ann/app"), (BOB, "/home/ann/too")):
         path = books.write(session=session, cwd=cwd)
         row = a_row_without_identity()
-        path.write_text("\n".join([row, row]) + "\n", "utf-8")
+        path.write_text("\n".join([a_first_line(session), row, row]) + "\n", "utf-8")
     assert books.total()["requests"] == 4
     assert books.nanodollars() == 4 * (10 * 5_000 + 20 * 25_000)
+
+
+def test_rows_without_identity_of_copies_that_went_their_own_ways_count_once(books: Books) -> None:
+    """A file is named by its first line, not by its path: its copy elsewhere tells of the same responses."""
+    row = a_row_without_identity()
+    for folder, last in (("one", "an alpaca"), ("two", "an okapi")):
+        path = books.write(session=ANN, cwd=f"/home/ann/{folder}")
+        end = json.dumps({"type": "user", "message": {"role": "user", "content": last}})
+        path.write_text("\n".join([a_first_line(ANN), row, row, end]) + "\n", "utf-8")
+    assert books.usage()["totals"]["requests"] == 2
 
 
 def test_rows_without_identity_of_a_session_and_its_agent_are_no_copies(books: Books) -> None:
     path = books.write(a_response(a_usage(1, 1)), a_subagent(a_reply("x"), id="abc"))
     agent = next(books.source.rglob("agent-abc.jsonl"))
     for file in (path, agent):
-        file.write_text(a_row_without_identity() + "\n", "utf-8")
+        file.write_text("\n".join([a_first_line(file.name), a_row_without_identity()]) + "\n", "utf-8")
     assert books.total()["requests"] == 2
 
 
@@ -116,6 +126,10 @@ def test_a_transcript_kept_as_one_array_counts_like_any_other(books: Books) -> N
     path.unlink()
     total = books.usage()["totals"]
     assert (total["requests"], total["output_tokens"]) == (1, 200)
+
+
+def a_first_line(session: str) -> str:
+    return json.dumps({"type": "mode", "mode": "normal", "sessionId": session})
 
 
 def a_row_without_identity() -> str:

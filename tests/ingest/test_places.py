@@ -159,3 +159,67 @@ def test_forgetting_a_session_forgets_it_in_all_its_places(tmp_path: Path) -> No
         assert archive.sync().sessions == 0
         assert archive.sessions() == []
         assert places(archive) == []
+
+
+def forgotten(folder: Path) -> None:
+    """A session that was taken in from one folder, and forgotten."""
+    told(*FEW).write(folder / "one")
+    with opened(folder, "one", machine="laptop") as archive:
+        archive.sync()
+        archive.forget(ID)
+
+
+def test_what_was_forgotten_stays_so_under_another_path_and_machine_and_says_so(tmp_path: Path) -> None:
+    forgotten(tmp_path)
+    told(*MORE).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        result = archive.sync()
+        assert (result.bytes, archive.sessions()) == (0, [])
+        assert list(result.left_out) == [ID]
+        assert [name for name, _ in archive.status().left_out] == [ID]
+        assert archive.is_current()
+        archive.rebuild()
+        archive.sync()
+        assert archive.sessions() == []
+
+
+def test_what_was_forgotten_is_known_by_its_content_whatever_it_is_called(tmp_path: Path) -> None:
+    forgotten(tmp_path)
+    path = told(*MORE).write(tmp_path / "two")
+    path.rename(path.with_name("1b2c3d4e-2222-4333-8444-555566667777.jsonl"))
+    other = told(a_prompt("an okapi")).write(tmp_path / "two")
+    other.rename(other.with_name("2c3d4e5f-3333-4444-8555-666677778888.jsonl"))
+    with opened(tmp_path, "two") as archive:
+        archive.sync()
+        assert [each.id for each in archive.sessions()] == ["2c3d4e5f-3333-4444-8555-666677778888"]
+
+
+def test_of_copies_that_went_their_own_ways_one_can_be_forgotten(tmp_path: Path) -> None:
+    told(*FEW, a_prompt("the okapi")).write(tmp_path / "one")
+    told(*MORE).write(tmp_path / "two")
+    with opened(tmp_path, "one", "two") as archive:
+        archive.sync()
+        okapi = next(each.id for each in archive.sessions() if b"okapi" in archive.transcript(each.id))
+        archive.forget(okapi)
+        shutil.copytree(tmp_path / "one", tmp_path / "three")
+    with opened(tmp_path, "one", "two", "three") as archive:
+        assert list(archive.sync().left_out) == [ID]
+        assert_one(archive, 12, {"iguana": 1, "okapi": 0})
+
+
+def test_a_crash_in_a_forget_forgets_neither_id_nor_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(*FEW).write(tmp_path / "one")
+    with opened(tmp_path, "one") as archive:
+        archive.sync()
+        with monkeypatch.context() as patch:
+            patch.setattr("reread.store.custody.settle", _killed)
+            with pytest.raises(KeyboardInterrupt):
+                archive.forget(ID)
+    told(*FEW).write(tmp_path / "two")
+    with opened(tmp_path, "two") as archive:
+        archive.sync()
+        assert archive.sessions() == []
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt

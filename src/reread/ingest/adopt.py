@@ -86,7 +86,7 @@ def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], p
     What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
     """
     ids = id_by_name(connection) if pieces else {}
-    passed = reading.forgotten(connection) | {key for key, _ in known_keys(connection)} if pieces else set()
+    passed = set(reading.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
     by_file: dict[str, list[Piece]] = {}
     for header, where in _whole(connection, safe, pieces):
         if header.file not in passed:

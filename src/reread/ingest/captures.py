@@ -13,7 +13,7 @@ from reread import sources
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.database import is_durable
-from reread.store.keys import FileKeys
+from reread.store.keys import FileKeys, session_mark
 from reread.store.rows import OWN, FileRow
 from reread.store.sessions import names_by_id
 
@@ -91,7 +91,8 @@ def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[Sou
     keys = FileKeys(machine, names, known.values())
     for file in waiting:
         row = known.get(keys.of(file.path))
-        if forgotten & keys.ever_of(file.path) or (row is not None and row.source == OWN and row.taken == file.size):
+        is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.path)})
+        if is_forgotten or (row is not None and row.source == OWN and row.taken == file.size):
             _remove(file.path)
 
 

@@ -24,7 +24,7 @@ from reread.billing.scan import scan
 from reread.billing.settle import settle_all
 from reread.errors import SourceError
 from reread.loading import read
-from reread.sessions import Conversation, told_in, with_final_counts
+from reread.sessions import Conversation, scope_of, told_in, with_final_counts
 from reread.sources import Kind, SourceFile, opens_array
 from reread.store import reading
 from reread.store.keys import FileKeys
@@ -57,7 +57,7 @@ def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path])
     for place in places:
         for file in _found(place, problems):
             key = keys.of(file.path)
-            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten & keys.ever_of(file.path)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten.keys() & keys.ever_of(file.path)
             if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT) and not is_known:
                 found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())
@@ -159,6 +159,6 @@ def _told(files: Iterable[Behind], price_file: Path | None) -> list[Response]:
             continue
         if responses is None:
             requests = Conversation(with_final_counts(records), id="").requests
-            responses = [response for _, response in told_in(job.key, requests)]
+            responses = [response for _, response in told_in(job.key, requests, scope_of(records))]
         found += (replace(each, nanodollars=prices.cost(each, each.model, each.time)) for each in responses)
     return found

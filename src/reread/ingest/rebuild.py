@@ -15,13 +15,13 @@ from reread import sources
 from reread.billing import load_prices
 from reread.loading import Disk, Strays
 from reread.sources import Kind, SourceFile, place
-from reread.store import notes
+from reread.store import notes, reading
 from reread.store.backups import history_folders, resolved
-from reread.store.keeping import SafeFiles
+from reread.store.keeping import SafeFiles, source_file
 from reread.store.machines import id_by_name
 from reread.store.piece_order import Piece, as_last_taken, order_of
 from reread.store.places import PLACE, adopt_places
-from reread.store.rows import OWN, SessionBatch
+from reread.store.rows import OWN, FileRow, SessionBatch
 from reread.store.safe import PieceHeader, Safe, SafeDamaged
 from reread.store.writing import StoreWriter
 
@@ -29,6 +29,7 @@ from .captures import joined
 from .extract import take
 from .jobs import FileJob, SessionJob
 from .naming import Claims
+from .results import Progress, Report
 
 _ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
 
@@ -77,6 +78,46 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
         writer.close_books()
     adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in places])
     return int(connection.execute("SELECT count(*) FROM session").fetchone()[0])
+
+
+def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
+    """Reads sessions anew from the safe whose rows an older extractor made, the newest first; gives how many.
+
+    Their words stay as they are indexed. A stop in between costs nothing: what was done is known by its version.
+    """
+    outdated = reading.outdated_sessions(connection)
+    files = SafeFiles(connection, safe)
+    writers: dict[str, StoreWriter] = {}
+    for position, (number, uuid, machine, folder) in enumerate(outdated, 1):
+        if machine not in writers:
+            writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
+        rows = reading.files_of(connection, number)
+        changed = tuple(_kept_job(row, uuid) for row in rows)
+        batch = take(SessionJob(files=files.session_files(number, uuid), changed=changed, prices=prices), files)
+        if batch.session is not None:
+            batch = replace(batch, session=batch.session._replace(uuid=uuid, folder=folder))
+        writers[machine].apply_again(batch)
+        if report is not None:
+            report(Progress(position, len(outdated), position, len(outdated)))
+    for writer in writers.values():
+        writer.close_books()
+    return len(outdated)
+
+
+def _kept_job(row: FileRow, uuid: str) -> FileJob:
+    return FileJob(
+        file=source_file(row, uuid),
+        key=row.key,
+        source=row.source,
+        device=row.device,
+        inode=row.inode,
+        generation=row.generation,
+        taken=row.taken,
+        indexed=row.indexed,
+        is_kept=True,
+        head=row.head,
+        tail=row.tail,
+    )
 
 
 def batch_of(job: SessionJob, disk: Disk, torn: Set[str]) -> SessionBatch:

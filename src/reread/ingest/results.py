@@ -27,6 +27,8 @@ class SyncResult:
         self.bytes = 0
         self.unchanged = unchanged
         self.vanished = vanished
+        self.left_out: dict[str, int] = {}
+        """Sessions that were met and stay forgotten, with when they were: in milliseconds since 1970."""
         self.seconds = 0.0
         self.problems = problems if problems is not None else []
 

@@ -16,8 +16,9 @@ from reread.loading import Strays
 from reread.sources import Kind, SessionFiles, SourceFile
 from reread.store import reading
 from reread.store.keeping import source_file
-from reread.store.keys import FileKeys
+from reread.store.keys import FileKeys, session_mark
 from reread.store.machines import names_of
+from reread.store.own_words import content_marks
 from reread.store.reading import StoredPiece
 from reread.store.rows import OWN, FileRow
 
@@ -62,6 +63,8 @@ class Survey:
             self._source_of.update({file.path: place for file in new})
             files += new
         self._captures = KnownCaptures(connection, self.known)
+        self.left_out: dict[str, int] = {}
+        """Sessions that are there and were forgotten, and when."""
         self.placed: list[FoundPlace] = []
         """Other places of what is kept, or of what these jobs take in."""
         self.places_gone: list[Path] = []
@@ -93,7 +96,7 @@ class Survey:
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
         owned = strays.shared_out(sessions)
         claims = Claims(session for session, _ in owned)
-        owned = self._without_copies(owned, claims)
+        owned = self._without_copies(self._without_forgotten(owned, claims), claims)
         homes = self._homes(session for session, _ in owned)
         for session, own in sorted(owned, key=lambda pair: pair[0].mtime_ns, reverse=True):
             changed = self._changed((*session.all, *own))
@@ -117,6 +120,27 @@ class Survey:
                 )
         aside = [file for file in files if file.kind in _KEPT_ASIDE and file.session is None]
         return jobs + [SessionJob(files=None, changed=(job,)) for job in self._changed(aside)]
+
+    def _without_forgotten(self, owned: list[Owned], claims: Claims) -> list[Owned]:
+        """What a person had forgotten stays so, wherever it is met and whatever it is called there."""
+        if not self.forgotten:
+            return owned
+        marks = content_marks(self.forgotten)
+        kept = []
+        for session, own in owned:
+            if any(self.keys.knows(file.path) for file in session.all):
+                kept.append((session, own))
+                continue
+            keys = {session_mark(name) for name in claims.names_of(session)}
+            if session.trunk is not None:
+                trunk = session.trunk
+                keys |= self.keys.ever_of(trunk.path)
+                keys |= {mark.key for mark in marks if mark.size <= trunk.size and mark.is_met_by(trunk.path)}
+            if met := self.forgotten.keys() & keys:
+                self.left_out[session.id] = max(self.forgotten[key] for key in met)
+            else:
+                kept.append((session, own))
+        return kept
 
     def _without_copies(self, owned: list[Owned], claims: Claims) -> list[Owned]:
         """Sessions that are one with another in another place are not read; where they have more than it, they are what
@@ -195,7 +219,7 @@ class Survey:
                 continue
             if job is None:
                 self.unchanged += 1
-            elif not self.forgotten & self.keys.ever_of(file.path):
+            elif not self.forgotten.keys() & self.keys.ever_of(file.path):
                 found.append(job)
         return tuple(found)
 

@@ -15,6 +15,7 @@ import msgspec
 from reread.billing import load_prices
 from reread.errors import SourceError
 from reread.sources.backups import Refused
+from reread.store.notes import keep_left_out
 from reread.store.rows import SessionBatch
 from reread.store.safe import Safe
 from reread.store.writing import StoreWriter
@@ -57,6 +58,8 @@ def sync(
     run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if with_backups:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
+    result.left_out = survey.left_out
+    keep_left_out(connection, survey.left_out)
     writer.keep_places(
         [(each.file, str(survey.source_of(each.file.path)), each.original, each.machine) for each in survey.placed]
     )

@@ -19,7 +19,7 @@ from reread.billing import Derivation, Doubt, Prices
 from reread.billing.report import Tokens, total, total_of
 from reread.billing.response import ADVISOR, Response
 from reread.records import Assistant
-from reread.sessions import Conversation, Request, with_final_counts
+from reread.sessions import Conversation, Request, scope_of, with_final_counts
 from reread.store import reading, responses
 from reread.store.responses import TellingFile
 from reread.store.usage import circumstances
@@ -192,7 +192,7 @@ class ResponseExplainer:
         row = reading.file_by_id(self._connection, file)
         records = with_final_counts(tuple(self._files.records_of_row(row)))
         conversation = Conversation(records, id="", prices=self._prices)
-        return conversation, {request.name_in(row.key): request for request in conversation.requests}
+        return conversation, {request.name_in(scope_of(records)): request for request in conversation.requests}
 
 
 def _why_home(copies: Sequence[Response]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from reread.billing.report import sums_of
 from reread.billing.response import Response
 from reread.billing.settle import settle_all
 from reread.records import Unknown
-from reread.sessions import Session
+from reread.sessions import Session, scope_of
 from reread.store.ledger import quarter
 from reread.store.request_rows import response_rows
 from reread.store.rows import Circumstance
@@ -84,7 +84,8 @@ def responses(session: Session, prices: Prices, copied: Collection[str] = ()) ->
     for number, (name, conversation) in enumerate([(None, session), *own_files]):
         measured = chains(conversation, prices, copied)
         file = f"{number:09}"
-        inline = {each.request.name_in(file): chain.agent for chain in measured for each in chain.requests}
+        scope = scope_of(conversation.records)
+        inline = {each.request.name_in(scope): chain.agent for chain in measured for each in chain.requests}
         made = response_rows(conversation, file, prices, measured)
         before = len(circumstances)
         circumstances += made["circumstances"]

@@ -17,7 +17,7 @@ from reread.billing import Doubt, Prices
 from reread.billing.report import Tokens, total_of
 from reread.billing.response import Response
 from reread.loading import load_session
-from reread.sessions import Conversation, Session
+from reread.sessions import Conversation, Session, scope_of
 from reread.store import reading, responses, sessions
 from reread.store import usage as ledger
 
@@ -201,9 +201,10 @@ def _branches_of(
         id(record): branch.id for branch in conversation.branches for turn in branch.turns for record in turn.records
     }
     inside: dict[str | None, list[Response]] = {}
+    scope = scope_of(conversation.transcript if isinstance(conversation, Session) else conversation.records)
     for request in conversation.requests:
         name = branch_of.get(id(request.lines[0]))
-        inside.setdefault(name, []).extend(by_place.get((file.key, request.name_in(file.key)), ()))
+        inside.setdefault(name, []).extend(by_place.get((file.key, request.name_in(scope)), ()))
     for branch in conversation.branches:
         is_agents = branch.active and not isinstance(conversation, Session)
         name = f"{conversation.id}@{branch.id}" if is_agents else branch.id

@@ -6,6 +6,7 @@ from reread.billing.money import in_dollars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from decimal import Decimal
 
 
@@ -69,3 +70,26 @@ def percent(share: float) -> str:
 def by_version(version: str) -> tuple[tuple[int, str], ...]:
     """A sort key: 2.1.9 before 2.1.50."""
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in version.split("."))
+
+
+def left_out_lines(sessions: Iterable[tuple[str, int]]) -> list[str]:
+    """`2 sessions were forgotten on 2026-11-16 and are left out`: a line for every day on which some were."""
+    days: dict[str, int] = {}
+    for _, at in sessions:
+        day = _moment(at)[:10]
+        days[day] = days.get(day, 0) + 1
+    return [
+        f"{count(number, 'session')} {'was' if number == 1 else 'were'} forgotten on {day}"
+        f" and {'is' if number == 1 else 'are'} left out"
+        for day, number in sorted(days.items())
+    ]
+
+
+def left_out_document(sessions: Iterable[tuple[str, int]]) -> list[dict[str, str]]:
+    return [{"session": name, "forgotten": _moment(at)} for name, at in sessions]
+
+
+def _moment(milliseconds: int) -> str:
+    from datetime import UTC, datetime  # a sync that finds nothing new has no use for it
+
+    return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .copies import Copies
     from .kinds import Kind, kind_of
-    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, spoken_groups, told_in
+    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
     from .session import FindOutput, Session
     from .turns import prompt_of
     from .values import (
@@ -79,6 +79,7 @@ _HOME = {
     "add_up": ".requests",
     "collapse": ".requests",
     "is_of_one_file": ".requests",
+    "scope_of": ".requests",
     "kind_of": ".kinds",
     "prompt_of": ".turns",
     "requests_of": ".requests",
@@ -127,6 +128,7 @@ __all__ = [
     "kind_of",
     "prompt_of",
     "requests_of",
+    "scope_of",
     "split_tool_name",
     "spoken_groups",
     "told_in",

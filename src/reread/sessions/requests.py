@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from operator import attrgetter
 from typing import Any
 
@@ -39,7 +40,8 @@ class Request(Response, frozen=True, kw_only=True, gc=True):
         return _usage(self.winner)
 
     def name_in(self, file: str) -> str:
-        """The key as one text, which is how the archive keeps it; a row without any id is told by its file and line."""
+        """The key as one text, which is how the archive keeps it; a row without any id is told by its file, which
+        `scope_of` names, and its line."""
         scope = (file,) if is_of_one_file(self.identity) else ()
         return " ".join(map(str, (*scope, *self.identity)))
 
@@ -82,6 +84,11 @@ def _identity(record: Assistant, chained: dict[str, Key], previous: Key) -> Key:
     if record.uuid is not None:
         chained[record.uuid] = key
     return key
+
+
+def scope_of(records: Sequence[Record]) -> str:
+    """What names a file for its rows without any id: its first line, so that a copy elsewhere has the same."""
+    return sha256(bytes(records[0].raw)).hexdigest()[:32] if records else ""
 
 
 def is_of_one_file(key: Key) -> bool:
@@ -166,13 +173,17 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
         yield request
 
 
-def told_in(file: str, requests: Sequence[Request]) -> Iterator[tuple[Request, Response]]:
-    """Each request with what the file tells of it, without the lines; then with each advisor it asked."""
+def told_in(file: str, requests: Sequence[Request], scope: str | None = None) -> Iterator[tuple[Request, Response]]:
+    """Each request with what the file tells of it, without the lines; then with each advisor it asked.
+
+    `scope` names the file for rows without any id, where that is not the file's own key.
+    """
+    scope = file if scope is None else scope
     times = [request.time for request in requests if request.time is not None]
     span = min(times, default=None), max(times, default=None)
     for each in requests:
         # By position: half of the time that names would take, for every response of a sync.
-        values: tuple[Any, ...] = (*_counts(each), each.name_in(file), file, *span, *_others(each))
+        values: tuple[Any, ...] = (*_counts(each), each.name_in(scope), file, *span, *_others(each))
         response = Response(*values)
         yield each, response
         if each.usage.iterations:

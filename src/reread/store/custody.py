@@ -19,10 +19,11 @@ from .database import FILE_NAME, StoreError, transaction
 from .folders import make_private
 from .friction import forget_friction
 from .keeping import SafeFiles
+from .keys import session_mark
 from .ledger import Ledger
 from .moves import forget_moves
-from .own_words import forget_mark, keep_forgotten, take_over_copy, write_copy
-from .paths import as_path
+from .own_words import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
+from .paths import as_path, stored_path
 from .places import keys_of_places
 from .proof import find_again
 from .rows import FileRow
@@ -46,6 +47,8 @@ class Status(Struct, frozen=True, kw_only=True):
     backup_bytes: int
     stored_bytes: int
     index_bytes: int
+    left_out: list[tuple[str, int]] = []
+    """Sessions that the sources have and somebody had forgotten, and when: in milliseconds since 1970."""
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -116,6 +119,7 @@ def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> Status:
         backup_bytes=backup_size,
         stored_bytes=sum(safe.packs().values()),
         index_bytes=index,
+        left_out=notes.left_out(connection),
     )
 
 
@@ -221,11 +225,24 @@ def forget(
     give_away(connection, safe, session.id)
     rows = kept_files(connection, session)
     keys = {row.key for row in rows} | keys_of_places(connection, [row.id for row in rows])
-    rewrite = safe.rewrite_without(keys)
+    rewrite = safe.rewrite_without(keys | _marks_of(connection, files, session, rows))
     hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
     safe.finish_rewrite()
     _scrub(connection)
     return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
+
+
+def _marks_of(
+    connection: sqlite3.Connection, files: SafeFiles, session: StoredSession, rows: Sequence[FileRow]
+) -> set[str]:
+    """By what a session is known wherever it is met again: its id, unless a copy that went its own way is kept, and its
+    content. They are among the keys that a crash does not lose."""
+    others = connection.execute(
+        "SELECT 1 FROM session WHERE uuid = ? AND id <> ?", (stored_path(session.row.uuid), session.id)
+    ).fetchone()
+    marks = set() if others else {session_mark(session.row.uuid)}
+    contents = (files.left_of(row) for row in rows if row.kind == "transcript")
+    return marks | {content_mark(found.content).key for found in contents if found.content and not found.lost}
 
 
 def settle(

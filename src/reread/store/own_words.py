@@ -24,6 +24,8 @@ from .moves import MoveRow, keep_moves, move_rows, moves
 from .paths import as_path, stored_path
 
 COPY = "marks.json"
+_CONTENT = "content"
+_EDGE = 1024
 
 
 def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: Change) -> int:
@@ -154,3 +156,43 @@ def _row(each: object) -> MarkRow | None:
         return columns_of(each["session"], mark.of(NO_MARK))
     except (TypeError, AttributeError, UnicodeEncodeError, RereadError):
         return None
+
+
+class ContentMark(NamedTuple):
+    """What stands for the content of a transcript among the keys of what was forgotten; nothing of it can be read."""
+
+    size: int
+    head: str
+    """Digest of its first KiB, which tells most others from it."""
+    whole: str
+
+    @property
+    def key(self) -> str:
+        return f"{_CONTENT}:{self.size}:{self.head}:{self.whole}"
+
+    def is_met_by(self, path: Path) -> bool:
+        """Whether a file begins with what was forgotten, whatever it is called."""
+        try:
+            with path.open("rb") as file:
+                if _digest(file.read(min(_EDGE, self.size))) != self.head:
+                    return False
+                file.seek(0)
+                return _digest(file.read(self.size)) == self.whole
+        except OSError:  # whoever reads it says so
+            return False
+
+
+def content_mark(content: bytes) -> ContentMark:
+    return ContentMark(len(content), _digest(content[:_EDGE]), _digest(content))
+
+
+def content_marks(keys: Iterable[str]) -> list[ContentMark]:
+    """Those among the keys of what was forgotten; an edited copy of them may hold anything."""
+    parts = (key.split(":") for key in keys if key.startswith(f"{_CONTENT}:"))
+    return [ContentMark(int(part[1]), *part[2:]) for part in parts if len(part) == 4 and part[1].isdecimal()]
+
+
+def _digest(raw: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(raw).hexdigest()[:32]

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from .notes import EXTRACTOR
 from .paths import as_path, stored_path
 from .rows import FileRow
 from .safe import Place
@@ -101,6 +102,16 @@ def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | No
         (machine, stored_path(value)),
     )
     return [number for (number,) in rows]
+
+
+def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, str, str]]:
+    """Number, id, machine and folder of sessions with rows of an older extractor, the newest first."""
+    rows = connection.execute(
+        """SELECT DISTINCT session.id, uuid, session.machine, folder FROM session JOIN file ON file.session = session.id
+           WHERE extractor < ? ORDER BY ended DESC, session.id""",
+        (EXTRACTOR,),
+    )
+    return [(number, as_path(uuid), machine, as_path(folder)) for number, uuid, machine, folder in rows]
 
 
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
@@ -212,6 +223,6 @@ def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tu
     return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
 
 
-def forgotten(connection: sqlite3.Connection) -> set[str]:
-    """Keys of files that a person had forgotten."""
-    return {key for (key,) in connection.execute("SELECT key FROM forgotten")}
+def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
+    """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
+    return dict(connection.execute("SELECT key, at FROM forgotten"))

@@ -12,7 +12,7 @@ from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.billing import Prices
 from reread.billing.response import Response
 from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent, told_in
+from reread.sessions import Conversation, Request, Subagent, scope_of, told_in
 
 from .rows import Circumstance
 
@@ -35,7 +35,7 @@ def response_rows(
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[Circumstance, int] = {}
     rows = []
-    for request, told in told_in(file, conversation.requests):
+    for request, told in told_in(file, conversation.requests, scope_of(conversation.records)):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))

@@ -343,6 +343,11 @@ CREATE TABLE place (
 CREATE INDEX place_by_file ON place(file);
 """
 
+_EXTRACTORS = """
+-- Which version of the extractor made a file's rows: what an older one made is made anew from the safe.
+ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
+"""
+
 
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
@@ -389,6 +394,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "owners_by_content": _script(_OWNERS_BY_CONTENT),
     "machines": _machines,
     "places": _script(_PLACES),
+    "extractors": _script(_EXTRACTORS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -399,6 +405,7 @@ SCHEMA = "\n".join(
         _PLACES,
         _SESSIONS,
         _BACKUPS,
+        _EXTRACTORS,
         _REQUESTS,
         _CLIENT_SAID,
         _MARKS,

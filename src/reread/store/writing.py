@@ -25,6 +25,7 @@ from .friction import drop_friction, replace_friction
 from .keeping import SafeFiles
 from .keys import file_key
 from .ledger import Ledger
+from .notes import EXTRACTOR
 from .paths import stored_path
 from .piece_order import ORDER, Piece
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
@@ -100,6 +101,17 @@ class StoreWriter:
             self._index(blocks, is_older=is_older)
             notes.count_order(self._connection, self._order)
 
+    def apply_again(self, batch: SessionBatch) -> None:
+        """Rows of what is kept made anew: whether the sources are there still is not known any better than before."""
+        marks = ", ".join("?" * len(batch.files))
+        before = self._connection.execute(
+            f"SELECT present, vanished, key FROM file WHERE key IN ({marks})",  # noqa: S608  question marks
+            [file.key for file in batch.files],
+        ).fetchall()
+        self.apply([batch], is_older=False)
+        with transaction(self._connection):
+            self._connection.executemany("UPDATE file SET present = ?, vanished = ? WHERE key = ?", before)
+
     def _keep(self, file: FileBatch) -> list[Place]:
         keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
         return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
@@ -160,6 +172,7 @@ class StoreWriter:
             "machine": self._machine,
             "session": session,
             "backup_of": backup_of,
+            "extractor": EXTRACTOR,
             "present": KEPT_ALONE if file.source == OWN else 1,
             "vanished": None,
         }

@@ -66,7 +66,7 @@ def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
 def _status(arguments: list[str]) -> int:
     given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
     config = options.make_config(given)
-    from reread.render.numbers import count, size
+    from reread.render.numbers import count, left_out_document, left_out_lines, size
 
     from .opening import open_archive
 
@@ -83,6 +83,7 @@ def _status(arguments: list[str]) -> int:
         "backup_bytes": status.backup_bytes,
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
+        "left_out": left_out_document(status.left_out),
     }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
@@ -91,6 +92,7 @@ def _status(arguments: list[str]) -> int:
         f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
+        *left_out_lines(status.left_out),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0

@@ -33,6 +33,7 @@ def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]
         if not given.no_sync:
             freshen(archive)
         refuse_nothing(archive, config)
+        tell_outdated(archive)
         yield archive
 
 
@@ -118,6 +119,15 @@ def freshen(archive: Archive) -> None:
         tell_problems(result)
     finally:
         progress.close()
+
+
+def tell_outdated(archive: Archive) -> None:
+    """Until an archive of an older version is read anew, what this one learned to find is missing from answers."""
+    number = archive.outdated() if archive.exists else 0
+    if number:
+        from reread.render.numbers import count
+
+        tell(f"{count(number, 'session')} not yet read anew by this version, answers may lack some; see `reread sync`")
 
 
 def tell_problems(result: SyncResult) -> None:

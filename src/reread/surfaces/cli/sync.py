@@ -75,7 +75,7 @@ def _tell(result: SyncResult, given: argparse.Namespace) -> None:
 
 def sentence(result: SyncResult) -> str:
     """`took 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
-    from reread.render.numbers import count, duration, size
+    from reread.render.numbers import count, duration, left_out_lines, size
 
     if result.files:
         what = f"{count(result.sessions, 'session')}, {count(result.files, 'file')}, {size(result.bytes)}"
@@ -85,10 +85,12 @@ def sentence(result: SyncResult) -> str:
     if result.vanished:
         is_one = result.vanished == 1
         said += f"; {count(result.vanished, 'file')} vanished from the sources and {'is' if is_one else 'are'} kept"
-    return said
+    return "; ".join([said, *left_out_lines(result.left_out.items())])
 
 
 def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
+    from reread.render.numbers import left_out_document
+
     document = {
         "schema": "reread.sync/1",
         "sessions": result.sessions,
@@ -96,6 +98,7 @@ def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
         "bytes": result.bytes,
         "unchanged": result.unchanged,
         "vanished": result.vanished,
+        "left_out": left_out_document(result.left_out.items()),
         "seconds": round(result.seconds, 3),
         "problems": [str(problem) for problem in result.problems],
     }
