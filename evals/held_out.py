@@ -1,3 +1,4 @@
+# ruff: noqa: E501  a row is a line
 """Secrets in surroundings that the detector was not written for: never read while it is changed, only counted.
 
 Each row is what a secret is made of and the text around it, with `@@` in its place. In the recipe `{A36}` are 36 letters and
@@ -37,9 +38,12 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("AKIA{U16}", "2026-11-02 INFO boto3 found credentials @@ in env"),
     ("{b40}", "aws configure set aws_secret_access_key @@ --profile prod"),
     ("FwoGZXIvYXdzE{b200}", "AWS_SESSION_TOKEN=@@"),
-    ("AIza{u35}", "AIzaSy looks like @@ in strings.xml: <string name=\"google_maps_key\">@@</string>"),
+    ("AIza{u35}", 'AIzaSy looks like @@ in strings.xml: <string name="google_maps_key">@@</string>'),
     ("ya29.a0{u160}", '{"access_token":"@@","expires_in":3599,"token_type":"Bearer"}'),
-    ("{b86}==", '"AzureWebJobsStorage": "DefaultEndpointsProtocol=https;AccountName=fn;AccountKey=@@;EndpointSuffix=core.windows.net"'),
+    (
+        "{b86}==",
+        '"AzureWebJobsStorage": "DefaultEndpointsProtocol=https;AccountName=fn;AccountKey=@@;EndpointSuffix=core.windows.net"',
+    ),
     ("{b43}=", "Endpoint=sb://orders.servicebus.test/;SharedAccessKeyName=Root;SharedAccessKey=@@"),
     ("{b43}=", "HostName=hub.azure-devices.test;DeviceId=d1;SharedAccessKey=@@"),
     ("{u40}", "az login --service-principal -u 11111111-2222-3333-4444-555555555555 -p @@ --tenant corp"),
@@ -49,7 +53,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{h32}", "HONEYBADGER_API_KEY=@@"),
     ("{G}", "HEROKU_API_KEY=@@ git push heroku main"),
     ("{G}", "POSTMARK_SERVER_TOKEN: @@"),
-    ("{G}", "nomad_token = \"@@\""),
+    ("{G}", 'nomad_token = "@@"'),
     ("{G}", "export CONSUL_HTTP_TOKEN=@@"),
     ("{G}", "X-Auth-Token: @@"),
     ("{d10}:AA{u33}", "curl https://api.telegram.org/bot@@/getUpdates"),
@@ -66,7 +70,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{p14}", "quarkus.datasource.password = @@"),
     ("{p16}", "  redis:\n    host: cache\n    requirepass: @@"),
     ("requirepassX{A20}", "requirepass @@"),
-    ("{p12}", "MAIL_PASSWORD=\"@@\""),
+    ("{p12}", 'MAIL_PASSWORD="@@"'),
     ("{l4} {l4} {l4} {l4}", 'GMAIL_APP_PASSWORD="@@"'),
     ("{l16}", "EMAIL_HOST_PASSWORD = '@@'"),
     ("hunter2secret", "PGPASSWORD=@@ psql -h db -U app main"),
@@ -93,7 +97,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{A18}", "<Password>@@</Password>"),
     ("{A18}", '<add key="DbPassword" value="@@" />'),
     ("{A18}", '<property name="hibernate.connection.password">@@</property>'),
-    ("{A18}", '<server><id>nexus</id><username>ci</username><password>@@</password></server>'),
+    ("{A18}", "<server><id>nexus</id><username>ci</username><password>@@</password></server>"),
     ("{b24}", "ansible_become_password: @@"),
     ("{p14}", "web1 ansible_host=10.1.1.1 ansible_ssh_pass=@@"),
     ("{A24}", "vault_db_root_pw: '@@'"),
@@ -133,7 +137,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{A24}", "gh secret set DEPLOY_TOKEN --body '@@'"),
     ("{A24}", "heroku config:set SECRET_KEY_BASE=@@ -a shop"),
     ("{A24}", "fly secrets set DATABASE_PASSWORD=@@"),
-    ("{A24}", "setx DB_PASSWORD \"@@\" /M"),
+    ("{A24}", 'setx DB_PASSWORD "@@" /M'),
     ("{A24}", "[Environment]::SetEnvironmentVariable('API_TOKEN', '@@', 'User')"),
     ("{A20}", "ConvertTo-SecureString '@@' -AsPlainText -Force"),
     ("{A24}", "RUN echo hi\nENV NPM_TOKEN @@\nARG DB_PASS=x"),
@@ -162,11 +166,11 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("base64:{b43}=", "APP_KEY=@@"),
     ("{h64}", "NEXTAUTH_SECRET=@@"),
     ("{h64}", "  secret_key_base: @@"),
-    ("{A32}", "JWT_SIGNING_KEY: \"@@\""),
+    ("{A32}", 'JWT_SIGNING_KEY: "@@"'),
     ("{p32}", "define('AUTH_KEY',         '@@');"),
     ("{A14}", "define( 'DB_PASSWORD', '@@' );"),
     ("{A22}", "$cfg['Servers'][$i]['password'] = '@@';"),
-    ("{A22}", "config.password = \"@@\""),
+    ("{A22}", 'config.password = "@@"'),
     ("{A22}", 'new NetworkCredential("ann", "@@")'),
     ("{A22}", 'DriverManager.getConnection("jdbc:mysql://db/x", "root", "@@")'),
     ("{A22}", "jdbc:postgresql://db/x?user=app&password=@@"),
@@ -179,7 +183,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{U32}", "TOTP_SECRET=@@"),
     (
         "ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused",
-        "MNEMONIC=\"@@\"",
+        'MNEMONIC="@@"',
     ),
     (
         "ladder velvet crouch ocean paper thrive glimpse humble rocket spatial window amused",
@@ -197,7 +201,7 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{A24}", "  412  export GITLAB_TOKEN=@@"),
     ("{A24}", "DatabaseError: could not connect with dsn 'host=db password=@@'\n  at Pool.connect (pool.js:12)"),
     ("{A24}", "TypeError: login(user='ann', password='@@') got an unexpected keyword"),
-    ("{A32}", "curl -H \"X-Api-Key: @@\" https://x.test"),
+    ("{A32}", 'curl -H "X-Api-Key: @@" https://x.test'),
     ("{A32}", "http GET x.test apikey:@@"),
     ("{A32}", "GET /v1/items?api_key=@@&page=2 HTTP/1.1"),
     ("{A32}", "GET /callback?code=ok&client_secret=@@"),
@@ -213,6 +217,6 @@ HELD_OUT: tuple[tuple[str, str], ...] = (
     ("{A30}", "Le jeton d'API est @@"),
     ("{A30}", "Mein API-Schlüssel: @@"),
     ("{h64}", "ENCRYPTION_KEY: !!str @@"),
-    ("{A22}", "password: !vault_plain \"@@\""),
+    ("{A22}", 'password: !vault_plain "@@"'),
 )
 """With many of the services, tools and languages that `contexts.py` leaves out."""
