@@ -62,10 +62,8 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
     yield view.style.paint(line, "dim")
     if answer.skipped:
         rest = "; the texts behind them were not looked at, for the pattern is at fault" if answer.is_cut_short else ""
-        yield from wrap(
-            f"{count(answer.skipped, 'text')} took too long and {'was' if answer.skipped == 1 else 'were'} skipped{rest}",
-            view.width,
-        )
+        were = "was" if answer.skipped == 1 else "were"
+        yield from wrap(f"{count(answer.skipped, 'text')} took too long and {were} skipped{rest}", view.width)
 
 
 def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]:

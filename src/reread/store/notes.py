@@ -10,6 +10,8 @@ PRICE_FILES = "price_files"
 """How their files looked then."""
 REBUILD = "rebuild"
 """Whether an index that is made anew is whole; nothing where it never was."""
+SECRETS = "secrets"
+"""The key with which this archive tells the same secret again."""
 BEGUN, DONE = "begun", "done"
 
 

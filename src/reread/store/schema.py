@@ -315,6 +315,30 @@ CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NO
 _LOOK_AGAIN = "DELETE FROM seen;"
 
 
+_SECRETS = """
+-- A key or a password that lies in a file: where, and of which kind; never the value itself.
+CREATE TABLE secret (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL,              -- of its line
+    kind TEXT NOT NULL,
+    digest BLOB NOT NULL,                 -- the same for the same value, with a key that only this archive has
+    uuid TEXT,                            -- of its line
+    field TEXT NOT NULL,                  -- prompt, text, thinking, tool, result or other
+    time INTEGER
+);
+CREATE INDEX secret_by_file ON secret(file);
+-- How far a file was looked through, and by which version of what looks.
+CREATE TABLE secret_scan (
+    file INTEGER PRIMARY KEY REFERENCES file,
+    generation INTEGER NOT NULL, done INTEGER NOT NULL, version INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER secret_of_forgotten_file BEFORE DELETE ON file BEGIN
+    DELETE FROM secret WHERE file = OLD.id;
+    DELETE FROM secret_scan WHERE file = OLD.id;
+END;
+"""
+
+
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
 
@@ -350,9 +374,23 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "secrets": _script(_SECRETS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
 SCHEMA = "\n".join(
-    (_FILES, _SESSIONS, _BACKUPS, _REQUESTS, _CLIENT_SAID, _MARKS, _MOVED, _FRICTION, _SEEN, _FORGOTTEN, _SEARCH)
+    (
+        _FILES,
+        _SESSIONS,
+        _BACKUPS,
+        _REQUESTS,
+        _CLIENT_SAID,
+        _MARKS,
+        _MOVED,
+        _FRICTION,
+        _SEEN,
+        _FORGOTTEN,
+        _SEARCH,
+        _SECRETS,
+    )
 ).strip()

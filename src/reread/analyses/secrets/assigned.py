@@ -19,7 +19,7 @@ _PASSWORD = (
     r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|비밀번호|암호|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
 )
 WORDS = (
-    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection signature license"
+    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license"
     " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola"
 ).split()
 OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード 비밀번호 암호 κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
@@ -30,7 +30,7 @@ _TAIL = (
 _END = re.compile(_TAIL, re.IGNORECASE)
 _NAME = re.compile(
     rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn"
-    rf"|connection[_-]?string|signature|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
+    rf"|connection[_-]?string|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
     re.IGNORECASE,
 )
 _Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"

@@ -111,7 +111,7 @@ def _assigned(value: Any) -> Iterator[tuple[str, str]]:
 def _own_assigned(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
     for key, value in fields.items():
-        if type(value) is str and is_assigned(key, value):
+        if type(value) is str and is_assigned(key, value) and not _is_unreadable(fields, key):
             yield key, key
     if "value" in fields:
         named = fields.get("name") or fields.get("key")
@@ -123,6 +123,17 @@ def learn_line(redactor: Redactor, raw: bytes) -> None:
     """Takes note of a line of JSON; of what is none, as text."""
     value = parse_or_none(raw)
     learn_value(redactor, value if value is not None else raw.decode("utf-8", "replace"))
+
+
+def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
+    """Kind and value of every secret of a line; the redactor remembers texts that it has seen."""
+    value = parse_or_none(raw)
+    everything = list(texts_of(value)) if value is not None else [raw.decode("utf-8", "replace")]
+    redactor.learn_all(everything)
+    found = [(each.kind, each.value) for text in everything for each in redactor.found_in(text)]
+    values = {secret for _, secret in found}
+    named = [(kind_of_name(name), text) for name, text in _assigned(value) if text not in values]
+    return [*found, *named]
 
 
 def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
