@@ -11,6 +11,8 @@ import string
 from typing import NamedTuple
 from uuid import UUID
 
+from reread.analyses.secrets import Redactor
+
 _ALPHABETS = {
     "A": string.ascii_letters + string.digits,
     "h": "0123456789abcdef",
@@ -51,6 +53,22 @@ def _letters(source: random.Random, step: str) -> str:
         body[0], body[-1] = source.choice(string.ascii_letters), source.choice(string.ascii_letters)
     return "".join(body)
 
+
+def leaks(context: Context, redacted: str) -> bool:
+    """Whether any stretch of a secret is left."""
+    length = min(_PIECE, len(context.secret))
+    pieces = (context.secret[at : at + length] for at in range(len(context.secret) - length + 1))
+    return any(piece in redacted for piece in pieces)
+
+
+def is_found(context: Context) -> bool:
+    redactor = Redactor()
+    redactor.learn(context.text)
+    return not leaks(context, redactor.redact(context.text))
+
+
+_PIECE = 8
+"""Letters of a secret that must not be left together."""
 
 CONTEXTS: tuple[tuple[str, str], ...] = (
     # behind colours

@@ -36,6 +36,8 @@ _WORDS_OF_CODE = re.compile(
     r"|argon|base64|utf|int|bool|object|array|list|dict|number|http|null|none|client|server|session|cookie|header|const|this|self|uint|float|array|byte|latin|iso|unicode",
     re.IGNORECASE,
 )
+_TYPES = re.compile(r"(?:Big)?(?:U?[Ii]nt|Float|Complex|Vec|Mat|Simd|Base|Utf|Sha|Str)\d+\w*")
+"""Names of types: `Uint8Array`, `Float64Array`."""
 _PAIRS = frozenset(
     re.findall(
         "..",
@@ -99,7 +101,7 @@ def _is_chosen(value: str, *, is_quoted: bool) -> bool:
     if "_" in value or (value.islower() and "-" in value):
         return is_quoted and not any(_WORDS_OF_CODE.search(word) for word in words)
     if any(letter.isalpha() for letter in value[digits[0] :]):
-        return not _WORDS_OF_CODE.match(value)
+        return not _WORDS_OF_CODE.match(value) and not _TYPES.fullmatch(value)
     return not any(_WORDS_OF_CODE.search(word) for word in words)
 
 
