@@ -98,8 +98,8 @@ class Assigned(NamedTuple):
 
 def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
     """What a text assigns to names of secrets, and is one; `words` are those of the text, in small letters."""
-    for word in words:
-        for offset in _names_in(word):
+    for word in words - _BORING:
+        for offset in _names_of(word):
             spelled = word.decode()
             at = lower.find(spelled)
             while at >= 0:
@@ -107,7 +107,7 @@ def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
                 if found is not None:
                     yield found
                 at = lower.find(spelled, at + len(spelled))
-    for name in () if text.isascii() else OTHER_WORDS:
+    for name in OTHER_WORDS if not text.isascii() and _FOREIGN.search(text) else ():
         at = text.find(name)
         while at >= 0:
             found = _assigned_at(text, at)
@@ -116,7 +116,22 @@ def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
             at = text.find(name, at + len(name))
 
 
-@lru_cache(maxsize=200_000)
+_FOREIGN = re.compile(
+    "[" + "".join(sorted({letter for word in OTHER_WORDS for letter in word if not letter.isascii()})) + "]"
+)
+"""Letters of words that no ASCII word has: arrows and dashes alone are no reason to look for them."""
+_BORING: set[bytes] = set()
+"""Words that are known to hold no name of a secret: nearly all words of a session, after its first texts."""
+_MOST_BORING = 200_000
+
+
+def _names_of(word: bytes) -> tuple[int, ...]:
+    found = _names_in(word)
+    if not found and len(_BORING) < _MOST_BORING:
+        _BORING.add(word)
+    return found
+
+
 def _names_in(word: bytes) -> tuple[int, ...]:
     """Where in a word names of secrets begin; for most words nowhere."""
     if _SPOT.search(word) is None:
