@@ -1,6 +1,6 @@
 """How fast secrets are found and taken out, against reading the same sessions.
 
-`python bench/redaction.py [FOLDER]`: transcripts below a folder; by default recorded
+`python bench/redact.py [FOLDER]`: transcripts below a folder; by default recorded
 ones beside the project, or made-up ones.
 Processor time, not time by the clock: the machine is never quiet.
 """
