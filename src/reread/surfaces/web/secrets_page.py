@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -61,7 +62,12 @@ def secrets(request: Request) -> HTMLResponse:
     if not is_part or watch.answer is None:
         watch.start()
     is_busy, answer = watch.is_busy, watch.answer  # in this order: what ends meanwhile has its result
-    values = {"is_busy": is_busy, "answer": answer, "problem": watch.problem, "progress": watch.progress}
+    values: dict[str, Any] = {
+        "is_busy": is_busy,
+        "answer": answer,
+        "problem": watch.problem,
+        "progress": watch.progress,
+    }
     values |= {"advice": ADVICE, "anchor": anchor, "title_of": title_of}
     if is_part:
         return pages.fragment("secrets_found.html", **values)
