@@ -7,12 +7,14 @@ from reread.store.database import snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from reread.analyses.texts import Field
     from reread.queries.facets import Cells as CountedHits
     from reread.queries.filters import Filter
     from reread.queries.search import SearchAnswer, Searcher
+    from reread.queries.secret_scan import SecretsAnswer, SecretScan
     from reread.store.sessions import StoredSession
 
 MOST_HITS = 3_000
@@ -61,6 +63,22 @@ class Searching(Holding):
         wanted = fields if fields is not None else DEFAULT_FIELDS
         with snapshot(self.connection):
             return self._searcher().lines_in(query, wanted, stored.id, MOST_HITS)
+
+    def secrets(self, wanted: Filter | None = None, tell: Callable[[int, int], None] | None = None) -> SecretsAnswer:
+        """Which keys and passwords lie in past sessions, and where; never their values.
+
+        What is new since the last question is looked through first; `tell` hears how many bytes of how many are done.
+        """
+        from reread.queries.filters import Filter
+
+        return self.secret_scan().secrets(wanted or Filter(), tell)
+
+    def secret_scan(self) -> SecretScan:
+        from reread.queries.secret_scan import SecretScan
+        from reread.store.bytes_kept import KeptBytes
+
+        files = KeptBytes(self.connection, self.safe)
+        return SecretScan(self.connection, files, is_read_only=self.is_read_only)
 
     def _searcher(self, now: datetime | None = None) -> Searcher:
         from datetime import UTC, datetime

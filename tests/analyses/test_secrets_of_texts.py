@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from contexts import CONTEXTS, is_found, made
+from held_out import HELD_OUT
 from planting import ORDINARY, Planted, planted
 from reread.analyses.secrets import Redactor, find, placeholders
 from reread.analyses.secrets.kinds import EMAIL, USER
@@ -37,6 +39,54 @@ def test_secrets_of_every_kind_are_taken_out(seed: int) -> None:
 def test_ordinary_text_is_spared(text: str) -> None:
     assert [(each.kind, each.value) for each in find(text)] == []
     assert redacted(text) == text
+
+
+def test_secrets_are_found_in_realistic_contexts() -> None:
+    missed = [each.around for seed in (1, 2) for each in made(CONTEXTS, seed) if not is_found(each)]
+    assert missed == []
+
+
+def test_secrets_are_found_in_contexts_the_detector_was_not_written_for() -> None:
+    contexts = made(HELD_OUT, 1)
+    assert len(contexts) >= 150
+    assert sum(map(is_found, contexts)) / len(contexts) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "colour", ["\x1b[31m", "\x1b[1;38;5;208m", "\x9b31m", "\\u001b[31m", "\\x1b[0m", "\\033[1m", "^[[32m", "[31m"]
+)
+def test_a_token_right_behind_a_colour_is_found(colour: str) -> None:
+    key = next(each.secret for each in planted() if each.kind == "GitHub")
+    text = f"x {colour}{key}{colour} y"
+    found = [(each.value, text[each.start : each.end]) for each in find(text) if each.kind == "GitHub token"]
+    assert found == [(key, key)]
+    assert key not in redacted(text)
+
+
+def test_a_secret_that_a_colour_runs_through_is_taken_out_whole() -> None:
+    assert redacted("password=hun\x1b[01;31mter2sec\x1b[mret done") == "password=[redacted: password 1] done"
+
+
+def test_what_people_choose_is_a_password_where_it_is_called_one() -> None:
+    assert redacted("password=hunter2secret") == "password=[redacted: password 1]"
+    assert redacted("password=new_password2 and pwd=/srv/app1") == "password=new_password2 and pwd=/srv/app1"
+
+
+def test_many_texts_at_once_tell_what_each_tells_alone() -> None:
+    texts = [each.text for each in planted()] + list(ORDINARY)
+    together, alone = Redactor(), Redactor()
+    together.learn_all(texts)
+    for text in texts:
+        alone.learn(text)
+    assert [together.found_in(text) for text in texts] == [alone.found_in(text) for text in texts]
+
+
+def test_nesting_deeper_than_calls_can_go_is_redacted() -> None:
+    value: object = "password=hunter2secret"
+    for level in range(2_000):
+        value = {"deeper": value} if level % 2 else [value]
+    made_anew = redacted_value(Redactor(), value)
+    assert list(texts_of(made_anew))[-1] == "password=[redacted: password 1]"
 
 
 def test_the_same_secret_has_the_same_name_wherever_it_stands() -> None:

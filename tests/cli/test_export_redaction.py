@@ -191,3 +191,33 @@ def test_images_are_named_as_what_nobody_looked_into(run: Run, tmp_path: Path) -
     for form in ("html", "jsonl"):
         ran = run("export", trunk, "--redact", "--format", form, "-o", tmp_path / "out")
         assert "images are shown as they are" in ran.err, form
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_token_behind_a_colour_keeps_no_form_from_being_written(form: str, run: Run, tmp_path: Path) -> None:
+    key = next(each.secret for each in SECRETS if each.kind == "GitHub")
+    said = f"\x1b[31m{key}\x1b[0m and \x1b[1mDB_PASSWORD=\x1b[32mhunter2secret\x1b[0m"
+    entries = [
+        a_prompt("go"),
+        a_reply(f"as told: {said}", a_tool_call("Bash", {"command": "env"})),
+        a_tool_result(said),
+    ]
+    trunk = a_session(*entries, cwd="/srv/app").write(tmp_path / "projects")
+    ran = run("export", trunk, "--format", form, "--redact", "--check", "--output", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    text = (tmp_path / "out").read_text("utf-8")
+    assert "GitHub token" in text
+    assert key not in text
+    assert "hunter2secret" not in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_json_nested_480_deep_is_exported(form: str, run: Run, tmp_path: Path) -> None:
+    deep: object = {"password": "hunter2secret"}
+    for level in range(480):
+        deep = {"deeper": deep} if level % 2 else [deep]
+    entries = [a_prompt("go"), a_reply(a_tool_call("x", {"input": deep})), a_tool_result("ok", twin={"deep": deep})]
+    trunk = a_session(*entries, cwd="/srv/app").write(tmp_path / "projects")
+    ran = run("export", trunk, "--format", form, "--redact", "--check", "--output", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    assert "hunter2secret" not in (tmp_path / "out").read_text("utf-8")

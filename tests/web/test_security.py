@@ -23,6 +23,7 @@ PATHS = (
     "/usage/usage.csv",
     "/usage/projects.svg",
     "/doctor",
+    "/secrets",
     "/s/@last",
     "/s/@last/turns",
     "/s/@last/states",

@@ -72,3 +72,12 @@ def test_an_examination_that_fails_says_so(site: Asking, monkeypatch: pytest.Mon
     monkeypatch.setattr("reread.surfaces.web.doctor.examine", fail)
     shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/doctor").text))
     assert shown[1] == "ZeroDivisionError: a mistake"
+
+
+def test_a_search_for_secrets_that_fails_says_so(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr("reread.archive.Archive.secrets", fail)
+    shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/secrets", {"x-part": "1"}).text))
+    assert shown[1] == "ZeroDivisionError: a mistake"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.analyses.texts import Field
 from reread.store import reading
@@ -26,8 +28,9 @@ from reread.times import moment
 
 from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter
-from .language import ALL_FIELDS, Candidate, Hits, Query, Term, hits, parse, regex, suggest
+from .language import ALL_FIELDS, Candidate, Hits, Query, Term, hits, parse, suggest
 from .listing import passing
+from .regex import BoundedPattern
 
 WINDOW = 120
 """Matches ranked among themselves: each costs a look into the safe."""
@@ -41,6 +44,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     text: str
     """The whole text; what of it is shown is for the renderer to say."""
     score: float
+    spans: tuple[tuple[int, int], ...] = ()
+    """Where in the text a regular expression was found."""
 
 
 class SearchAnswer(Struct, frozen=True, kw_only=True):
@@ -52,12 +57,17 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     """Words that do occur and look like those that do not."""
     hidden: int = 0
     """Matches whose text cannot be read, because of damage in the safe; they are not among the hits."""
+    skipped: int = 0
+    """Texts that took a regular expression too long."""
+    is_cut_short: bool = False
+    """Whether so many did that the texts behind them were not looked at."""
 
 
 class _Read(NamedTuple):
     match: Match
     uuid: str | None
     text: str
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 class Searcher:
@@ -96,25 +106,52 @@ class Searcher:
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         """Every text of the fields, newest first, held against a regular expression."""
-        compiled = regex(pattern)
+        bounded = BoundedPattern(pattern)
         found: list[_Read] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
         chosen = self._chosen(wanted)
         noted = noted_words(self._connection) if Field.TITLE in fields else []
-        own = list(self._own([each for each in noted if compiled.search(each.text)], (), wanted, chosen))[:limit]
-        for match in reading.blocks(self._connection, numbers, chosen):
-            read = self._read(match)
-            if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
-                continue
+        tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
+        said = {each.text: answer.spans for each, answer in tried if answer.is_found}
+        noted = [each for each in noted if each.text in said]
+        own = [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)][:limit]
+        for read in self._matching(bounded, numbers, chosen, wanted):
             if seen.is_first(read):
                 found.append(read)
                 if len(found) + len(own) >= limit:
                     break
+        bounded.close()
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
         return SearchAnswer(
-            query=pattern, terms=(), total=len(hits), hits=hits[:limit], suggestions=[], hidden=self._hidden
+            query=pattern,
+            terms=(),
+            total=len(hits),
+            hits=hits[:limit],
+            suggestions=[],
+            hidden=self._hidden,
+            skipped=bounded.skipped,
+            is_cut_short=bounded.has_given_up,
         )
+
+    def _matching(
+        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter
+    ) -> Iterator[_Read]:
+        """The texts in which a pattern is found, newest first."""
+        blocks = reading.blocks(self._connection, fields, chosen)
+        every = (self._read(match) for match in blocks if wanted.keeps_time(_time(match)))
+        waiting: deque[_Read] = deque()
+
+        def texts() -> Iterator[str]:
+            for read in every:
+                if read is not None:
+                    waiting.append(read)
+                    yield read.text
+
+        for answer in bounded.try_each(texts()):
+            read = waiting.popleft()
+            if answer.is_found:
+                yield read._replace(spans=answer.spans)
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
@@ -192,6 +229,7 @@ class Searcher:
                 time=_time(read.match),
                 text=read.text,
                 score=round(score, 3),
+                spans=read.spans,
             )
             for score, read in found
         ]

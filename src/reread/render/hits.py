@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .listing import last_part
 from .numbers import count
-from .snippets import Findable, snippet
+from .snippets import Findable, KnownSpans, snippet
 from .text import cells, one_line, shorten, wrap
 from .values import Document, utc
 from .view import View, when
@@ -30,6 +30,8 @@ def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document
         "hits": [_hit_row(hit, terms) for hit in answer.hits],
         "suggestions": answer.suggestions,
         "hidden": answer.hidden,
+        "skipped": answer.skipped,
+        "cut_short": answer.is_cut_short,
     }
 
 
@@ -41,9 +43,13 @@ def _hit_row(hit: Hit, terms: Sequence[Findable]) -> Document:
         "project": hit.session.row.project,
         "title": hit.session.row.title,
         "timestamp": utc(hit.time),
-        "snippet": snippet(hit.text, terms, _DOCUMENT_SNIPPET).as_text(),
+        "snippet": snippet(hit.text, _marked(hit, terms), _DOCUMENT_SNIPPET).as_text(),
         "score": hit.score,
     }
+
+
+def _marked(hit: Hit, terms: Sequence[Findable]) -> Sequence[Findable]:
+    return [KnownSpans(hit.spans)] if hit.spans else terms
 
 
 def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) -> Iterator[str]:
@@ -54,6 +60,10 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
     shown, total = len(answer.hits), max(answer.total, len(answer.hits))
     line = count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more"
     yield view.style.paint(line, "dim")
+    if answer.skipped:
+        rest = "; the texts behind them were not looked at, for the pattern is at fault" if answer.is_cut_short else ""
+        were = "was" if answer.skipped == 1 else "were"
+        yield from wrap(f"{count(answer.skipped, 'text')} took too long and {were} skipped{rest}", view.width)
 
 
 def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]:
@@ -63,7 +73,7 @@ def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]
     title = shorten(row.title or "", max(0, view.width - cells(head) - cells(hit.field.value) - 4))
     paint = view.style.paint
     yield "  ".join(part for part in (head, paint(title, "bold"), paint(hit.field.value, "cyan")) if part)
-    yield from (_INDENT + line for line in _snippet_lines(hit.text, terms, view))
+    yield from (_INDENT + line for line in _snippet_lines(hit.text, _marked(hit, terms), view))
     yield _INDENT + paint(place_command(hit), "dim")
     yield ""
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from .text import Style, harmless
 
-__all__ = ["Findable", "Part", "Pattern", "Snippet", "snippet"]
+__all__ = ["Findable", "KnownSpans", "Part", "Snippet", "snippet"]
 
 _MOST_MARKS = 200
 """Of one term; the best window of a very long text is near its beginning or it is not worth the wait."""
@@ -43,14 +43,14 @@ class Span(Struct, frozen=True):
     end: int
 
 
-class Pattern(Struct, frozen=True):
-    """A regular expression as something to mark."""
+class KnownSpans(Struct, frozen=True):
+    """Places that are known already, as something to mark: finding them again might take for ever."""
 
-    compiled: re.Pattern[str]
+    spans: tuple[tuple[int, int], ...]
     negated: bool = False
 
     def found_in(self, text: str) -> Iterator[Span]:
-        return (Span(*found.span()) for found in self.compiled.finditer(text) if found.group())
+        return (Span(start, end) for start, end in self.spans if end <= len(text))
 
 
 class Part(Struct, frozen=True):

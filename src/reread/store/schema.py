@@ -349,6 +349,30 @@ ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
 """
 
 
+_SECRETS = """
+-- A key or a password that lies in a file: where, and of which kind; never the value itself.
+CREATE TABLE secret (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL,              -- of its line
+    kind TEXT NOT NULL,
+    digest BLOB NOT NULL,                 -- the same for the same value, with a key that only this archive has
+    uuid TEXT,                            -- of its line
+    field TEXT NOT NULL,                  -- prompt, text, thinking, tool, result or other
+    time INTEGER
+);
+CREATE INDEX secret_by_file ON secret(file);
+-- How far a file was looked through, and by which version of what looks.
+CREATE TABLE secret_scan (
+    file INTEGER PRIMARY KEY REFERENCES file,
+    generation INTEGER NOT NULL, done INTEGER NOT NULL, version INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER secret_of_forgotten_file BEFORE DELETE ON file BEGIN
+    DELETE FROM secret WHERE file = OLD.id;
+    DELETE FROM secret_scan WHERE file = OLD.id;
+END;
+"""
+
+
 def _script(sql: str) -> Callable[[Connection], None]:
     """Runs statements inside the caller's transaction; `executescript` would commit it."""
 
@@ -395,6 +419,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "machines": _machines,
     "places": _script(_PLACES),
     "extractors": _script(_EXTRACTORS),
+    "secrets": _script(_SECRETS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -414,5 +439,6 @@ SCHEMA = "\n".join(
         _SEEN,
         _FORGOTTEN,
         _SEARCH,
+        _SECRETS,
     )
 ).strip()

@@ -54,7 +54,7 @@ _COUNTED = {
 _TABLES = (
     *("file", "piece", "session", "tool_call", "circumstance", "request", "copied", "usage_cell", "note", "seen"),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
-    *("machine", "place"),
+    *("machine", "place", "secret", "secret_scan"),
 )
 
 

@@ -1,60 +1,92 @@
-"""Secrets that only their name gives away: `password = "…"`, `API_KEY=…`, `"client_secret": "…"`.
+# ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
+"""Secrets that only their name gives away: `password = "…"`, `API_KEY=…`, `<password>…`, `Passwort: …`, `--token …`.
 
-Code is full of such names, so what is assigned must look like a secret and not like a word, a name or a call.
+Words that names of secrets hold are looked for as plain text; what stands around each decides. Where a sign of assignment
+is between name and value a person's choice is taken for a password; between mere spaces it must look like no word.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from functools import lru_cache
 from typing import NamedTuple
 
-_WORDS = (
-    r"pass(?:word|wd|phrase|code)|pwd|secret|token|api_?-?key|apikey|access_?-?key|secret_?-?key|private_?-?key|auth_?-?key"
-    r"|encryption_?-?key|signing_?-?key|master_?-?key|client_?-?secret|account_?-?key|shared_?-?key|license_?-?key|salt"
-    r"|credentials?|auth|connection_?-?string|webhook_?-?secret|otp|pin_?code|(?-i:[A-Z0-9]_KEY|PASS)"
+from .values import is_gibberish, is_key, is_password
+
+_PASSWORD = (
+    r"pass(?:word|wd|phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
+    r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|비밀번호|암호|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
 )
-_NAME = rf"(?:{_WORDS})(?:_?(?:base64|b64|hex|value|prod|production|dev|test|staging|live|v?\d+))?"
-"""The end of a name: looking for whole names would try every letter of a text as a beginning."""
-NAMES = re.compile(rf"[\w.-]{{0,60}}?{_NAME}", re.IGNORECASE)
-_QUOTED = re.compile(
-    rf"(?P<name>{_NAME})\\*[\"'`]?\]?(?:\s*:\s*[\w\[\]|. ]{{1,30}}?)?\s*(?:=>|:=|[:=])\s*[bru]{{0,2}}"
-    rf"(?P<quote>\\*[\"'`])(?P<s>(?:(?!(?P=quote))[^\n]){{4,400}}?)(?P=quote)",
+WORDS = (
+    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license"
+    " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola"
+).split()
+OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード 비밀번호 암호 κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
+_TAIL = (
+    r"(?:[_.-]?(?:base64|b64|hex|value|val|prod|production|dev|test|staging|live|old|new|plain|plaintext|text|str|string|enc|base|data|admin|root|user|db|v?\d{1,3}|s|en)"
+    r"(?![A-Za-z]))?"
+)
+_END = re.compile(_TAIL, re.IGNORECASE)
+_NAME = re.compile(
+    rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn"
+    rf"|connection[_-]?string|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
     re.IGNORECASE,
 )
-_BARE = re.compile(
-    rf"(?P<name>{_NAME})(?:=|:[ \t]+|[ \t]+=[ \t]+)(?P<s>[^\s\"'`,;(){{}}<>\[\]\\]{{6,400}})", re.IGNORECASE
+_Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
+_VALUE = rf"(?:(?P<quote>{_Q}{{1,3}})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,1000}}?)(?P=quote)|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
+_STRONG = re.compile(
+    rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
+    r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=))?"
+    rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
+    re.IGNORECASE,
 )
-_OPTION = re.compile(
-    rf"(?<!\S)--[\w-]{{0,30}}?(?P<name>{_NAME})[ =][\"']?(?P<s>[^\s\"'`$<{{(\\-][^\s\"'`\\]{{5,400}})", re.IGNORECASE
+_BESIDE = re.compile(
+    rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
+    rf"|{_TAIL}\s{{1,40}}value[ ]?:[ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
+    re.IGNORECASE,
 )
-_SPOT = re.compile("pass|pwd|secret|token|key|salt|credential|auth|connection|otp|pin")
-"""In small letters, where such a name may be: the patterns above would try every letter, and take ten times as long."""
+"""`name="DB_PASSWORD" value="…"`, and the same over two lines of YAML."""
+_ARGUMENT = re.compile(
+    rf"{_TAIL}(?P<close>{_Q})[ ]?,[ ]?(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,400}}?)(?P=quote)",
+    re.IGNORECASE,
+)
+_ELEMENT = re.compile(
+    rf"{_TAIL}(?:{_Q})?(?:[ ][^<>\n]{{0,80}})?>[ \t]*(?:<!\[CDATA\[)?(?P<bare>[^<>\s\]]{{4,1000}})(?:\]\]>)?[ \t]*</",
+    re.IGNORECASE,
+)
+_SPACED = re.compile(
+    rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
+    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
+    rf"{_VALUE}",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    rf"{_TAIL}[ ](?:for|of|to|on|in|für|von|pour|para|per|de|du)(?:[ ][\w.@'/-]{{1,24}}){{1,5}}?[ ]?(?:[ ](?:is|was|ist|lautet|est|es|è|=)|:)[ ]+{_VALUE}",
+    re.IGNORECASE,
+)
+"""`the password for the database is …`"""
+_COMMANDS = re.compile(
+    r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
+    re.IGNORECASE,
+)
+"""Before a name, what makes of the next word its value."""
 _BEFORE_KEY = re.compile(
-    r"(?:api|access|secret|private|auth|encryption|signing|master|account|shared|license)[_-]{0,2}$", re.IGNORECASE
-)
-
-_PLACEHOLDER = re.compile(
-    r"redacted|your|example|sample|placeholder|change.?me|dummy|replace|insert|here\b|xxx+|\*\*\*|\.\.\.|…|test(?:ing)?[-_]?(?:pass"
-    r"|token|key|secret)|fake|mock|^(?:none|null|true|false|undefined|string|str|required|optional|hidden|secret|password)$",
+    r"(?:api|access|secret|private|auth|encryption|encrypt|signing|sign|master|account|shared|license|licence|app|application|deploy|service|admin|root|hmac|cipher"
+    r"|crypto|preshared|storage|host|subscription|consumer|server|write|ingest|insert|client|user|webhook|decrypt|decryption|jwt|token|recovery|backup|rest|project|live|prod"
+    r"|function|integration|authentication|aes|maps|publishing|security|seed|restricted)[ _.-]{0,2}$|[a-z](?:-key)?$(?<=client)",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(
-    r"^(?:\$|%[({s]|[@&#][A-Za-z_-]+$|\{\{|<|\./|\.\./|~/|https?:|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\.)"
-    r"|getenv|environ|\$\{|\{\{|\(\)|::|=>|\w\("
+_NO_KEY = re.compile(
+    r"(?:public|cache|primary|foreign|sort|partition|routing|session|idempotency|hot|shortcut|dedupe|lookup|group|object|storage|composite|natural|row|hash|map|dict|query|react"
+    r"|next|page|cancel(?:lation)?|csrf|xsrf|sync|continuation|max|min|input|output|total|num|count|react|registry|event|config|state|feature|translation|i18n|column|field)[ _.-]?$",
+    re.IGNORECASE,
 )
-_DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
-"""A name, a path of names, a word: nothing that a machine made, unless its letters say so."""
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_LESS_CERTAIN = re.compile(r"token|salt|auth$|credential|_KEY|pin", re.IGNORECASE)
-_ENTROPY = 3.0
-"""Bits per character: words of a language have about 2.5 at this length, random letters 3.5 and more."""
-
-_ENTROPY_OF_KEYS = 4.5
-"""Of long random values; paths have less."""
+_WHOLE = re.compile(r"[\s\"'`]*(?:export\s+|set\s+|\$env:|[-+]\s*|\d+[→:\t]\s*|\w*\.env\w*:\d+:)?[\w.-]*$")
+"""From the beginning of a line to a name: the rest of such a line is the value."""
+_CUT = re.compile(r"[,;(){}<>\[\]|&]")
+_PLAIN_QUOTE = re.compile(r"[“”‘’«»]|&quot;.*|&#3[49];.*|%22.*|%26.*")
+_PHRASE = re.compile(r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}(?:(?:[ ,]+[a-z]{3,8}){12})?(?![a-z ]*[a-z]{9})")
 
 
 class Assigned(NamedTuple):
@@ -64,63 +96,220 @@ class Assigned(NamedTuple):
     value: str
 
 
-def assignments(text: str, lower: str) -> Iterator[Assigned]:
-    """What a text assigns to names of secrets, and is one."""
-    for start in _spots(text, lower):
-        for pattern, is_quoted in ((_QUOTED, True), (_BARE, False)):
-            match = pattern.match(text, start)
-            if match is not None and is_secret(match["name"], match["s"], is_quoted=is_quoted):
-                yield Assigned(match["name"], match.start("s"), match.end("s"), match["s"])
-    for match in _OPTION.finditer(text) if "--" in text else ():
-        if is_secret(match["name"], match["s"], is_quoted=True):
-            yield Assigned(match["name"], match.start("s"), match.end("s"), match["s"])
+def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
+    """What a text assigns to names of secrets, and is one; `words` are those of the text, in small letters."""
+    for word in words - _BORING:
+        for offset in _names_of(word):
+            spelled = word.decode()
+            at = lower.find(spelled)
+            while at >= 0:
+                found = _assigned_at(text, at + offset)
+                if found is not None:
+                    yield found
+                at = lower.find(spelled, at + len(spelled))
+    for name in OTHER_WORDS if not text.isascii() and _FOREIGN.search(text) else ():
+        at = text.find(name)
+        while at >= 0:
+            found = _assigned_at(text, at)
+            if found is not None:
+                yield found
+            at = text.find(name, at + len(name))
 
 
-def _spots(text: str, lower: str) -> Iterator[int]:
-    """Where names of secrets may begin; a bare `key` is anything."""
-    same = lower if len(lower) == len(text) else "".join(each.lower()[:1] for each in text)
-    for spot in _SPOT.finditer(same):
-        start = spot.start()
-        if spot[0] == "key":
-            before = _BEFORE_KEY.search(text[max(0, start - 14) : start])
-            if before is None and text[max(0, start - 1) : start + 3] != "_KEY":
-                continue
-            start -= len(before[0]) if before is not None else 2
-        yield start
+_FOREIGN = re.compile(
+    "[" + "".join(sorted({letter for word in OTHER_WORDS for letter in word if not letter.isascii()})) + "]"
+)
+"""Letters of words that no ASCII word has: arrows and dashes alone are no reason to look for them."""
+_BORING: set[bytes] = set()
+"""Words that are known to hold no name of a secret: nearly all words of a session, after its first texts."""
+_MOST_BORING = 200_000
 
 
-def is_secret(name: str, value: str, *, is_quoted: bool) -> bool:
-    """Whether a value looks like what its name says."""
-    if len(value) < 6 or any(map(str.isspace, value)) or _PLACEHOLDER.search(value) or _REFERENCE.search(value):
+def _names_of(word: bytes) -> tuple[int, ...]:
+    found = _names_in(word)
+    if not found and len(_BORING) < _MOST_BORING:
+        _BORING.add(word)
+    return found
+
+
+def _names_in(word: bytes) -> tuple[int, ...]:
+    """Where in a word names of secrets begin; for most words nowhere."""
+    if _SPOT.search(word) is None:
+        return ()
+    text = word.decode()
+    return tuple(
+        at
+        for each in WORDS
+        if (at := text.rfind(each)) >= 0
+        and (match := _NAME.match(text, at))
+        and len(text) - match.end() < _LONGEST_TAIL
+    )
+
+
+_SPOT = re.compile("|".join(WORDS).encode())
+_LONGEST_TAIL = 12
+
+
+def _assigned_at(text: str, at: int) -> Assigned | None:
+    name = _NAME.match(text, at)
+    if name is None:
+        return None
+    before = text[max(0, at - 64) : at]
+    is_pass = name["password"] is not None
+    word = name[0].lower()
+    if not _is_name(word, before, is_capital=name[0].isupper()):
+        return None
+    if word in ("mnemonic", "seed", "phrase"):
+        return _phrase(text, name.end(), before)
+    full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
+    for pattern, is_sure in _forms(before, text, name.end()):
+        match = pattern.match(text, name.end())
+        if match is None:
+            continue
+        found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure)
+        if found is not None:
+            return found
+    return None
+
+
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_SHORT = frozenset(
+    {
+        "pass",
+        "passe",
+        "pw",
+        "pin",
+        "pat",
+        "sid",
+        "sas",
+        "otp",
+        "totp",
+        "psk",
+        "jwt",
+        "dsn",
+        "auth",
+        "parol",
+        "salt",
+        "phrase",
+        "seed",
+        "cred",
+        "creds",
+        "key",
+    }
+)
+
+
+def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
+    """Whether a word is the end of a name of a secret: `key` is only behind some others, `pin` only by itself."""
+    last = before[-1:]
+    if word in ("key", "キー", "schlüssel", "schluessel"):
+        if _NO_KEY.search(before):
+            return False
+        return bool(_BEFORE_KEY.search(before)) or (is_capital and last == "_") or word != "key"
+    if (
+        word in _SHORT
+        and last.isalpha()
+        and is_capital == last.isupper()
+        and before[-4:].lower() not in ("user", "stor", "tore", "dmin", "pgdb", "data")
+    ):
+        return word in ("pass", "auth") and before[-6:].lower().endswith(
+            ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
+        )
+    if word == "token" and _NO_KEY.search(before):
         return False
-    if value.isdecimal() or not value.isascii() or (value.startswith("/") and entropy(value) < _ENTROPY_OF_KEYS):
+    return not (word == "sid" and last != "_")
+
+
+def _forms(before: str, text: str, end: int) -> Iterator[tuple[re.Pattern[str], bool]]:
+    yield _STRONG, True
+    if ">" in text[end : end + 90]:
+        yield _ELEMENT, True
+    following = text[end : end + 48]
+    if "," in following[:12]:
+        yield _ARGUMENT, True
+    if "value" in following.lower() or "default" in following.lower():
+        yield _BESIDE, True
+    if following[:1] == " ":
+        yield _SAID, False
+    yield _SPACED, bool(_COMMANDS.search(before))
+
+
+def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool, is_sure: bool) -> Assigned | None:
+    groups = match.groupdict()
+    for group in ("quoted", "quoted2"):
+        value = groups.get(group)
+        if value and _is_secret(name, value, is_pass=is_pass, is_quoted=True, is_sure=is_sure):
+            return Assigned(name, match.start(group), match.end(group), value)
+    for group in ("bare", "bare2"):
+        value = groups.get(group)
+        if value is None:
+            continue
+        for candidate in _candidates(text, value, at, match.start(group)):
+            if _is_secret(name, candidate, is_pass=is_pass, is_quoted=False, is_sure=is_sure):
+                return Assigned(name, match.start(group), match.start(group) + len(candidate), candidate)
+    return None
+
+
+def _candidates(text: str, value: str, at: int, start: int) -> Iterator[str]:
+    """All up to the end of a line that assigns nothing else, else up to what ends a value in code."""
+    app = text[start : start + 19]
+    if len(app) == 19 and app[4::5] == "   ":
+        yield app
+    value = _PLAIN_QUOTE.sub("", value)
+    line = text[max(0, text.rfind("\n", 0, at) + 1) : at]
+    end = start + len(value)
+    is_last = end >= len(text) or text[end] == "\n" or text.startswith(("\\n", "\\r"), end)
+    if (
+        is_last
+        and len(line) < 100
+        and _WHOLE.fullmatch(line)
+        and not value.endswith((",", ")", "}", "]", ";", ">", "|"))
+    ):
+        yield value
+    cut = _CUT.search(value)
+    yield value[: cut.start()].rstrip(".,;:") if cut is not None else value.rstrip(".,;")
+
+
+def _phrase(text: str, end: int, before: str) -> Assigned | None:
+    """The twelve or twenty-four words that give back a wallet."""
+    match = _PHRASE.search(text, end, end + 260)
+    if match is None or match.start() - end > 16 or len(set(match[0].split())) < 10:
+        return None
+    return Assigned(before[-12:] + "phrase", match.start(), match.end(), match[0])
+
+
+_NO_TOKEN = re.compile(r"(?:public|csrf|xsrf|next|page|cancel|continuation|author|_id|sha)", re.IGNORECASE)
+
+
+def _is_secret(name: str, value: str, *, is_pass: bool, is_quoted: bool, is_sure: bool) -> bool:
+    if is_pass or name.lower().endswith("secret"):
+        if is_sure:
+            return is_password(value, is_quoted=is_quoted, least=6)
+        return is_password(value, is_quoted=is_quoted, least=8) and _has_both(value)
+    if not is_sure and (not _has_both(value) or ("/" in value and not is_gibberish(value))):
         return False
-    if _LESS_CERTAIN.search(name) and (len(value) < 16 or _UUID.fullmatch(value)):
-        return False
-    if _DOTTED.fullmatch(value) and not _is_random(value):
-        return False
-    return _is_varied(value) if is_quoted else _is_varied(value) and not value.endswith((".", ":", "?"))
+    return is_key(value, is_quoted=is_quoted, least=16) and not _NO_TOKEN.search(name)
 
 
-def _is_random(name: str) -> bool:
-    """Letters and digits in an order that no person gives names: kinds of letters change at every other step."""
-    digits = sum(map(str.isdigit, name))
-    changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
-    is_restless = digits >= 1 and len(name) >= 12 and changes / (len(name) - 1) >= 0.36
-    is_long = digits >= 2 and changes >= 3 and len(name) >= 16
-    return (is_restless or is_long) and entropy(name) >= _ENTROPY
+def _has_both(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
-def _class(letter: str) -> int:
-    return 0 if letter.isdigit() else 1 if letter.isupper() else 2
+def is_assigned_to(name: str, value: str) -> bool:
+    """Whether the whole value of a field is a secret by the field's name."""
+    meant = _meant_by(name)
+    return meant is not None and _is_secret(meant[0], value, is_pass=meant[1], is_quoted=True, is_sure=True)
 
 
-def _is_varied(value: str) -> bool:
-    classes = sum(any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit)) + (not value.isalnum())
-    return classes >= 2 and any(map(str.isdigit, value)) + (not value.isalnum()) > 0 and entropy(value) >= 2.3
-
-
-def entropy(text: str) -> float:
-    """Bits per character."""
-    counts = Counter(text).values()
-    return -sum(number / len(text) * math.log2(number / len(text)) for number in counts) if text else 0.0
+@lru_cache(maxsize=20_000)
+def _meant_by(name: str) -> tuple[str, bool] | None:
+    """The name without what is added to it, and whether it means a password; None: no secret."""
+    lower = name.lower()
+    for word in WORDS if name.isascii() else [*WORDS, *OTHER_WORDS]:
+        at = lower.rfind(word)
+        match = _NAME.match(name, at) if at >= 0 else None
+        if match is None or not _END.fullmatch(name, match.end()):
+            continue
+        if _is_name(match[0].lower(), name[:at], is_capital=match[0].isupper()):
+            return name[: match.end()], match["password"] is not None
+    return None

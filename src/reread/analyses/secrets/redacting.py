@@ -7,13 +7,14 @@ before.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
+from itertools import accumulate
 
-from .assigned import entropy
 from .finding import Found, find, kind_of_name
 from .kinds import EMAIL, GENERIC_NAMES, USER
+from .values import entropy
 
 _SHORTEST = 8
 """Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
@@ -21,6 +22,12 @@ _SHORTEST_NAME = 5
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
 _NOTHING = "'<$>'"
 """Letters that begin no secret."""
+_TOGETHER = 2_000
+"""Letters of a text that is looked at together with others."""
+_BETWEEN = "\n\0\n"
+"""Between such texts: no pattern reaches over it."""
+_CLEAN: list[Found] = []
+"""What is found in a text without secrets."""
 PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 
 
@@ -34,6 +41,7 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[Found]] = {}
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
 
@@ -41,6 +49,42 @@ class Redactor:
         """Takes note of the secrets of a text."""
         for each in self._find(text):
             self._note(each.kind, each.value)
+
+    def learn_all(self, texts: list[str]) -> None:
+        """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._found]
+        together = [text for text in new if len(text) <= _TOGETHER]
+        suspects = self._suspects(together)
+        for text in together:
+            if text not in suspects:
+                self._found[text] = _CLEAN
+        for text in new:
+            if text not in self._found:
+                self.learn(text)
+
+    def _suspects(self, texts: list[str]) -> set[str]:
+        """Those of many texts in which something may be."""
+        starts = list(accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0))
+        found = find(_BETWEEN.join(texts), addresses=self.addresses)
+        suspects: set[str] = set()
+        for each in found:
+            first, last = bisect_right(starts, each.start) - 1, bisect_right(starts, each.end) - 1
+            suspects.update(texts[first : last + 1])
+        return suspects
+
+    def is_clean(self, texts: list[str]) -> bool:
+        """Whether nothing is to be taken out of texts that were learned."""
+        if any(self._found.get(text) is not _CLEAN for text in texts):
+            return False
+        known = [value for value in self._everywhere if value]
+        if not known:
+            return True
+        joined = _BETWEEN.join(texts)
+        return not any(value in joined for value in known)
+
+    def found_in(self, text: str) -> list[Found]:
+        """The secrets of a text by itself, whatever others told."""
+        return self._find(text)
 
     def learn_assigned(self, name: str, value: str) -> None:
         self._note(kind_of_name(name), value)
@@ -70,7 +114,7 @@ class Redactor:
         """A session tells most texts several times: in its lines, its records, its pages."""
         if text not in self._found:
             found = find(text, addresses=self.addresses)
-            self._found[text] = [each for each in found if each.kind not in self.spared]
+            self._found[text] = [each for each in found if each.kind not in self.spared] or _CLEAN
         return self._found[text]
 
     def _note(self, kind: str, value: str) -> None:
@@ -84,7 +128,6 @@ class Redactor:
                     self._everywhere[part] = kind
         elif _is_telling(kind, value):
             self._everywhere[value] = kind
-        self.__dict__.pop("_pattern", None)
 
     def _placeholder(self, kind: str, value: str) -> str:
         if value not in self._names:
@@ -92,19 +135,18 @@ class Redactor:
             self._names[value] = f"[redacted: {kind} {self._numbers[kind]}]"
         return self._names[value]
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        """All known secrets, the longest first: one may begin with another."""
-        known = sorted(self._everywhere, key=len, reverse=True)
-        return re.compile("|".join(_whole(value) for value in known)) if known else None
+    def _known_in(self, text: str) -> list[Found]:
+        """The known secrets that stand in a text, the longest first: one may begin with another."""
+        there = tuple(sorted((value for value in self._everywhere if value in text), key=len, reverse=True))
+        if not there:
+            return []
+        if there not in self._patterns:
+            self._patterns[there] = re.compile("|".join(_whole(value) for value in there))
+        matches = self._patterns[there].finditer(text)
+        return [Found(self._everywhere[match[0]], match.start(), match.end(), match[0]) for match in matches]
 
     def _spans(self, text: str) -> Iterator[Found]:
-        known = []
-        if self._pattern is not None:
-            known = [
-                Found(self._everywhere[match[0]], match.start(), match.end(), match[0])
-                for match in self._pattern.finditer(text)
-            ]
+        known = self._known_in(text)
         by_shape = self._find(text)
         position = 0
         for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):

@@ -22,34 +22,57 @@ _UNREADABLE = frozenset({"signature"})
 
 def learn_value(redactor: Redactor, value: Any) -> None:
     """Takes note of the secrets of a JSON value, names of fields included."""
-    for text in texts_of(value):
-        redactor.learn(text)
+    redactor.learn_all(list(texts_of(value)))
     for name, text in _assigned(value):
         redactor.learn_assigned(name, text)
 
 
 def redacted_value(redactor: Redactor, value: Any) -> Any:
-    """The same value without secrets; the same object where it has none."""
-    if isinstance(value, str):
-        return redactor.redact(value)
-    if isinstance(value, list):
-        made = [redacted_value(redactor, item) for item in value]
-        return made if made != value else value
-    if isinstance(value, dict):
-        own = dict(_own_assigned(value))
-        changed = {redactor.redact(key): _field(redactor, value, key, own) for key in value}
-        return changed if changed != value else value
-    return value
+    """The same value without secrets; the same object where it has none.
+
+    Without recursion: JSON may be nested deeper than Python calls.
+    """
+    for name, text in _assigned(value):  # names are numbered from the top, parts are made from the bottom
+        if redactor.redact(text) == text:
+            redactor.redact_assigned(name, text)
+    made: dict[int, Any] = {}
+    waiting: list[tuple[Any, bool]] = [(value, False)]
+    while waiting:
+        each, are_parts_made = waiting.pop()
+        if not isinstance(each, list | dict):
+            continue
+        if not are_parts_made:
+            waiting.append((each, True))
+            parts = each.values() if isinstance(each, dict) else each
+            waiting.extend((part, False) for part in parts if isinstance(part, list | dict))
+        elif isinstance(each, list):
+            items = [_part(redactor, item, made) for item in each]
+            made[id(each)] = items if _is_other(items, each) else each
+        else:
+            own = dict(_own_assigned(each))
+            fields = {redactor.redact(key): _field(redactor, each, key, own, made) for key in each}
+            is_changed = _is_other(list(fields.values()), list(each.values())) or fields.keys() != each.keys()
+            made[id(each)] = fields if is_changed else each
+    return _part(redactor, value, made)
 
 
-def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[str, str]) -> Any:
+def _part(redactor: Redactor, value: Any, made: dict[int, Any]) -> Any:
+    return redactor.redact(value) if isinstance(value, str) else made.get(id(value), value)
+
+
+def _is_other(one: list[Any], other: list[Any]) -> bool:
+    """Whether any part was made anew; a comparison by value would go down to the bottom at every level."""
+    return len(one) != len(other) or any(new is not old for new, old in zip(one, other, strict=True))
+
+
+def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[str, str], made: dict[int, Any]) -> Any:
     value = fields[key]
     if _is_unreadable(fields, key):
         return value
     if key in assigned:
         known = redactor.redact(value)
         return known if known != value else redactor.redact_assigned(assigned[key], value)
-    return redacted_value(redactor, value)
+    return _part(redactor, value, made)
 
 
 def _is_unreadable(fields: dict[str, Any], key: str) -> bool:
@@ -59,39 +82,41 @@ def _is_unreadable(fields: dict[str, Any], key: str) -> bool:
 
 def texts_of(value: Any) -> Iterator[str]:
     """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        texts = [item for item in value if isinstance(item, str)]
-        if len(texts) > 1:
-            yield "\n".join(texts)  # the lines of a patch: a key spans several
-        for item in value:
-            yield from texts_of(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            if not _is_unreadable(value, key):
-                yield from texts_of(item)
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            texts = [item for item in each if isinstance(item, str)]
+            if len(texts) > 1:
+                yield "\n".join(texts)  # the lines of a patch: a key spans several
+            waiting.extend(reversed(each))
+        elif isinstance(each, dict):
+            yield from each
+            waiting.extend(item for key, item in reversed(each.items()) if not _is_unreadable(each, key))
 
 
 def _assigned(value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        yield from ((name, value[key]) for key, name in _own_assigned(value))
-        for item in value.values():
-            yield from _assigned(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _assigned(item)
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield from ((name, each[key]) for key, name in _own_assigned(each))
+            waiting.extend(item for item in reversed(each.values()) if isinstance(item, list | dict))
+        elif isinstance(each, list):
+            waiting.extend(item for item in reversed(each) if isinstance(item, list | dict))
 
 
 def _own_assigned(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
     for key, value in fields.items():
-        if is_assigned(key, value):
+        if type(value) is str and is_assigned(key, value) and not _is_unreadable(fields, key):
             yield key, key
-    named = fields.get("name") or fields.get("key")
-    if is_assigned(named, fields.get("value")):
-        yield "value", str(named)
+    if "value" in fields:
+        named = fields.get("name") or fields.get("key")
+        if is_assigned(named, fields["value"]):
+            yield "value", str(named)
 
 
 def learn_line(redactor: Redactor, raw: bytes) -> None:
@@ -100,14 +125,27 @@ def learn_line(redactor: Redactor, raw: bytes) -> None:
     learn_value(redactor, value if value is not None else raw.decode("utf-8", "replace"))
 
 
+def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
+    """Kind and value of every secret of a line; the redactor remembers texts that it has seen."""
+    value = parse_or_none(raw)
+    everything = list(texts_of(value)) if value is not None else [raw.decode("utf-8", "replace")]
+    redactor.learn_all(everything)
+    found = [(each.kind, each.value) for text in everything for each in redactor.found_in(text)]
+    values = {secret for _, secret in found}
+    named = [(kind_of_name(name), text) for name, text in _assigned(value) if text not in values]
+    return [*found, *named]
+
+
 def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
     """A line of JSON without secrets; byte for byte the same where it has none."""
     value = parse_or_none(raw)
     if value is None:
         text = raw.decode("utf-8", "surrogateescape")
         return redactor.redact(text).encode("utf-8", "surrogateescape")
+    if redactor.is_clean(list(texts_of(value))) and not any(_assigned(value)):
+        return raw
     made = redacted_value(redactor, value)
-    if made is value or made == value:
+    if made is value:
         return raw
     return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 

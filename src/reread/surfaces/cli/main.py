@@ -44,6 +44,7 @@ COMMANDS: dict[str, str] = {
     "mcp": "a memory for Claude Code itself: it looks up past sessions",
     "serve": "all of it in your browser, on this machine only",
     "export": "a session as HTML, Markdown, Obsidian note or JSON, secrets taken out if you like",
+    "secrets": "keys and passwords that lie in past sessions, so that you can make new ones",
     "prices": "what a million tokens cost, your own prices, and what has none",
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
     "archive": "what is kept, proof that it is intact, restoring, forgetting",

@@ -55,3 +55,10 @@ class SyncProgress:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._is_drawn = False
+
+
+def draw_share(what: str, done: int, total: int) -> None:
+    """How much of something is done, on standard error; the line is gone when all is."""
+    share = f"\r{what}: {done * 100 // max(1, total)} %\x1b[K"
+    sys.stderr.write(share if done < total else "\r\x1b[K")
+    sys.stderr.flush()

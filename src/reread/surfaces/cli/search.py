@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
-
 from reread.errors import BadInput
 
 from . import options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reread.archive import SearchAnswer
-    from reread.render.snippets import Findable
 
 EXAMPLES = """\
   reread search flaky retry                    both words, anywhere in one text
@@ -53,18 +44,11 @@ def run(arguments: list[str]) -> int:
             answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
-        terms = _terms(given, answer)
         options.show_answer(
-            given, config, lambda: search_document(answer, terms), lambda view: search_lines(answer, terms, view)
+            given,
+            config,
+            lambda: search_document(answer, answer.terms),
+            lambda view: search_lines(answer, answer.terms, view),
         )
         tell_hidden(answer.hidden)
     return 0
-
-
-def _terms(given: argparse.Namespace, answer: SearchAnswer) -> Sequence[Findable]:
-    if not given.regex:
-        return answer.terms
-    from reread.queries.language import regex
-    from reread.render.snippets import Pattern
-
-    return [Pattern(regex(answer.query))]

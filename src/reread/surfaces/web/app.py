@@ -27,6 +27,7 @@ from . import (
     pages,
     retro,
     search,
+    secrets_page,
     session,
     sessions,
     talking,
@@ -79,6 +80,7 @@ ROUTES = (
     Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
+    Route("/secrets", secrets_page.secrets),
     Route("/static/{name}", pages.static),
 )
 _STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
@@ -126,6 +128,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     )
     app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
+    app.state.secrets = secrets_page.SecretWatch(library)
 
     def dismiss() -> None:
         hub.close()

@@ -1,0 +1,39 @@
+"""The page of secrets says where they lie and never what they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from planting import planted
+from reread.testing import a_prompt, a_reply, a_session
+from web.asking import Asking, asking, dangers, read
+from web.serving import until
+
+SECRET = next(each.secret for each in planted() if each.kind == "GitHub")
+SESSION = "aaaa0000-1111-4222-8333-444455556666"
+
+
+def found_on(site: Asking) -> str:
+    """What the page shows once everything is looked through."""
+    site.get("/secrets")
+    return str(until(lambda: text if "data-done" in (text := site.get("/secrets", {"x-part": "1"}).text) else None))
+
+
+def test_kind_place_and_advice_are_shown_but_no_value(tmp_path: Path) -> None:
+    said = a_session(a_prompt(f"use {SECRET} <b>now</b>", uuid="asked"), a_reply("ok"), id=SESSION)
+    said.write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        shown = found_on(site)
+        page = site.get("/secrets").text
+        assert "GitHub token" in shown
+        assert "Make new ones" in shown
+        assert SECRET not in shown + page
+        assert not dangers(read(page))
+        link = next(each for each in read(shown).links() if each.startswith("/s/"))
+        assert re.search(rf"/s/{SESSION}.*#m-", link), link
+        assert site.get(link.partition("#")[0]).status_code == 200
+
+
+def test_an_archive_without_secrets_says_so(site: Asking) -> None:
+    assert "No keys or passwords found" in found_on(site)
