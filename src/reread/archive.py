@@ -96,12 +96,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         return next(iter(damage_of(self.connection)), None)
 
-    def is_current(self) -> bool:
-        """Whether a sync would find nothing to do; costs one stat per file and folder."""
+    def is_current(self, *, is_glance: bool = False) -> bool:
+        """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
+        files at most, the newest first."""
         from reread.store import notes
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
-        unchanged = is_as_it_was(self.connection, self.machine, self.sources)
+        unchanged = is_as_it_was(self.connection, self.machine, self.sources, is_glance=is_glance)
         if notes.is_half_made(self.connection):
             return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
@@ -122,10 +123,11 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         full: bool = False,
         patience: float = LOCK_SECONDS,
         with_backups: bool = True,
+        is_glance: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
-        stay can do without the backups of files.
+        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does.
         """
         from reread.ingest.results import SyncResult
 
@@ -137,7 +139,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         self._adopt_captures()
         if full:
             self.rebuild()
-        elif self.is_current():
+        elif self.is_current(is_glance=is_glance):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
@@ -181,7 +183,34 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.queries.filters import Filter
         from reread.queries.listing import listed
 
-        return listed(self.connection, wanted or Filter(project=project), cleanup_days)
+        return list(listed(self.connection, wanted or Filter(project=project), cleanup_days))
+
+    def each_session(self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS) -> Iterator[Listed]:
+        """The same one at a time, for lists of any length."""
+        from reread.queries.filters import Filter
+        from reread.queries.listing import listed
+
+        yield from listed(self.connection, wanted or Filter(), cleanup_days)
+
+    def listed(self, stored: StoredSession, cleanup_days: float = CLEANUP_DAYS) -> Listed:
+        """A session that was found before, as a list has it."""
+        from reread.queries.listing import listed_by_id
+
+        return next(listed_by_id(self.connection, [stored.id], cleanup_days))
+
+    def count_sessions(self, wanted: Filter | None = None) -> int:
+        """How many sessions pass a filter, whatever its limit."""
+        from reread.queries.filters import Filter
+        from reread.queries.listing import count_passing
+
+        return count_passing(self.connection, wanted or Filter())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was taken in yet."""
+        from reread.store.sessions import has_sessions
+
+        return not has_sessions(self.connection)
 
     def projects(self, wanted: Filter | None = None) -> list[Project]:
         """Projects of the sessions that pass a filter, the one worked in last first; a limit is one of projects.
@@ -248,8 +277,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
-        for each in reversed(self.sessions(wanted)):
-            yield self.session_of(each.stored)
+        from reread.queries.filters import Filter
+        from reread.queries.listing import passing_ids
+        from reread.store.sessions import sessions
+
+        for number in reversed(passing_ids(self.connection, wanted or Filter())):
+            for stored in sessions(self.connection, ids=[number]):
+                yield self.session_of(stored)
 
     def session_of(self, stored: StoredSession) -> Session:
         """The same for one that was found before."""

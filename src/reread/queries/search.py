@@ -27,7 +27,7 @@ from reread.store.times import moment
 from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter
 from .language import ALL_FIELDS, Candidate, Hits, Query, Term, hits, parse, regex, suggest
-from .listing import passing
+from .listing import passing_ids
 
 WINDOW = 120
 """Matches ranked among themselves: each costs a look into the safe."""
@@ -154,7 +154,7 @@ class Searcher:
         unlimited = wanted._replace(limit=None)
         if unlimited == Filter():
             return None
-        return [each.id for each in passing(self._connection, unlimited)]
+        return passing_ids(self._connection, unlimited)
 
     def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
         below: int | None = None

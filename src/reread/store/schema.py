@@ -311,6 +311,13 @@ _BACKUPS = """
 ALTER TABLE file ADD COLUMN backup_of INTEGER REFERENCES session;
 CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NOT NULL;
 """
+_LISTS = """
+-- What a list, a count of sources and a report ask of all files: answered by these alone, without a look at the rows.
+DROP INDEX file_by_session;
+CREATE INDEX file_of_session ON file(session, kind, present, mtime_ns);
+CREATE INDEX file_by_source ON file(source);
+CREATE INDEX file_by_lines ON file(lines, malformed);
+"""
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
@@ -350,6 +357,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "friction": _script(_FRICTION),
     "moved": _script(_MOVED),
     "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 

@@ -38,7 +38,7 @@ def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]
 
 def refuse_nothing(archive: Archive, config: Config) -> None:
     """Where there are neither sources nor sessions, an empty answer would not help."""
-    if not config.sources and not archive.sessions():
+    if not config.sources and archive.is_empty:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
@@ -105,7 +105,7 @@ def freshen(archive: Archive) -> None:
     """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
     progress = SyncProgress()
     try:
-        result = archive.sync(progress, patience=READER_PATIENCE)
+        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True)
     except SourceError:
         raise
     except RereadError as problem:
@@ -169,8 +169,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
         return
     with open_archive(given, config) as archive:
         found = find(archive, given.session)
-        listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
-        kept = next((each for each in listed if each.stored.id == found.id), None)
+        kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
         yield Opened(archive.session_of(found), kept, archive)
 
 

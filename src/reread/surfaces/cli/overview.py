@@ -51,7 +51,7 @@ def _has_anything(config: Config) -> bool:
     if options.has_transcripts(config):
         return True
     with Archive(config.home) as archive:
-        return archive.exists and bool(archive.sessions())
+        return archive.exists and not archive.is_empty
 
 
 def _show_sources(given: argparse.Namespace, config: Config) -> None:
