@@ -205,6 +205,12 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         return count_passing(self.connection, wanted or Filter())
 
+    def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
+        """How many sessions Claude Code deletes until then."""
+        from reread.store.counting import sessions_written_before
+
+        return sessions_written_before(self.connection, int((until.timestamp() - cleanup_days * 86_400) * 1e9))
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing was taken in yet."""
@@ -220,12 +226,12 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.live.starting import is_folder
         from reread.queries.filters import Filter
         from reread.queries.project_list import projects
+        from reread.store.database import snapshot
 
+        self._reprice()
         chosen = wanted or Filter()
-        listed = self.sessions(chosen._replace(limit=None))
-        spent = {row.key: row.tokens for row in self.usage("session").rows if row.key is not None}
-        there = frozenset(folder for folder in {each.project for each in listed} if folder and is_folder(folder))
-        return projects(listed, spent, there)[: chosen.limit]
+        with snapshot(self.connection):
+            return projects(self.connection, chosen, is_folder)[: chosen.limit]
 
     def keeps(self, source: Path) -> bool:
         """Whether anything was ever taken from this folder or file."""

@@ -28,6 +28,18 @@ def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
     return {as_path(path): taken for path, taken in connection.execute("SELECT path, taken FROM file")}
 
 
+def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
+    """Sessions whose transcript is still there and was written last by then."""
+    row = connection.execute(
+        """SELECT count(*) FROM (
+               SELECT max(mtime_ns) AS last, max(present) AS present FROM file
+               WHERE kind = 'transcript' AND session NOT NULL GROUP BY session
+           ) WHERE present AND last <= ?""",
+        (mtime_ns,),
+    ).fetchone()
+    return int(row[0])
+
+
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
     """Files that calls of the client's own tools wrote since then; what a shell wrote is not known."""
     row = connection.execute(

@@ -183,6 +183,30 @@ def has_sessions(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
 
 
+class ProjectRow(NamedTuple):
+    """Sessions that began in the same folder, on the same branches."""
+
+    project: str | None
+    git_branches: list[str]
+    sessions: int
+    prompts: int
+    last: int | None
+
+
+def project_rows(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> list[ProjectRow]:
+    """Of the sessions that pass, those that went on last first."""
+    condition, values = wanted.condition(connection)
+    rows = connection.execute(
+        f"""SELECT project, git_branches, count(*), sum(prompts), max(ended) FROM session WHERE {condition}
+            GROUP BY project, git_branches ORDER BY max(ended) DESC""",  # noqa: S608  our own text
+        values,
+    )
+    return [
+        ProjectRow(None if project is None else as_path(project), _strings(branches or "[]"), *counts)
+        for project, branches, *counts in rows
+    ]
+
+
 def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
     """Some sessions, the one that ended last first; read a few hundred at a time where the ids are in that order."""
     for first in range(0, len(ids), _AT_ONCE):
