@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
+    from reread.analyses.tools import ToolCount
     from reread.ingest.results import Progress, Report, SyncResult
+    from reread.queries.answers import FoundPrompts, Thinking
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from reread.queries.reconciling import Reconciled
     from reread.queries.retro import Retro
     from reread.queries.search import SearchAnswer
+    from reread.queries.talk import TalkReader
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
@@ -298,6 +301,58 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         files = self.files.session_files(stored.id, stored.row.uuid)
         return load_session(files, disk=self.files, prices=self.prices, mark=stored.mark)
 
+    def prompts(self, wanted: Filter | None = None) -> FoundPrompts:
+        """What people typed, newest first; a prompt that a fork repeats is told once."""
+        from reread.queries.filters import Filter
+
+        chosen = wanted or Filter()
+        if self._has_talk():
+            return self._talk_reader().prompts(chosen)
+        from reread.queries.answers import prompts
+
+        return prompts(self.read_all(window_of(chosen)), chosen._replace(moves=self.moves()))
+
+    def thinking(self, wanted: Filter | None = None, min_length: int = 11) -> Thinking:
+        """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
+        from reread.queries.filters import Filter
+
+        chosen = wanted or Filter()
+        if self._has_talk():
+            return self._talk_reader().thinking(chosen, min_length)
+        from reread.queries.answers import thinking
+
+        return thinking(self.read_all(window_of(chosen)), chosen._replace(moves=self.moves()), min_length)
+
+    def tools(self, wanted: Filter | None = None) -> list[ToolCount]:
+        """How often each tool ran and failed, agents included and every call once; most used first."""
+        from reread.queries.filters import Filter
+        from reread.queries.tool_counts import tool_counts
+
+        return tool_counts(self.connection, wanted or Filter())
+
+    def _talk_reader(self) -> TalkReader:
+        from reread.queries.talk import TalkReader
+        from reread.store.bytes_kept import KeptBytes
+
+        return TalkReader(self.connection, KeptBytes(self.connection, self.safe), self.session_of)
+
+    def _has_talk(self) -> bool:
+        """Whether prompts and thoughts are rows; of sessions that an earlier version took in they are made here."""
+        from reread.store.talk import sessions_without_talk
+
+        missing = sessions_without_talk(self.connection)
+        if not missing or self.is_read_only:
+            return not missing
+        from reread.ingest.talk import add_talk
+        from reread.store.safe import SafeBusy
+
+        try:
+            with self._locked(0.0):
+                add_talk(self.connection, self.session_of, missing)
+        except SafeBusy:  # a sync is writing: the sessions themselves can be read meanwhile
+            return False
+        return True
+
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         from reread.store import asking
@@ -310,6 +365,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.schema import SCHEMA
 
         return SCHEMA
+
+
+def window_of(wanted: Filter) -> Filter:
+    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
+    from reread.queries.filters import Filter
+
+    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:

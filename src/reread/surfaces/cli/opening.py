@@ -184,6 +184,16 @@ def find(archive: Archive, wanted: str) -> StoredSession:
 
 
 @contextmanager
+def open_rows(given: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
+    """The archive, where a question is about many sessions and its rows can answer; else None."""
+    if given.session is not None or is_straight(config):
+        yield None
+    else:
+        with open_archive(given, config) as archive:
+            yield archive
+
+
+@contextmanager
 def open_sessions(
     given: argparse.Namespace, config: Config, wanted: Filter
 ) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
@@ -196,8 +206,10 @@ def open_sessions(
         shelf = options.open_shelf(config)
         yield shelf.oldest_first(), shelf.problems, wanted
     else:
+        from reread.archive import window_of
+
         with open_archive(given, config) as archive:
-            yield archive.read_all(_window(wanted)), [], knowing(wanted, archive)
+            yield archive.read_all(window_of(wanted)), [], knowing(wanted, archive)
 
 
 def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
@@ -210,10 +222,3 @@ def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
 def knowing(wanted: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
     return wanted if archive is None else wanted._replace(moves=archive.moves())
-
-
-def _window(wanted: Filter) -> Filter:
-    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
-    from reread.queries.filters import Filter
-
-    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)
