@@ -208,6 +208,14 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         return count_passing(self.connection, wanted or Filter())
 
+    def count_sessions_below(self, folder: str) -> int:
+        """How many sessions ran in a folder or below it."""
+        from reread.marks.moves import below
+        from reread.store.sessions import SessionFilter, count_sessions
+
+        inside = SessionFilter(project=lambda path: bool(path) and below(path or "", folder) is not None)
+        return count_sessions(self.connection, inside)
+
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
         from reread.store.counting import sessions_written_before

@@ -95,25 +95,33 @@ class Searcher:
         )
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
-        """Every text of the fields, newest first, held against a regular expression."""
+        """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
         compiled = regex(pattern)
         found: list[_Read] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
         chosen = self._chosen(wanted)
         noted = noted_words(self._connection) if Field.TITLE in fields else []
-        own = list(self._own([each for each in noted if compiled.search(each.text)], (), wanted, chosen))[:limit]
+        own = list(self._own([each for each in noted if compiled.search(each.text)], (), wanted, chosen))
+        beyond: set[tuple[str, int]] = set()
+        total = len(own)
         for match in reading.blocks(self._connection, numbers, chosen):
-            read = self._read(match)
-            if read is None or not wanted.keeps_time(_time(match)) or not compiled.search(read.text):
+            if not wanted.keeps_time(_time(match)):
                 continue
-            if seen.is_first(read):
-                found.append(read)
-                if len(found) + len(own) >= limit:
-                    break
+            read = self._read(match)
+            if read is None or not compiled.search(read.text):
+                continue
+            if len(found) + len(own) < limit or seen.has(read):
+                is_new = seen.is_first(read)
+                found += [read] if is_new else []
+            else:  # counted, and not held: a pattern may match every text there is
+                name = (read.uuid or str(match.id), hash(read.text))
+                is_new = name not in beyond
+                beyond.add(name)
+            total += is_new
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
         return SearchAnswer(
-            query=pattern, terms=(), total=len(hits), hits=hits[:limit], suggestions=[], hidden=self._hidden
+            query=pattern, terms=(), total=total, hits=hits[:limit], suggestions=[], hidden=self._hidden
         )
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
@@ -224,6 +232,9 @@ class _Seen:
         copies = self._copies.setdefault((read.uuid, read.text), [])
         copies.append(read)
         return len(copies) == 1
+
+    def has(self, read: _Read) -> bool:
+        return read.uuid is not None and (read.uuid, read.text) in self._copies
 
     def copies(self, read: _Read) -> list[_Read]:
         return [read] if read.uuid is None else self._copies[read.uuid, read.text]
