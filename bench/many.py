@@ -109,7 +109,7 @@ def _write_session(tree: Path, pool: TextPool, rng: random.Random, number: int, 
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 1_000, "output_tokens": 90, "cache_read_input_tokens": 5_000},
     }
-    lines = (
+    lines: tuple[dict[str, object], ...] = (
         {"type": "user", "uuid": prompt, "parentUuid": None, "message": {"role": "user", "content": asked}},
         {"type": "assistant", "uuid": reply, "parentUuid": prompt, "requestId": f"req_{number:08}", "message": answer},
     )
@@ -138,7 +138,7 @@ def _measure(
         found["sync, cold"] = _reread(env, Case(("sync",)))
     for name, case in CASES.items():
         if only is None or name in only:
-            more = named if name != "statusline" else ()
+            more: tuple[str, ...] = named if name != "statusline" else ()
             more += ("--no-sync",) if no_sync and name not in ("statusline", "sync, nothing new") else ()
             found[name] = _best(env, case._replace(arguments=(*case.arguments, *more)))
     if only is None or "serve" in only:

@@ -216,6 +216,19 @@ def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterat
 _AT_ONCE = 500
 
 
+def bare_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
+    """Some sessions in any order, without their files and what a person noted: a third of the time for very many."""
+    lists = [SessionRow._fields.index(name) for name in ("versions", "models", "git_branches")]
+    for first in range(0, len(ids), _AT_ONCE):
+        some = integers(ids[first : first + _AT_ONCE])
+        for number, *columns in connection.execute(f"SELECT id, {_SESSION} FROM session WHERE id IN ({some})"):  # noqa: S608
+            for place in lists:
+                columns[place] = _strings(columns[place] or "[]")
+            for place in (0, 1):
+                columns[place] = as_path(columns[place])
+            yield StoredSession(number, SessionRow._make(columns), [], present=True, mtime_ns=None)
+
+
 def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[StoredSession]:
     rows = connection.execute(
         f"""SELECT session.id, {_SESSION}, session.present, session.machine,

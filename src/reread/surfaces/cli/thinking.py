@@ -18,8 +18,16 @@ EXAMPLES = """\
   reread thinking session.jsonl --follow"""
 
 
+MOST_SHOWN = 200
+"""Thoughts of all sessions that are shown as text unless a limit is named: thousands would only scroll by."""
+
+
 def parser() -> options.Parser:
-    made = options.make_parser("thinking", "Thinking only, newest first; in one session or all of them.", EXAMPLES)
+    made = options.make_parser(
+        "thinking",
+        f"Thinking only, newest first; in one session, or the {MOST_SHOWN} newest of all (--json: every one).",
+        EXAMPLES,
+    )
     options.add_session(made)
     made.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
@@ -36,6 +44,8 @@ def run(arguments: list[str]) -> int:
         return follow_thinking(given, config)
     from .opening import open_rows, open_sessions
 
+    if given.limit is None and given.session is None and not given.json:
+        given.limit = MOST_SHOWN
     wanted = options.make_filter(given, config)
     with open_rows(given, config) as archive:
         if archive is not None:
