@@ -261,8 +261,8 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) ->
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
         values[name] = _strings(values[name] or "[]")
-    for name in ("uuid", "folder"):
-        values[name] = as_path(values[name])
+    values["uuid"], values["folder"] = as_path(values["uuid"]), _shared(as_path(values["folder"]))
+    values["project"] = _shared(values["project"])
     mark = noted.get(values["uuid"], NO_MARK)
     if mark.title is not None:
         values["title"] = mark.title
@@ -278,6 +278,13 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool) ->
     )
 
 
+@lru_cache(maxsize=1 << 12)
+def _shared(folder: str | None) -> str | None:
+    """The same object for the same folder: a list of very many sessions would hold each name thousands of times."""
+    return folder
+
+
+@lru_cache(maxsize=1 << 12)
 def _sign(machine: str, folder: str) -> str:
     """Short, and the same whenever the archive is made anew."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
