@@ -20,13 +20,13 @@ from reread.queries.filters import Filter
 from reread.render.html.page import session_page
 from reread.store.database import connect
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
-from reread.testing.lines import Agent, Entry
+from reread.testing.lines import Entry
 
 TRUNK, FORK, OLD = "7a11-trunk", "7a11-fork", "01d-inline"
 CALL = "toolu_01{:020}"
 
 
-def call(number: int, at: str, *, is_error: bool = False) -> list[Entry | Agent]:
+def call(number: int, at: str, *, is_error: bool = False) -> list[Entry]:
     name = CALL.format(number)
     return [
         a_reply(
@@ -38,7 +38,7 @@ def call(number: int, at: str, *, is_error: bool = False) -> list[Entry | Agent]
     ]
 
 
-def beginning() -> list[Entry | Agent]:
+def beginning() -> list[Entry]:
     return [
         a_prompt("begin", uuid="p1", timestamp="2026-11-02T10:00:00.000Z"),
         a_reply(a_thought("a long enough thought"), "yes", uuid="t1", id="msg_01" + "a" * 20),

@@ -21,7 +21,9 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
     """Twenty sessions, of which a glance looks at six."""
     monkeypatch.setattr(unchanged, "MOST_LOOKED_AT", 6)
     monkeypatch.setattr(unchanged, "_NEWEST", 5)
-    monkeypatch.setattr(unchanged.time, "time_ns", lambda: 10**18)  # the share that is looked at is another one
+    monkeypatch.setattr(
+        "reread.store.unchanged.time.time_ns", lambda: 10**18
+    )  # the share that is looked at is another one
     projects = tmp_path / "claude" / "projects"
     for number in range(20):
         name, day = f"session-{number:02}", f"2026-10-{number + 1:02}T10:00:00.000Z"
@@ -64,7 +66,7 @@ def test_every_share_comes_in_its_turn(archive: Archive, monkeypatch: pytest.Mon
     grow(archive, OLDEST)
     seen = []
     for second in range(20):
-        monkeypatch.setattr(unchanged.time, "time_ns", lambda second=second: second * 10**9)
+        monkeypatch.setattr("reread.store.unchanged.time.time_ns", lambda second=second: second * 10**9)
         seen.append(not archive.is_current(is_glance=True))
     assert any(seen)
 

@@ -88,7 +88,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     """Goal, journey, files, tools, failures and outcome of a session's active branch, its agents included."""
     changed = (edits if edits is not None else SessionEdits(session)).on_disk()
     steps = tuple(_step(turn) for turn in session.turns if turn.prompt is not None)
-    calls = session.every_call
+    calls = list(session.every_call)
     todos = _todos(session)
     return SessionSummary(
         id=session.id,

@@ -293,7 +293,7 @@ def _sign(machine: str, folder: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def _strings(array: str) -> list[str]:
     """One list for all that have the same: thousands of sessions share a few versions, models and branches."""
-    found: list[str] = json.loads(array)
+    found: list[str] = list(json.loads(array))
     return found
 
 

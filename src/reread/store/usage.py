@@ -81,13 +81,15 @@ def spent_by_project(
     What copies of a session used belongs to the project of the copy that went on last.
     """
     condition, values = wanted.condition(connection)
-    copied = "uuid IN (SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1)"
-    alone = f"SELECT id, project FROM session WHERE {condition} AND NOT {copied}"  # noqa: S608  our own text
+    copies = "SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1"
+    copied = f"uuid IN ({copies})" if connection.execute(f"{copies} LIMIT 1").fetchone() is not None else ""
+    is_alone = f"AND NOT {copied}" if copied else ""
+    alone = f"SELECT id, project FROM session WHERE {condition} {is_alone}"  # noqa: S608  our own text
     together = f"""SELECT copy.id, newest.project FROM session AS copy JOIN (
             SELECT uuid, project, max(ended) FROM session WHERE {condition} AND {copied} GROUP BY uuid
         ) AS newest ON newest.uuid = copy.uuid"""  # noqa: S608
     for part in PARTS:
-        for chosen in (alone, together):
+        for chosen in (alone, together) if copied else (alone,):
             rows = connection.execute(
                 f"""SELECT place.project, {SUMS} FROM {part} AS response JOIN (
                         SELECT file.id AS file, whose.project AS project
