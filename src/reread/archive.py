@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
 
+    from reread.analyses.tools import ToolCount
     from reread.ingest.results import Progress, Report, SyncResult
+    from reread.queries.answers import FoundPrompts, Thinking
     from reread.queries.caching import CacheReport
     from reread.queries.explaining import Explained
     from reread.queries.filters import Filter
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from reread.queries.reconciling import Reconciled
     from reread.queries.retro import Retro
     from reread.queries.search import SearchAnswer
+    from reread.queries.talk import TalkReader
     from reread.queries.unpriced import UnpricedModel
     from reread.queries.usage import UsageReport
     from reread.sessions import Session
@@ -99,12 +102,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         return next(iter(damage_of(self.connection)), None)
 
-    def is_current(self) -> bool:
-        """Whether a sync would find nothing to do; costs one stat per file and folder."""
+    def is_current(self, *, is_glance: bool = False) -> bool:
+        """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
+        files at most, the newest first."""
         from reread.store import notes
         from reread.store.unchanged import has_captures, is_as_it_was, is_forgetting
 
-        unchanged = is_as_it_was(self.connection, self.machine, self.sources)
+        unchanged = is_as_it_was(self.connection, self.machine, self.sources, is_glance=is_glance)
         if notes.is_half_made(self.connection) or notes.is_outdated(self.connection):
             return False
         return unchanged and not has_captures(self.wire) and not is_forgetting(self.home / "safe")
@@ -125,10 +129,11 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         full: bool = False,
         patience: float = LOCK_SECONDS,
         with_backups: bool = True,
+        is_glance: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
-        stay can do without the backups of files.
+        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does.
         """
         from reread.ingest.results import SyncResult
 
@@ -140,7 +145,7 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         self._adopt_captures()
         if full:
             self.rebuild()
-        elif self.is_current():
+        elif self.is_current(is_glance=is_glance):
             return SyncResult()
         from reread.ingest.sync import sync
         from reread.store import custody
@@ -187,7 +192,48 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.queries.filters import Filter
         from reread.queries.listing import listed
 
-        return listed(self.connection, wanted or Filter(project=project), cleanup_days)
+        return list(listed(self.connection, wanted or Filter(project=project), cleanup_days))
+
+    def each_session(self, wanted: Filter | None = None, cleanup_days: float = CLEANUP_DAYS) -> Iterator[Listed]:
+        """The same one at a time, for lists of any length."""
+        from reread.queries.filters import Filter
+        from reread.queries.listing import listed
+
+        yield from listed(self.connection, wanted or Filter(), cleanup_days)
+
+    def listed(self, stored: StoredSession, cleanup_days: float = CLEANUP_DAYS) -> Listed:
+        """A session that was found before, as a list has it."""
+        from reread.queries.listing import listed_by_id
+
+        return next(listed_by_id(self.connection, [stored.id], cleanup_days))
+
+    def count_sessions(self, wanted: Filter | None = None) -> int:
+        """How many sessions pass a filter, whatever its limit."""
+        from reread.queries.filters import Filter
+        from reread.queries.listing import count_passing
+
+        return count_passing(self.connection, wanted or Filter())
+
+    def count_sessions_below(self, folder: str) -> int:
+        """How many sessions ran in a folder or below it."""
+        from reread.marks.moves import below
+        from reread.store.sessions import SessionFilter, count_sessions
+
+        inside = SessionFilter(project=lambda path: bool(path) and below(path or "", folder) is not None)
+        return count_sessions(self.connection, inside)
+
+    def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
+        """How many sessions Claude Code deletes until then."""
+        from reread.store.counting import sessions_written_before
+
+        return sessions_written_before(self.connection, int((until.timestamp() - cleanup_days * 86_400) * 1e9))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was taken in yet."""
+        from reread.store.sessions import has_sessions
+
+        return not has_sessions(self.connection)
 
     def projects(self, wanted: Filter | None = None) -> list[Project]:
         """Projects of the sessions that pass a filter, the one worked in last first; a limit is one of projects.
@@ -197,12 +243,12 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.live.starting import is_folder
         from reread.queries.filters import Filter
         from reread.queries.project_list import projects
+        from reread.store.database import snapshot
 
+        self._reprice()
         chosen = wanted or Filter()
-        listed = self.sessions(chosen._replace(limit=None))
-        spent = {row.key: row.tokens for row in self.usage("session").rows if row.key is not None}
-        there = frozenset(folder for folder in {each.project for each in listed} if folder and is_folder(folder))
-        return projects(listed, spent, there)[: chosen.limit]
+        with snapshot(self.connection):
+            return projects(self.connection, chosen, is_folder)[: chosen.limit]
 
     def keeps(self, source: Path) -> bool:
         """Whether anything was ever taken from this folder or file."""
@@ -254,8 +300,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
     def read_all(self, wanted: Filter | None = None) -> Iterator[Session]:
         """Sessions read from the safe one at a time, the oldest first."""
-        for each in reversed(self.sessions(wanted)):
-            yield self.session_of(each.stored)
+        from reread.queries.filters import Filter
+        from reread.queries.listing import passing_ids
+        from reread.store.sessions import sessions
+
+        for number in reversed(passing_ids(self.connection, wanted or Filter())):
+            for stored in sessions(self.connection, ids=[number]):
+                yield self.session_of(stored)
 
     def session_of(self, stored: StoredSession) -> Session:
         """The same for one that was found before."""
@@ -263,6 +314,58 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
 
         files = self.files.session_files(stored.id, stored.row.uuid)
         return load_session(files, disk=self.files, prices=self.prices, mark=stored.mark)
+
+    def prompts(self, wanted: Filter | None = None) -> FoundPrompts:
+        """What people typed, newest first; a prompt that a fork repeats is told once."""
+        from reread.queries.filters import Filter
+
+        chosen = wanted or Filter()
+        if self._has_talk():
+            return self._talk_reader().prompts(chosen)
+        from reread.queries.answers import prompts
+
+        return prompts(self.read_all(window_of(chosen)), chosen._replace(moves=self.moves()))
+
+    def thinking(self, wanted: Filter | None = None, min_length: int = 11) -> Thinking:
+        """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
+        from reread.queries.filters import Filter
+
+        chosen = wanted or Filter()
+        if self._has_talk():
+            return self._talk_reader().thinking(chosen, min_length)
+        from reread.queries.answers import thinking
+
+        return thinking(self.read_all(window_of(chosen)), chosen._replace(moves=self.moves()), min_length)
+
+    def tools(self, wanted: Filter | None = None) -> list[ToolCount]:
+        """How often each tool ran and failed, agents included and every call once; most used first."""
+        from reread.queries.filters import Filter
+        from reread.queries.tool_counts import tool_counts
+
+        return tool_counts(self.connection, wanted or Filter())
+
+    def _talk_reader(self) -> TalkReader:
+        from reread.queries.talk import TalkReader
+        from reread.store.bytes_kept import KeptBytes
+
+        return TalkReader(self.connection, KeptBytes(self.connection, self.safe), self.session_of)
+
+    def _has_talk(self) -> bool:
+        """Whether prompts and thoughts are rows; of sessions that an earlier version took in they are made here."""
+        from reread.store.talk import sessions_without_talk
+
+        missing = sessions_without_talk(self.connection)
+        if not missing or self.is_read_only:
+            return not missing
+        from reread.ingest.talk import add_talk
+        from reread.store.safe import SafeBusy
+
+        try:
+            with self._locked(0.0):
+                add_talk(self.connection, self.session_of, missing)
+        except SafeBusy:  # a sync is writing: the sessions themselves can be read meanwhile
+            return False
+        return True
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
@@ -276,6 +379,13 @@ class Archive(Accounts, Marking, Retrospects, Safekeeping, Searching):
         from reread.store.schema import SCHEMA
 
         return SCHEMA
+
+
+def window_of(wanted: Filter) -> Filter:
+    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
+    from reread.queries.filters import Filter
+
+    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:

@@ -133,18 +133,17 @@ class Holding:
 
         Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
         """
-        from reread.store.sessions import names_by_id, sessions
+        from reread.store.sessions import count_sessions, session_ids, sessions
 
-        known = names_by_id(self.connection)
         if wanted.startswith("@"):
             position = "1" if wanted == "@last" else wanted[1:]
-            if position.isdecimal() and 1 <= int(position) <= len(known):
-                return sessions(self.connection, limit=int(position))[-1]
+            if position.isdecimal() and 1 <= int(position) <= count_sessions(self.connection):
+                return sessions(self.connection, ids=session_ids(self.connection, limit=int(position))[-1:])[0]
             raise UnknownSession(wanted, [self.home])
-        found = self._called(known, wanted)
+        found = self._called(wanted)
         if not found:
             name, _, sign = wanted.rpartition("~")
-            found = [each for each in self._called(known, name) if each.sign == sign]
+            found = [each for each in self._called(name) if each.sign == sign]
         names = list(dict.fromkeys(each.row.uuid for each in found))
         if len(names) > 1:
             raise AmbiguousSession(wanted, names)
@@ -152,21 +151,17 @@ class Holding:
             raise UnknownSession(wanted, [self.home])
         return found[0]
 
-    def _called(self, known: dict[int, str], wanted: str) -> list[StoredSession]:
-        """All that have this id, or else one that begins so."""
-        from reread.store.sessions import sessions
+    def _called(self, wanted: str) -> list[StoredSession]:
+        """All that have this id, or else those whose id begins so."""
+        from reread.store.sessions import ids_called, sessions
 
-        ids = [number for number, name in known.items() if name == wanted]
-        ids = ids or [number for number, name in known.items() if wanted and name.startswith(wanted)]
-        return sessions(self.connection, ids=ids) if ids else []
+        return sessions(self.connection, ids=ids_called(self.connection, wanted))
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id, the one that ended last first."""
         if not stored.has_copies:
             return []
-        from reread.store.sessions import names_by_id
-
-        return [each for each in self._called(names_by_id(self.connection), stored.row.uuid) if each.id != stored.id]
+        return [each for each in self._called(stored.row.uuid) if each.id != stored.id]
 
     def find_one(self, wanted: str) -> StoredSession:
         """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""

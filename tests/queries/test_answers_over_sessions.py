@@ -33,7 +33,7 @@ def test_thoughts_of_a_fork_are_told_once(era: str) -> None:
 
 @pytest.mark.parametrize("era", FORKS)
 def test_prompts_of_a_fork_are_told_once(era: str) -> None:
-    texts = [found.prompt.text for found in prompts(Shelf([ERAS / era / "source"]), Filter())]
+    texts = [found.prompt.text for found in prompts(Shelf([ERAS / era / "source"]), Filter()).prompts]
     assert sorted(texts) == sorted(set(expected(era, "prompts")))
     assert len(texts) < len(expected(era, "prompts"))
 
@@ -48,7 +48,7 @@ def test_calls_of_a_fork_are_counted_once(era: str) -> None:
 
 def test_the_same_words_typed_twice_are_two_prompts() -> None:
     session = build(a_prompt("go"), a_reply("a"), a_prompt("go"), a_reply("b"))
-    assert [found.prompt.text for found in prompts([session], Filter())] == ["go", "go"]
+    assert [found.prompt.text for found in prompts([session], Filter()).prompts] == ["go", "go"]
 
 
 def test_the_same_thought_of_two_responses_is_two_thoughts() -> None:
@@ -58,7 +58,7 @@ def test_the_same_thought_of_two_responses_is_two_thoughts() -> None:
 
 def test_a_limit_keeps_the_newest() -> None:
     session = build(a_prompt("old"), a_reply("a"), a_prompt("new"))
-    assert [found.prompt.text for found in prompts([session], Filter(limit=1))] == ["new"]
+    assert [found.prompt.text for found in prompts([session], Filter(limit=1)).prompts] == ["new"]
 
 
 def test_calls_of_agents_are_counted_with_their_session() -> None:

@@ -88,7 +88,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     """Goal, journey, files, tools, failures and outcome of a session's active branch, its agents included."""
     changed = (edits if edits is not None else SessionEdits(session)).on_disk()
     steps = tuple(_step(turn) for turn in session.turns if turn.prompt is not None)
-    calls = [call for part in (session, *_agents(session)) for call in part.tool_calls]
+    calls = list(session.every_call)
     todos = _todos(session)
     return SessionSummary(
         id=session.id,
@@ -119,11 +119,6 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         todos=len(todos),
         is_interrupted=_is_interrupted(session.turns),
     )
-
-
-def _agents(session: Session) -> list[Any]:
-    """Agents inside the trunk's file come with the trunk."""
-    return [agent for agent in session.subagents if not agent.is_recorded_inline]
 
 
 def _step(turn: Turn) -> Step:

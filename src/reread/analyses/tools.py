@@ -26,7 +26,7 @@ class ToolCount(Struct, kw_only=True):
         return self.errors / self.calls if self.calls else 0.0
 
 
-_COUNTER = {
+_COUNTER: dict[str, str] = {
     Status.ERROR: "errors",
     Status.REJECTED: "rejected",
     Status.INTERRUPTED: "interrupted",
@@ -36,14 +36,19 @@ _COUNTER = {
 
 def count_tools(calls: Iterable[ToolCall]) -> list[ToolCount]:
     """Most used first, then by name."""
+    return sum_tools((call.name, call.status.value, 1, call.seconds or 0.0) for call in calls)
+
+
+def sum_tools(sums: Iterable[tuple[str, str, int, float]]) -> list[ToolCount]:
+    """The same of calls that were counted by name and by how they ended, with the seconds they took."""
     counts: dict[str, ToolCount] = {}
-    for call in calls:
-        count = counts.get(call.name)
+    for name, status, calls, seconds in sums:
+        count = counts.get(name)
         if count is None:
-            server, tool = split_tool_name(call.name)
-            count = counts[call.name] = ToolCount(name=call.name, server=server, tool=tool)
-        count.calls += 1
-        count.seconds += call.seconds or 0.0
-        if call.status in _COUNTER:
-            setattr(count, _COUNTER[call.status], getattr(count, _COUNTER[call.status]) + 1)
+            server, tool = split_tool_name(name)
+            count = counts[name] = ToolCount(name=name, server=server, tool=tool)
+        count.calls += calls
+        count.seconds += seconds
+        if status in _COUNTER:
+            setattr(count, _COUNTER[status], getattr(count, _COUNTER[status]) + calls)
     return sorted(counts.values(), key=lambda count: (-count.calls, count.name))

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from reread.analyses.files import paths_of
 from reread.analyses.texts import Field, texts_of
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
 from reread.loading import DISK, Disk, load_session, records_of
 from reread.records import Assistant, QueueOperation, Record, Unknown
-from reread.sessions import Capture, Conversation, Session, Status, ToolCall, completed
+from reread.sessions import Capture, Conversation, Session, completed
 from reread.sources import Kind, SessionFiles, SourceFile, split
 from reread.store.bytes_kept import remains
 from reread.store.reading import StoredPiece
@@ -27,9 +26,11 @@ from reread.store.rows import (
     FileBatch,
     FrictionBatch,
     PieceRow,
+    PromptRow,
     SaidRow,
     SessionBatch,
     SessionRow,
+    ThoughtRow,
 )
 from reread.store.safe import Safe, compress
 from reread.store.tokens import indexable_bytes
@@ -39,6 +40,7 @@ from .friction import friction_of
 from .jobs import EDGE, FileJob, SessionJob, digest
 from .naming import name_of
 from .said import said_rows
+from .talk import added_by, call_rows, prompt_rows, thought_rows
 from .workers import give_back_memory
 
 PIECE = 512 * 1024
@@ -96,6 +98,8 @@ class _Rows(NamedTuple):
     said: Sequence[SaidRow] = ()
     said_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""
+    prompts: Sequence[PromptRow] = ()
+    thoughts: Sequence[ThoughtRow] = ()
 
 
 def _session_and_rows(
@@ -131,7 +135,9 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
         lines=len({record.line for record in records}),
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         withdrawn=_withdrawn(job, conversation),
-        calls=[_call_row(call) for call in conversation.tool_calls if call.id is not None],
+        calls=call_rows(conversation),
+        prompts=prompt_rows(conversation) if isinstance(conversation, Session) else (),
+        thoughts=thought_rows(conversation),
         **response_rows(conversation, job.key),
         said=said_rows(conversation),
         # Runs of one session that were saved as streams are files each, and add up.
@@ -145,13 +151,15 @@ def _capture_rows(job: FileJob, session: Session) -> _Rows:
     if capture is None:
         return _Rows([])
     told = capture.told
-    added = Conversation(completed(capture.added, told.finals), id=session.id, prices=session.prices)
+    added = added_by(capture, session)
     counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
     return _Rows(
         blocks=list(_blocks(list(added.records), added)),
         lines=told.lines,
         malformed=told.malformed,
-        calls=[_call_row(call) for call in added.tool_calls if call.id is not None],
+        calls=call_rows(added),
+        prompts=prompt_rows(added),
+        thoughts=thought_rows(added),
         **response_rows(counted, job.key),
         said=said_rows(Conversation(told.records, id=session.id)),
     )
@@ -223,6 +231,8 @@ def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
         responses=list(rows.responses),
         said=list(rows.said),
         said_of=rows.said_of,
+        prompts=list(rows.prompts),
+        thoughts=list(rows.thoughts),
     )
 
 
@@ -305,17 +315,6 @@ def _blocks(records: list[Record], conversation: Conversation) -> Iterator[Block
                 )
 
 
-def _call_row(call: ToolCall) -> CallRow:
-    return CallRow(
-        id=call.id or "",
-        name=call.name,
-        status=call.status.value,
-        time=milliseconds(call.time),
-        seconds=call.seconds,
-        path=next(iter(paths_of(call)), None),
-    )
-
-
 def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
     usage = session.total_usage
     started, ended = session.span
@@ -333,8 +332,8 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
         prompts=len(session.prompts),
         turns=sum(turn.prompt is not None for turn in session.turns),
         requests=usage.requests,
-        tool_calls=len(session.tool_calls),
-        tool_errors=sum(call.status is Status.ERROR for call in session.tool_calls),
+        tool_calls=len(session.every_call),
+        tool_errors=session.failed_calls,
         thoughts=len(session.thinking()),
         output_tokens=usage.output_tokens,
         nanodollars=usage.nanodollars,

@@ -70,5 +70,5 @@ def _job(told: SessionFiles, rows: list[FileRow], prices: Path | None) -> Sessio
 def _read(batch: FileBatch) -> dict[str, tuple[object, ...]]:
     return {
         row.key: (batch.circumstances[row.circumstance].model, *(getattr(row, name) for name in reading.COUNTED))
-        for row in batch.requests
+        for row in batch.responses
     }

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from reread.analyses.tools import ToolCount, count_tools
 from reread.sessions import Conversation, Copies, Prompt, Session, Thought, ToolCall
+from reread.sessions.calls import call_identity
 
 from .filters import Filter, is_tool
 
@@ -28,12 +29,21 @@ class Thinking(Struct, frozen=True):
     skipped_short: int
     empty_with_signature: int
     redacted: int
+    total: int
+    """Of those worth reading, beyond the limit, too."""
 
 
 class FoundPrompt(Struct, frozen=True):
     session: str
     project: str | None
     prompt: Prompt
+
+
+class FoundPrompts(Struct, frozen=True):
+    """Prompts, newest first, and how many there are beyond the limit, too."""
+
+    prompts: list[FoundPrompt]
+    total: int
 
 
 class _Part(Struct, frozen=True):
@@ -66,10 +76,10 @@ def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> Th
             else:
                 found.append(FoundThought(part.session.id, part.agent, thought))
     found.sort(key=lambda each: each.thought.time or _BEGINNING, reverse=True)
-    return Thinking(found[: wanted.limit], short, empty, redacted)
+    return Thinking(found[: wanted.limit], short, empty, redacted, len(found))
 
 
-def prompts(sessions: Iterable[Session], wanted: Filter) -> list[FoundPrompt]:
+def prompts(sessions: Iterable[Session], wanted: Filter) -> FoundPrompts:
     """What people typed, newest first."""
     found = [
         FoundPrompt(part.session.id, part.session.project, prompt)
@@ -79,18 +89,17 @@ def prompts(sessions: Iterable[Session], wanted: Filter) -> list[FoundPrompt]:
         if part.has(prompt, wanted)
     ]
     found.sort(key=lambda each: each.prompt.time or _BEGINNING, reverse=True)
-    return found[: wanted.limit]
+    return FoundPrompts(found[: wanted.limit], len(found))
 
 
 def tools(sessions: Iterable[Session], wanted: Filter) -> list[ToolCount]:
-    """How often each tool ran and failed, subagents included."""
-    calls = (
-        call
-        for part in _parts(sessions, wanted)
-        for call in part.conversation.tool_calls
-        if part.has(call, wanted) and (wanted.tool is None or is_tool(call, wanted.tool))
-    )
-    return count_tools(calls)[: wanted.limit]
+    """How often each tool ran and failed, subagents included; a limit is for whoever shows them."""
+    found: dict[object, ToolCall] = {}
+    for part in _parts(sessions, wanted):
+        for call in part.conversation.tool_calls:
+            if part.has(call, wanted) and (wanted.tool is None or is_tool(call, wanted.tool)):
+                found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
+    return count_tools(found.values())
 
 
 def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:

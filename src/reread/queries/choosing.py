@@ -24,7 +24,7 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
     if wanted.model or wanted.tool:
         how = [number for number, each in known.items() if is_manner(each, wanted)]
     if wanted.file or wanted.sources or wanted.machine or wanted.asks_for_marks:
-        from .listing import passing
+        from .listing import passing_ids
 
         of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
             file=wanted.file,
@@ -34,8 +34,7 @@ def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, Circ
             tags=wanted.tags,
             without_hidden=wanted.without_hidden,
         )
-        kept = passing(connection, of_sessions)
-        homes = ledger.files_of_sessions(connection, (each.id for each in kept))
+        homes = ledger.files_of_sessions(connection, passing_ids(connection, of_sessions))
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
     return ledger.Choice(where=where, how=how, homes=homes, since=since, until=until)
 

@@ -52,8 +52,8 @@ class Filter(NamedTuple):
         """Whether anything of a session may be of interest."""
         checks = (
             self.keeps_project(session.project),
-            self.since is None or session.ended is None or session.ended >= self.since,
-            self.until is None or session.started is None or session.started < self.until,
+            self.since is None or (session.ended is not None and session.ended >= self.since),
+            self.until is None or (session.started is not None and session.started < self.until),
         )
         is_asked_for = self.keeps_folder(session.project) and session.id != self.without
         return all(checks) and is_asked_for and self.keeps_mark(session.mark) and self._is_met_by(session)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reread.marks.moves import NO_MOVES
+from reread.marks import NO_MARK
 from reread.store.copies import NOTHING_COPIED, Copied, copied_parts
+from reread.store.counting import known_sources
 from reread.store.machines import ids_called, sessions_on
+from reread.store.marks import marks
 from reread.store.moves import moves
-from reread.store.sessions import StoredSession, calls_of, sessions
+from reread.store.sessions import SessionFilter, StoredSession, count_sessions, session_ids, sessions_by_id
 
 from .filters import Filter
 from .projects import project_of
@@ -56,40 +59,76 @@ class Listed(NamedTuple):
         return self.stored.cost
 
 
-def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> list[Listed]:
-    """Sessions that pass the filter, with what a list tells of them."""
-    found, moved = passing(connection, wanted), moves(connection)
-    copied = copied_parts(connection, [stored.id for stored in found])
-    return [
-        Listed(
+def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> Iterator[Listed]:
+    """Sessions that pass the filter, the one that ended last first, with what a list tells of them; some hundred are
+    in memory at a time."""
+    return listed_by_id(connection, passing_ids(connection, wanted), cleanup_days)
+
+
+def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: float) -> Iterator[Listed]:
+    moved = moves(connection)
+    copied = copied_parts(connection, ids)
+    for stored in sessions_by_id(connection, ids):
+        yield Listed(
             stored,
             _expires(stored, cleanup_days),
             project_of(stored.row.project, moved),
             copied.get(stored.id, NOTHING_COPIED),
         )
-        for stored in found
-    ]
 
 
 def passing(connection: sqlite3.Connection, wanted: Filter) -> list[StoredSession]:
     """Sessions that pass the filter, the one that ended last first."""
-    limit = wanted.limit if _has_only_limit(wanted) else None
-    wanted = wanted._replace(moves=moves(connection))
-    ids = None if wanted.machine is None else sessions_on(connection, ids_called(connection, wanted.machine))
-    return [
-        stored
-        for stored in sessions(connection, ids=ids, limit=limit, without_hidden=wanted.without_hidden)
-        if _passes(connection, stored, wanted)
-    ][: wanted.limit]
+    return list(sessions_by_id(connection, passing_ids(connection, wanted)))
+
+
+def passing_ids(connection: sqlite3.Connection, wanted: Filter) -> list[int]:
+    return session_ids(connection, session_filter(connection, wanted), wanted.limit)
+
+
+def count_passing(connection: sqlite3.Connection, wanted: Filter) -> int:
+    """How many there are, whatever the limit."""
+    return count_sessions(connection, session_filter(connection, wanted))
+
+
+def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFilter:
+    """What is asked of whole sessions, for the database to answer."""
+    wanted = wanted._replace(moves=moves(connection), sources=_needed_sources(connection, wanted.sources))
+    model, branch, tool, glob = wanted.model, wanted.git_branch, wanted.tool, wanted.file
+    by_folder = wanted.project is not None or wanted.folder is not None
+    return SessionFilter(
+        since=None if wanted.since is None else ceil(wanted.since.timestamp() * 1000),
+        until=None if wanted.until is None else ceil(wanted.until.timestamp() * 1000),
+        project=(lambda path: wanted.keeps_project(path) and wanted.keeps_folder(path)) if by_folder else None,
+        models=None if model is None else lambda models: any(model.lower() in each.lower() for each in models),
+        git_branches=None if branch is None else lambda branches: branch in branches,
+        uuid=_named(connection, wanted),
+        file=(lambda path: _is_below(path, wanted.sources)) if wanted.sources else None,
+        tool=None if tool is None else lambda name: fnmatch(name.lower(), tool.lower()),
+        ids=None if wanted.machine is None else sessions_on(connection, ids_called(connection, wanted.machine)),
+        touched=None if glob is None else lambda path: fnmatch(path, glob) or fnmatch(path, f"*/{glob}"),
+    )
+
+
+def _named(connection: sqlite3.Connection, wanted: Filter) -> Callable[[str], bool] | None:
+    """What marks and a session to leave out keep; few sessions have marks."""
+    if not wanted.asks_for_marks and wanted.without is None:
+        return None
+    noted = marks(connection) if wanted.asks_for_marks else {}
+    if not noted and wanted.without is None and wanted.keeps_mark(NO_MARK):
+        return None
+    return lambda uuid: uuid != wanted.without and wanted.keeps_mark(noted.get(uuid, NO_MARK))
+
+
+def _needed_sources(connection: sqlite3.Connection, sources: tuple[str, ...]) -> tuple[str, ...]:
+    """None where all that was ever taken in lies below them."""
+    is_all = sources and all(_is_below(known, sources) for known in known_sources(connection))
+    return () if is_all else sources
 
 
 def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
     """Those of a list that pass; tools and files are not asked for, which only the archive can tell."""
     return [each for each in found if _row_passes(each.stored, wanted)][: wanted.limit]
-
-
-def _has_only_limit(wanted: Filter) -> bool:
-    return wanted._replace(limit=None, without_hidden=False, moves=NO_MOVES) == Filter()
 
 
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
@@ -98,18 +137,12 @@ def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
     return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=cleanup_days)
 
 
-def _passes(connection: sqlite3.Connection, stored: StoredSession, wanted: Filter) -> bool:
-    if not _row_passes(stored, wanted):
-        return False
-    return (wanted.tool is None and wanted.file is None) or _has_call(connection, stored.id, wanted)
-
-
 def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
     row = stored.row
     checks = (
         wanted.keeps_project(row.project),
-        wanted.since is None or row.ended is None or row.ended >= wanted.since.timestamp() * 1000,
-        wanted.until is None or row.started is None or row.started < wanted.until.timestamp() * 1000,
+        wanted.since is None or (row.ended is not None and row.ended >= wanted.since.timestamp() * 1000),
+        wanted.until is None or (row.started is not None and row.started < wanted.until.timestamp() * 1000),
         wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
         wanted.git_branch is None or wanted.git_branch in row.git_branches,
         wanted.keeps_folder(row.project),
@@ -122,12 +155,3 @@ def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
 
 def _is_below(file: str, sources: tuple[str, ...]) -> bool:
     return any(Path(file).is_relative_to(source) for source in sources)
-
-
-def _has_call(connection: sqlite3.Connection, session: int, wanted: Filter) -> bool:
-    calls = calls_of(connection, session)
-    is_tool = wanted.tool is None or any(fnmatch(name.lower(), wanted.tool.lower()) for name, _ in calls)
-    paths = [path for _, path in calls if path]
-    glob = wanted.file
-    is_file = glob is None or any(fnmatch(path, glob) or fnmatch(path, f"*/{glob}") for path in paths)
-    return is_tool and is_file

@@ -76,15 +76,15 @@ class History:
         """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
 
         def counted(name: str) -> tuple[Counted, ...]:
-            known = {each.what for each in getattr(origin, name)} if origin is not None else set()
+            known = {each.what for each in getattr(origin, name)}
             return tuple(each for each in getattr(material, name) if each.what not in known)
 
-        return replace(
-            material,
-            prompts=tuple(each for each in material.prompts if _is_new(each, seen) and keeps(each)),
-            rules=tuple(each for each in material.rules if _is_new(each, seen) and keeps(each)),
-            **{name: counted(name) for name in _COUNTED},
-        )
+        prompts = tuple(each for each in material.prompts if _is_new(each, seen) and keeps(each))
+        rules = tuple(each for each in material.rules if _is_new(each, seen) and keeps(each))
+        if origin is not None:
+            return replace(material, prompts=prompts, rules=rules, **{name: counted(name) for name in _COUNTED})
+        is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
+        return material if is_all_new else replace(material, prompts=prompts, rules=rules)
 
 
 def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Event]:

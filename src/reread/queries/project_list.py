@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from reread.billing.report import Tokens, total
+from reread.billing.report import Sums, Tokens, total
+from reread.store.moves import moves
+from reread.store.sessions import ProjectRow, project_rows
+from reread.store.usage import spent_by_project
+from reread.times import moment
 
-from .listing import Listed
+from .filters import Filter
+from .listing import Listed, session_filter
 from .projects import project_of, worktree_of
 
 _COMMON_BRANCHES = frozenset({"", "HEAD", "main", "master", "develop", "dev", "trunk"})
@@ -42,52 +48,52 @@ class Project(NamedTuple):
     """Of one that is gone: the project it seems to be today."""
 
 
-def projects(listed: Iterable[Listed], spent: Mapping[str, Tokens], is_there: frozenset[str]) -> list[Project]:
-    """The one that was worked in last first. Sessions come the last first; `spent` is by session, `is_there` names the
-    folders that exist."""
-    found: dict[str, list[Listed]] = {}
-    owner: dict[str, str] = {}
-    for each in listed:
-        found.setdefault(each.project, []).append(each)
-        owner.setdefault(each.stored.row.uuid, each.project)  # copies in two projects cost once
-    made = [_project(folder, sessions, spent, owner, is_there) for folder, sessions in found.items()]
-    branches = {folder: _own_branches(sessions) for folder, sessions in found.items()}
+def projects(connection: sqlite3.Connection, wanted: Filter, is_there: Callable[[str], bool]) -> list[Project]:
+    """Those of the sessions that pass, the one that was worked in last first; a limit is not looked at."""
+    chosen, moved = session_filter(connection, wanted), moves(connection)
+    found: dict[str, list[ProjectRow]] = {}
+    for row in project_rows(connection, chosen):
+        found.setdefault(project_of(row.project, moved), []).append(row)
+    spent: dict[str, list[Tokens]] = {}
+    for project, sums in spent_by_project(connection, chosen):
+        spent.setdefault(project_of(project, moved), []).append(Sums(*sums).tokens)
+    made = [_project(folder, rows, spent.get(folder, ()), is_there) for folder, rows in found.items()]
+    branches = {folder: _own_branches(rows) for folder, rows in found.items()}
     return [each._replace(perhaps=_perhaps(each, made, branches)) for each in made]
 
 
 def _project(
-    folder: str,
-    sessions: Sequence[Listed],
-    spent: Mapping[str, Tokens],
-    owner: Mapping[str, str],
-    is_there: frozenset[str],
+    folder: str, rows: Sequence[ProjectRow], spent: Iterable[Tokens], is_there: Callable[[str], bool]
 ) -> Project:
-    rows = [each.stored.row for each in sessions]
-    own = dict.fromkeys(row.uuid for row in rows if owner[row.uuid] == folder)
+    worktrees = ((worktree_of(row.project), row.sessions) for row in rows)
+    earlier = ((project_of(row.project), row.sessions) for row in rows)
     return Project(
         folder=folder,
-        sessions=len(rows),
+        sessions=sum(row.sessions for row in rows),
         prompts=sum(row.prompts for row in rows),
-        last=max((each.ended for each in sessions if each.ended is not None), default=None),
-        tokens=total(spent[uuid] for uuid in own if uuid in spent),
-        worktrees=_folders(path for row in rows if (path := worktree_of(row.project)) is not None),
-        earlier=_folders(path for row in rows if (path := project_of(row.project)) != folder),
-        exists=folder in is_there,
+        last=moment(max((row.last for row in rows if row.last is not None), default=None)),
+        tokens=total(spent),
+        worktrees=_folders((path, number) for path, number in worktrees if path is not None),
+        earlier=_folders((path, number) for path, number in earlier if path != folder),
+        exists=bool(folder) and is_there(folder),
     )
 
 
 def earlier_folders(sessions: Iterable[Listed]) -> list[str]:
     """The folders that sessions of one project were moved from, the one with most of them first."""
     paths = ((project_of(each.stored.row.project), each.project) for each in sessions)
-    return [folder.path for folder in _folders(path for path, today in paths if path != today)]
+    return [folder.path for folder in _folders((path, 1) for path, today in paths if path != today)]
 
 
-def _folders(paths: Iterable[str]) -> list[Folder]:
-    return [Folder(path, number) for path, number in Counter(paths).most_common()]
+def _folders(counted: Iterable[tuple[str, int]]) -> list[Folder]:
+    found: Counter[str] = Counter()
+    for path, number in counted:
+        found[path] += number
+    return [Folder(path, number) for path, number in found.most_common()]
 
 
-def _own_branches(sessions: Iterable[Listed]) -> set[str]:
-    return {branch for each in sessions for branch in each.stored.row.git_branches} - _COMMON_BRANCHES
+def _own_branches(rows: Iterable[ProjectRow]) -> set[str]:
+    return {branch for row in rows for branch in row.git_branches} - _COMMON_BRANCHES
 
 
 def _perhaps(gone: Project, known: Sequence[Project], branches: Mapping[str, set[str]]) -> str | None:

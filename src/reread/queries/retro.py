@@ -15,10 +15,10 @@ from reread.analyses.friction.patterns import Pattern, PatternKind, find_pattern
 from reread.analyses.friction.suggestions import Suggestion, suggest
 from reread.analyses.rates import Rate, change
 from reread.errors import BadInput, printable
-from reread.store.sessions import StoredSession
+from reread.store.sessions import StoredSession, bare_sessions
 
 from .filters import Filter
-from .listing import passing
+from .listing import passing_ids
 from .moments import History, Labels
 from .trends import Changed, Week, changes, weeks
 
@@ -110,7 +110,11 @@ def retro(connection: sqlite3.Connection, ask: Ask) -> Retro:
     """Answers from rows alone: no transcript is read."""
     ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
     everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
-    history = History(connection, passing(connection, everything), ask.session.id if ask.session is not None else None)
+    history = History(
+        connection,
+        bare_sessions(connection, passing_ids(connection, everything)),
+        ask.session.id if ask.session is not None else None,
+    )
     return _Retrospect(connection, ask, history).retro()
 
 

@@ -29,7 +29,7 @@ from reread.times import moment
 from .facets import FIELDS, MOST, Cell, Cells
 from .filters import Filter
 from .language import ALL_FIELDS, Candidate, Hits, Query, Term, hits, parse, suggest
-from .listing import passing
+from .listing import passing_ids
 from .regex import BoundedPattern
 
 WINDOW = 120
@@ -105,7 +105,7 @@ class Searcher:
         )
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
-        """Every text of the fields, newest first, held against a regular expression."""
+        """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
         bounded = BoundedPattern(pattern)
         found: list[_Read] = []
         seen = _Seen()
@@ -115,18 +115,24 @@ class Searcher:
         tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
         said = {each.text: answer.spans for each, answer in tried if answer.is_found}
         noted = [each for each in noted if each.text in said]
-        own = [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)][:limit]
+        own = [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)]
+        beyond: set[tuple[str, int]] = set()
+        total = len(own)
         for read in self._matching(bounded, numbers, chosen, wanted):
-            if seen.is_first(read):
-                found.append(read)
-                if len(found) + len(own) >= limit:
-                    break
+            if len(found) + len(own) < limit or seen.has(read):
+                is_new = seen.is_first(read)
+                found += [read] if is_new else []
+            else:  # counted, and not held: a pattern may match every text there is
+                name = (read.uuid or str(read.match.id), hash(read.text))
+                is_new = name not in beyond
+                beyond.add(name)
+            total += is_new
         bounded.close()
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
         return SearchAnswer(
             query=pattern,
             terms=(),
-            total=len(hits),
+            total=total,
             hits=hits[:limit],
             suggestions=[],
             hidden=self._hidden,
@@ -191,7 +197,7 @@ class Searcher:
         unlimited = wanted._replace(limit=None)
         if unlimited == Filter():
             return None
-        return [each.id for each in passing(self._connection, unlimited)]
+        return passing_ids(self._connection, unlimited)
 
     def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
         below: int | None = None
@@ -262,6 +268,9 @@ class _Seen:
         copies = self._copies.setdefault((read.uuid, read.text), [])
         copies.append(read)
         return len(copies) == 1
+
+    def has(self, read: _Read) -> bool:
+        return read.uuid is not None and (read.uuid, read.text) in self._copies
 
     def copies(self, read: _Read) -> list[_Read]:
         return [read] if read.uuid is None else self._copies[read.uuid, read.text]

@@ -32,7 +32,7 @@ from reread.store.secret_rows import (
     unread,
 )
 from reread.store.sessions import StoredSession
-from reread.store.times import is_moment, moment
+from reread.times import is_moment, moment
 
 from .filters import Filter
 from .listing import passing

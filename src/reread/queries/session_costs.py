@@ -89,7 +89,7 @@ def explain_session(
     connection: sqlite3.Connection, files: SafeFiles, prices: Prices, stored: StoredSession
 ) -> ExplainedSession:
     """A session with all its places: a copy in another folder is the same session."""
-    places = [each for each in sessions.sessions(connection) if each.row.uuid == stored.row.uuid]
+    places = sessions.sessions(connection, ids=sessions.ids_called(connection, stored.row.uuid))
     rows = {row.id: row for each in places for row in reading.files_of(connection, each.id)}
     counted = responses.counted_in(connection, list(rows))
     agents = {row.key: _agent_id(row) for row in rows.values() if row.kind == "subagent"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reread.analyses.tools import ToolCount
-from reread.queries.answers import FoundPrompt, FoundThought, Thinking
+from reread.queries.answers import FoundPrompts, FoundThought, Thinking
 from reread.queries.health import Health
 from reread.queries.projects import project_of
 from reread.sessions import (
@@ -15,7 +15,6 @@ from reread.sessions import (
     Prompt,
     Said,
     Session,
-    Status,
     Step,
     Subagent,
     Thought,
@@ -77,8 +76,8 @@ def session_row(session: Session) -> Document:
         "prompts": len(session.prompts),
         "turns": sum(turn.prompt is not None for turn in session.turns),
         "requests": session.total_usage.requests,
-        "tool_calls": len(session.tool_calls),
-        "tool_errors": sum(call.status is Status.ERROR for call in session.tool_calls),
+        "tool_calls": len(session.every_call),
+        "tool_errors": session.failed_calls,
         "thoughts": len(session.thinking()),
         "output_tokens": session.total_usage.output_tokens,
         "cost_usd": dollars(session.total_usage.cost),
@@ -229,6 +228,7 @@ def thinking_document(answer: Thinking) -> Document:
         "skipped_short": answer.skipped_short,
         "empty_with_signature": answer.empty_with_signature,
         "redacted": answer.redacted,
+        "total": answer.total,
     }
 
 
@@ -247,9 +247,10 @@ def thought_document(found: FoundThought) -> Document:
     }
 
 
-def prompts_document(found: list[FoundPrompt]) -> Document:
+def prompts_document(found: FoundPrompts) -> Document:
     return {
         "schema": "reread.prompts/1",
+        "total": found.total,
         "prompts": [
             {
                 "session": each.session,
@@ -257,14 +258,15 @@ def prompts_document(found: list[FoundPrompt]) -> Document:
                 **prompt_document(each.prompt),
                 "queued": each.prompt.is_queued,
             }
-            for each in found
+            for each in found.prompts
         ],
     }
 
 
-def tools_document(counts: list[ToolCount]) -> Document:
+def tools_document(counts: Sequence[ToolCount], limit: int | None = None) -> Document:
     return {
         "schema": "reread.tools/1",
+        "total": len(counts),
         "tools": [
             {
                 "name": count.name,
@@ -277,7 +279,7 @@ def tools_document(counts: list[ToolCount]) -> Document:
                 "missing": count.missing,
                 "seconds": round(count.seconds, 3),
             }
-            for count in counts
+            for count in counts[:limit]
         ],
     }
 

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from reread.queries.retention import SOON
 
 from .marks import titled
-from .numbers import count, money, nano, percent, tokens
+from .numbers import count, money, nano, percent, shown_of, tokens
 from .text import clip, one_line, shorten, table, wrap
 from .view import View, when
 
 if TYPE_CHECKING:
     from reread.queries.listing import Listed
     from reread.queries.periods import Period
+    from reread.store.copies import Copied
 
 SHORT_ID = 8
 COPIED = "*"
 LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
 
 
-def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterator[str]:
-    if not sessions:
-        yield "no sessions"
-        return
+def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int) -> Iterator[str]:
+    """Some of `total` sessions; only what is shown of each is held."""
     columns = _columns(view.width)
     rows = [tuple(_HEADER[name] for name in columns)]
-    has_copies = any(each.copied.sessions for each in sessions) and "cost" in columns
+    copied: list[Copied] = []
     for each in sessions:
         row = _row(each, view, now)
-        if has_copies:
-            row["cost"] += COPIED if each.copied.sessions else " "
+        copied.append(each.copied)
         if view.width < _WIDE:
             row |= {
                 "when": row["when"][:_DATE],
@@ -40,16 +38,26 @@ def list_lines(sessions: Sequence[Listed], view: View, now: datetime) -> Iterato
                 "marks": marks(each, now, is_short=True),
             }
         rows.append(tuple(row[name] for name in columns))
+    if not copied:
+        yield "no sessions"
+        return
+    has_copies = any(each.sessions for each in copied) and "cost" in columns
+    if has_copies:
+        rows[1:] = [_with_copies(row, columns.index("cost"), each) for row, each in zip(rows[1:], copied, strict=True)]
     right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
     lines = table(rows, view.width, flexible=columns.index("title"), right=right)
     yield view.style.paint(next(lines), "bold")
     yield from lines
     yield ""
     legend = f"  {LEGEND}" if "marks" in columns else ""
-    yield view.style.paint(clip(count(len(sessions), "session") + legend, view.width), "dim")
+    yield view.style.paint(clip(shown_of(len(copied), total, "session") + legend, view.width), "dim")
     if has_copies:
-        spent = [each.copied.nanodollars for each in sessions if each.copied.nanodollars]
+        spent = [each.nanodollars for each in copied if each.nanodollars]
         yield from (view.style.paint(line, "dim") for line in wrap(copied_note(sum(spent)), view.width))
+
+
+def _with_copies(row: tuple[str, ...], cost: int, copied: Copied) -> tuple[str, ...]:
+    return (*row[:cost], row[cost] + (COPIED if copied.sessions else " "), *row[cost + 1 :])
 
 
 def copied_note(nanodollars: int) -> str:

@@ -54,7 +54,7 @@ def markdown_lines(session: Session, wanted: Wanted) -> Iterator[str]:
         session.project,
         _moment(session.started),
         count(len(session.prompts), "prompt"),
-        count(len(session.tool_calls), "tool call"),
+        count(len(session.every_call), "tool call"),
         f"{tokens(usage.output_tokens)} tokens out",
         money(usage.cost, is_partial=usage.unpriced_tokens > 0),
         f"session {session.id}",

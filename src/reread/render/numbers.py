@@ -17,6 +17,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
+def shown_of(shown: int, total: int, noun: str) -> str:
+    """`20 of 1,234 sessions`; `20 sessions` where that is all."""
+    return count(shown, noun) if shown >= total else f"{shown:,} of {count(total, noun)}"
+
+
 def tokens(number: int) -> str:
     """`950`, `12.4k`, `3.1M`."""
     for limit, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from .listing import last_part
-from .numbers import count, money
+from .numbers import count, money, shown_of
 from .text import one_line, shorten, shorten_path, table, wrap
 from .usage import narrowed
 from .values import Document, dollars, utc
@@ -26,9 +26,10 @@ _DISPENSABLE = (2, 1, 3)
 _DATE = "%Y-%m-%d"
 
 
-def projects_document(projects: Iterable[Project], moves: Moves) -> Document:
+def projects_document(projects: Iterable[Project], moves: Moves, total: int) -> Document:
     return {
         "schema": "reread.projects/1",
+        "total": total,
         "projects": [_row_document(each) for each in projects],
         "moves": [{"earlier": old, "today": new} for old, new in moves.pairs],
     }
@@ -53,7 +54,8 @@ def _folders_document(folders: Iterable[Folder]) -> list[Document]:
     return [{"folder": each.path, "sessions": each.sessions} for each in folders]
 
 
-def projects_lines(projects: Sequence[Project], view: View) -> Iterator[str]:
+def projects_lines(projects: Sequence[Project], view: View, total: int) -> Iterator[str]:
+    """Some of `total` projects."""
     if not projects:
         yield "no projects"
         return
@@ -66,7 +68,7 @@ def projects_lines(projects: Sequence[Project], view: View) -> Iterator[str]:
         yield from (view.style.paint(f"  └ {shorten(beneath, view.width - 4)}", "dim") for beneath in _beneath(each))
     yield ""
     gone = sum(bool(each.folder) and not each.exists for each in projects)
-    sums = count(len(projects), "project") + (f", {gone:,} not on this machine" if gone else "")
+    sums = shown_of(len(projects), total, "project") + (f", {gone:,} not on this machine" if gone else "")
     yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
     guesses = [(each.folder, each.perhaps) for each in projects if each.perhaps is not None][:MOST_GUESSES]
     if guesses:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from reread.analyses.tools import ToolCount
-from reread.queries.answers import FoundPrompt, FoundThought, Thinking
+from reread.queries.answers import FoundPrompts, FoundThought, Thinking
 from reread.queries.health import Health
 from reread.records.drift import Drift
 from reread.sessions import Session
 
-from .numbers import by_version, count, duration, money, percent
+from .numbers import by_version, count, duration, money, percent, shown_of
 from .terminal import WITHDRAWN, turn_lines
 from .text import harmless, one_line, ruler, shorten, table, wrap
 from .view import View, when
@@ -31,7 +31,7 @@ def thinking_lines(answer: Thinking, view: View) -> Iterator[str]:
         f"{answer.redacted:,} redacted" if answer.redacted else "",
     ]
     summary = ", ".join(part for part in left_out if part)
-    line = count(len(answer.thoughts), "thought") + (f" ({summary})" if summary else "")
+    line = shown_of(len(answer.thoughts), answer.total, "thought") + (f" ({summary})" if summary else "")
     yield from (view.style.paint(part, "dim") for part in wrap(line, view.width))
 
 
@@ -44,30 +44,38 @@ def thought_lines(found: FoundThought, view: View) -> Iterator[str]:
     yield ""
 
 
-def prompts_lines(found: list[FoundPrompt], view: View) -> Iterator[str]:
-    for each in found:
+def prompts_lines(found: FoundPrompts, view: View) -> Iterator[str]:
+    for each in found.prompts:
         place = f"{when(each.prompt.time, view.timezone)}  {one_line(each.session)[:_SHORT_ID]}  "
         text = each.prompt.text or "(no text)"
         yield view.style.paint(place, "dim") + shorten(text, max(8, view.width - len(place)))
-    if not found:
+    if not found.prompts:
         yield "no prompts"
+    yield from _beyond(len(found.prompts), found.total, "prompt", view)
 
 
-def raw_prompts(found: list[FoundPrompt]) -> Iterator[str]:
+def _beyond(shown: int, total: int, noun: str, view: View) -> Iterator[str]:
+    """How many a limit leaves out."""
+    if shown < total:
+        yield view.style.paint(shown_of(shown, total, noun), "dim")
+
+
+def raw_prompts(found: FoundPrompts) -> Iterator[str]:
     """One per line, as typed; a line break inside becomes a backslash and an n."""
-    for each in found:
+    for each in found.prompts:
         yield harmless(each.prompt.text).replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def tools_lines(counts: list[ToolCount], view: View) -> Iterator[str]:
+def tools_lines(counts: Sequence[ToolCount], view: View, limit: int | None = None) -> Iterator[str]:
     if not counts:
         yield "no tool calls"
         return
     header = ("tool", "calls", "errors", "rejected", "rate", "time each")
-    rows = [header, *(_tool_row(each) for each in counts)]
+    rows = [header, *(_tool_row(each) for each in counts[:limit])]
     lines = table(rows, view.width, flexible=0, right=frozenset({1, 2, 3, 4, 5}))
     yield view.style.paint(next(lines), "bold")
     yield from lines
+    yield from _beyond(len(rows) - 1, len(counts), "tool", view)
 
 
 def _tool_row(each: ToolCount) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def heading(session: Session, view: View) -> Iterator[str]:
         session.project,
         when(session.started, view.timezone),
         count(len(session.prompts), "prompt"),
-        count(len(session.tool_calls), "tool call"),
+        count(len(session.every_call), "tool call"),
         count(len(session.working_agents), "subagent") if session.working_agents else None,
         count(len(session.branches), "branch") if len(session.branches) > 1 else None,
         f"{tokens(usage.output_tokens)} out",

@@ -48,6 +48,19 @@ class Status(StrEnum):
     MISSING = "missing"
 
 
+MADE_BY_API = 16
+"""Ids of the API are at least so long and never the same twice; gateways number calls and messages from one."""
+
+
+def call_identity(name: str | None, time: object) -> tuple[object, ...] | None:
+    """What the copies of a call have in common; None for one that cannot be told from others."""
+    if name is None:
+        return None
+    if name.startswith(("toolu_", "srvtoolu_")) and len(name) >= MADE_BY_API:
+        return (name,)
+    return (name, time) if time is not None else None
+
+
 class ToolOutput(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     block: ToolResult
 

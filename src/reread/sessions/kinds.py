@@ -10,7 +10,18 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
-from reread.records import Attachment, Image, QueuedCommand, Record, Text, ToolResult, ToolResultLine, User
+from reread.records import (
+    Attachment,
+    Image,
+    QueuedCommand,
+    Record,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolResultLine,
+    User,
+)
 
 
 class Kind(StrEnum):
@@ -108,8 +119,12 @@ def _opening(text: str) -> Kind | None:
     return next((kind for opening, kind in _OPENINGS if text.startswith(opening)), None)
 
 
+_NO_WORDS = (Text, Thinking, RedactedThinking)
+"""A text is looked at itself; what a model thought is nothing that a person attached."""
+
+
 def _has_words_of_a_person(user: User) -> bool:
-    if any(type(block) is not Text for block in user.blocks):
+    if any(type(block) not in _NO_WORDS for block in user.blocks):
         return True
     return bool(without_injected(user.text).strip())
 

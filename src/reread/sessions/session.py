@@ -15,7 +15,7 @@ from reread.marks import NO_MARK, Mark
 from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link
-from .calls import ToolCall
+from .calls import Status, ToolCall, call_identity
 from .conversation import Conversation
 from .requests import collapse
 from .titles import title_of
@@ -103,6 +103,21 @@ class Session(Conversation):
         """The session with all its agents, every API response counted once."""
         own_files = [agent.requests for agent in self.subagents if not agent.is_recorded_inline]
         return collapse([self.requests, *own_files], self.prices) if own_files else self.usage
+
+    @cached_property
+    def every_call(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the session and all its agents, each once: what lists, pages and counts mean by calls."""
+        parts = (self, *(agent for agent in self.subagents if not agent.is_recorded_inline))
+        found: dict[object, ToolCall] = {}
+        for part in parts:
+            for call in part.tool_calls:
+                found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
+        return tuple(found.values())
+
+    @property
+    def failed_calls(self) -> int:
+        """Calls that ended with an error; those that were rejected or broken off are not among them."""
+        return sum(call.status is Status.ERROR for call in self.every_call)
 
     @property
     def started(self) -> datetime | None:

@@ -14,7 +14,13 @@ _WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 def known_sources(connection: sqlite3.Connection) -> set[str]:
     """Every folder or file that sessions were taken from."""
-    return {as_path(source) for (source,) in connection.execute("SELECT DISTINCT source FROM file")}
+    rows = connection.execute(  # from one to the next in the index, not over every file
+        """WITH RECURSIVE known(source) AS (
+               SELECT min(source) FROM file UNION ALL
+               SELECT (SELECT min(source) FROM file WHERE file.source > known.source) FROM known WHERE source NOT NULL
+           ) SELECT source FROM known WHERE source NOT NULL"""
+    )
+    return {as_path(source) for (source,) in rows}
 
 
 def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
@@ -23,6 +29,18 @@ def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
         "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
     )
     return {as_path(path): taken for path, taken in rows}
+
+
+def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
+    """Sessions whose transcript is still there and was written last by then."""
+    row = connection.execute(
+        """SELECT count(*) FROM (
+               SELECT max(mtime_ns) AS last, max(present) AS present FROM file
+               WHERE kind = 'transcript' AND session NOT NULL GROUP BY session
+           ) WHERE present AND last <= ?""",
+        (mtime_ns,),
+    ).fetchone()
+    return int(row[0])
 
 
 def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:

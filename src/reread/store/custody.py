@@ -30,6 +30,7 @@ from .rows import FileRow
 from .safe import Place, Rewrite, Safe, SafeDamaged
 from .said import forget_said
 from .sessions import StoredSession
+from .talk import CopyMarker
 from .unindexing import unindex
 
 
@@ -259,7 +260,7 @@ def settle(
     """
     sessions = set() if session is None else {session}
     hidden = 0
-    ledger = Ledger(connection, prices)
+    ledger, copies = Ledger(connection, prices), CopyMarker(connection)
     with transaction(connection, durable=True):
         for key in rewrite.keys:
             row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
@@ -267,13 +268,15 @@ def settle(
                 continue
             hidden += unindex(connection, files, row[0])
             ledger.drop(row[0])
-            for table in ("tool_call", "piece", "client_said"):
+            copies.will_change(row[0])
+            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
             connection.execute("DELETE FROM place WHERE file = ?", row[:1])
             connection.execute("DELETE FROM file WHERE id = ?", row[:1])
             if row[1] is not None:
                 sessions.add(row[1])
         ledger.settle()
+        copies.settle()
         connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
         now = int(time.time() * 1000)
         take_over_copy(connection, home)

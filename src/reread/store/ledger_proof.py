@@ -60,7 +60,7 @@ def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) 
     compared = None if is_priced else -_MONEY
     counted = {row[0]: row[:compared] for row in connection.execute("SELECT * FROM copied")}
     right = {
-        row[0]: row[:compared]
+        str(row[0]): row[:compared]
         for key in keys
         for row in settled_rows(connection, key, copies_of(connection, key), prices)
     }

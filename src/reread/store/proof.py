@@ -155,7 +155,8 @@ def _is_kept(connection: sqlite3.Connection, kept: KeptBytes, header: PieceHeade
     if row is None or not header.length:
         return False
     try:
-        line = kept.line(*row, header.start, header.length)
+        file, generation = row
+        line = kept.line(file, generation, header.start, header.length)
     except SafeDamaged:
         return False
     return len(line) == header.length and digest(line) == header.sha256

@@ -64,6 +64,32 @@ class CallRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     time: int | None
     seconds: float | None
     path: str | None
+    digest: int | None
+    """What its copies in other files have in common."""
+    offset: int
+    length: int
+    """Of its line."""
+
+
+class PromptRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    offset: int
+    part: int
+    """Which of those at the same place, usually the first."""
+    length: int
+    time: int | None
+    digest: int | None
+
+
+class ThoughtRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    offset: int
+    part: int
+    """Which thinking block of the line."""
+    length: int
+    time: int | None
+    state: int
+    """As `store.talk` has it: whether there is a text."""
+    characters: int
+    digest: int | None
 
 
 class Circumstance(Struct, frozen=True, kw_only=True):
@@ -159,6 +185,8 @@ class FileBatch(Struct, frozen=True, kw_only=True):
     said: list[SaidRow]
     said_of: str = ""
     """The session that was said of; empty for the one that the file belongs to."""
+    prompts: list[PromptRow] = []
+    thoughts: list[ThoughtRow] = []
 
 
 class SessionBatch(Struct, frozen=True, kw_only=True):

@@ -311,6 +311,50 @@ _BACKUPS = """
 ALTER TABLE file ADD COLUMN backup_of INTEGER REFERENCES session;
 CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NOT NULL;
 """
+_LISTS = """
+-- What a list, a count of sources and a report ask of all files: answered by these alone, without a look at the rows.
+DROP INDEX file_by_session;
+CREATE INDEX file_of_session ON file(session, kind, present, mtime_ns);
+CREATE INDEX file_by_source ON file(source);
+CREATE INDEX file_by_lines ON file(lines, malformed);
+"""
+_TALK = """
+-- What a person typed: where its line lies. `session.prompts` counts these.
+CREATE TABLE prompt (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL, part INTEGER NOT NULL, length INTEGER NOT NULL,
+    time INTEGER,
+    digest INTEGER,                       -- what its copies in other files have in common
+    is_copy INTEGER NOT NULL,             -- 1 where another session told it first: `WHERE NOT is_copy` has each once
+    PRIMARY KEY (file, offset, part)
+) WITHOUT ROWID;
+CREATE INDEX prompt_by_digest ON prompt(digest);
+CREATE INDEX prompt_by_time ON prompt(time) WHERE is_copy = 0;
+
+-- What the model thought, in the same way; those without a text, too.
+CREATE TABLE thought (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL, part INTEGER NOT NULL, length INTEGER NOT NULL,
+    time INTEGER,
+    state INTEGER NOT NULL,               -- 0 with a text, 1 redacted, 2 empty with a signature, 3 empty
+    characters INTEGER NOT NULL,
+    digest INTEGER,
+    is_copy INTEGER NOT NULL,
+    PRIMARY KEY (file, offset, part)
+) WITHOUT ROWID;
+CREATE INDEX thought_by_digest ON thought(digest);
+CREATE INDEX thought_by_time ON thought(time) WHERE is_copy = 0;
+
+ALTER TABLE tool_call ADD COLUMN digest INTEGER;
+ALTER TABLE tool_call ADD COLUMN is_copy INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tool_call ADD COLUMN offset INTEGER;   -- of its line; NULL in what an earlier version took in
+ALTER TABLE tool_call ADD COLUMN length INTEGER;
+CREATE INDEX tool_call_by_digest ON tool_call(digest);
+
+-- Whether `prompt` and `thought` have what the file tells; an earlier version took it in without them.
+ALTER TABLE file ADD COLUMN has_talk INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX file_without_talk ON file(session, kind) WHERE has_talk = 0;
+"""
 # What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
 _LOOK_AGAIN = "DELETE FROM seen;"
 
@@ -403,6 +447,24 @@ def _machines(connection: Connection) -> None:
     settle_in(connection)
 
 
+def _add_talk(connection: Connection) -> None:
+    """Calls that an archive has already are told apart and counted as new ones are."""
+    _script(_TALK)(connection)
+    if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
+        return
+    from .talk import call_digest, mark_all_copies
+
+    connection.create_function("call_digest", 2, call_digest)
+    connection.execute("UPDATE tool_call SET digest = call_digest(id, time)")
+    mark_all_copies(connection, "tool_call")
+    connection.execute(
+        """UPDATE session SET (tool_calls, tool_errors) = (
+               SELECT count(DISTINCT tool_call.id), count(DISTINCT CASE WHEN status = 'error' THEN tool_call.id END)
+               FROM file JOIN tool_call ON tool_call.file = file.id WHERE file.session = session.id
+           )"""
+    )
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "files_and_pieces": _script(_FILES),
     "sessions_and_tool_calls": _script(_SESSIONS),
@@ -420,6 +482,8 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "places": _script(_PLACES),
     "extractors": _script(_EXTRACTORS),
     "secrets": _script(_SECRETS),
+    "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
+    "prompts_thoughts_and_copies": _add_talk,
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -431,6 +495,8 @@ SCHEMA = "\n".join(
         _SESSIONS,
         _BACKUPS,
         _EXTRACTORS,
+        _LISTS,
+        _TALK,
         _REQUESTS,
         _CLIENT_SAID,
         _MARKS,

@@ -7,7 +7,7 @@ tuple compiles the text of each, 2 ms for these.
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from reread.marks import NO_MARK, Mark
 from reread.times import moment
 
 from .marks import marks
-from .paths import as_path
+from .paths import as_path, stored_path
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -93,42 +93,181 @@ _PRESENT = """(
 _SESSION = ", ".join(f"session.{name}" for name in SessionRow._fields)
 
 
+class SessionFilter(NamedTuple):
+    """Which sessions are asked for, so that the database can leave the others out; what is None lets all pass.
+
+    A session without a time passes no window. Each predicate is asked about a value as it is stored.
+    """
+
+    since: int | None = None
+    """Milliseconds; of what ended before nothing is wanted."""
+    until: int | None = None
+    project: Callable[[str | None], bool] | None = None
+    models: Callable[[list[str]], bool] | None = None
+    git_branches: Callable[[list[str]], bool] | None = None
+    uuid: Callable[[str], bool] | None = None
+    file: Callable[[str], bool] | None = None
+    """Of the paths of its files."""
+    tool: Callable[[str], bool] | None = None
+    """Of the names of the tools it called."""
+    touched: Callable[[str], bool] | None = None
+    """Of the paths that its calls name."""
+    ids: Sequence[int] | None = None
+
+    def condition(self, connection: sqlite3.Connection) -> tuple[str, list[int]]:
+        """As SQL over `session`, with its values; the predicates become functions of the connection."""
+        asked = [name for name in _CONDITIONS if getattr(self, name) is not None]
+        values = [getattr(self, name) for name in asked if name in ("since", "until")]
+        for name in asked:
+            if name not in ("since", "until"):
+                given = _GIVEN.get(name, _as_it_is)
+                keeps = lru_cache(maxsize=1 << 12)(getattr(self, name)) if given is _as_it_is else getattr(self, name)
+                connection.create_function(f"keeps_{name}", 1, _asked(keeps, given))
+        conditions = [_CONDITIONS[name] for name in asked]
+        if self.ids is not None:
+            conditions.insert(0, f"session.id IN ({integers(self.ids)})")
+        return " AND ".join(conditions) or "1", values
+
+
+_OF_CALLS = "session.id IN (SELECT file.session FROM tool_call JOIN file ON file.id = tool_call.file WHERE {})"
+_CONDITIONS = {
+    "since": "session.ended >= ?",
+    "until": "session.started < ?",
+    "uuid": "keeps_uuid(session.uuid)",
+    "project": "keeps_project(session.project)",
+    "models": "keeps_models(session.models)",
+    "git_branches": "keeps_git_branches(session.git_branches)",
+    "file": "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND keeps_file(file.path))",
+    "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
+    "touched": _OF_CALLS.format("tool_call.path IS NOT NULL AND keeps_touched(tool_call.path)"),
+}
+"""The cheap ones first."""
+
+
+def _asked(keeps: Callable[[Any], bool], given: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    return lambda value: keeps(given(value))
+
+
+def _as_it_is(value: Any) -> Any:
+    return as_path(value) if isinstance(value, bytes) else value
+
+
+EVERY_SESSION = SessionFilter()
+
+
 def sessions(
-    connection: sqlite3.Connection,
-    *,
-    ids: Sequence[int] | None = None,
-    limit: int | None = None,
-    without_hidden: bool = False,
+    connection: sqlite3.Connection, *, ids: Sequence[int] | None = None, limit: int | None = None
 ) -> list[StoredSession]:
     """Sessions, the one that ended last first: all, some by id, or only the newest."""
-    chosen = "1" if ids is None else f"id IN ({integers(ids)})"
-    if without_hidden:
-        chosen += " AND uuid NOT IN (SELECT session FROM mark WHERE hidden)"
+    if ids is None:
+        ids = session_ids(connection, limit=limit)
+    return list(sessions_by_id(connection, ids))
+
+
+def session_ids(
+    connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None
+) -> list[int]:
+    """The sessions that pass, the one that ended last first; of those that ended together the one still there."""
+    condition, values = wanted.condition(connection)
+    rows = connection.execute(
+        f"""SELECT id FROM session WHERE {condition}
+            ORDER BY ended DESC, {_PRESENT} DESC, id LIMIT ?""",  # noqa: S608  our own text
+        (*values, limit if limit is not None else -1),
+    )
+    return [number for (number,) in rows]
+
+
+def count_sessions(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> int:
+    condition, values = wanted.condition(connection)
+    row = connection.execute(f"SELECT count(*) FROM session WHERE {condition}", values).fetchone()  # noqa: S608
+    return int(row[0])
+
+
+def has_sessions(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
+
+
+class ProjectRow(NamedTuple):
+    """Sessions that began in the same folder, on the same branches."""
+
+    project: str | None
+    git_branches: list[str]
+    sessions: int
+    prompts: int
+    last: int | None
+
+
+def project_rows(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> list[ProjectRow]:
+    """Of the sessions that pass, those that went on last first."""
+    condition, values = wanted.condition(connection)
+    rows = connection.execute(
+        f"""SELECT project, git_branches, count(*), sum(prompts), max(ended) FROM session WHERE {condition}
+            GROUP BY project, git_branches ORDER BY max(ended) DESC""",  # noqa: S608  our own text
+        values,
+    )
+    return [
+        ProjectRow(None if project is None else as_path(project), _strings(branches or "[]"), *counts)
+        for project, branches, *counts in rows
+    ]
+
+
+def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
+    """Some sessions, the one that ended last first; read a few hundred at a time where the ids are in that order."""
+    for first in range(0, len(ids), _AT_ONCE):
+        yield from _some_sessions(connection, ids[first : first + _AT_ONCE])
+
+
+_AT_ONCE = 500
+
+
+def bare_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
+    """Some sessions in any order, without their files and what a person noted: a third of the time for very many."""
+    lists = [SessionRow._fields.index(name) for name in ("versions", "models", "git_branches")]
+    for first in range(0, len(ids), _AT_ONCE):
+        some = integers(ids[first : first + _AT_ONCE])
+        for number, *columns in connection.execute(f"SELECT id, {_SESSION} FROM session WHERE id IN ({some})"):  # noqa: S608
+            for place in lists:
+                columns[place] = _strings(columns[place] or "[]")
+            for place in (0, 1):
+                columns[place] = as_path(columns[place])
+            yield StoredSession(number, SessionRow._make(columns), [], present=True, mtime_ns=None)
+
+
+def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[StoredSession]:
     rows = connection.execute(
         f"""SELECT session.id, {_SESSION}, session.present, session.machine,
                    max(CASE WHEN file.kind = 'transcript' THEN file.mtime_ns END),
                    group_concat(
                        CASE typeof(file.path) WHEN 'blob' THEN char(1) || hex(file.path) ELSE file.path END, char(0)
                    )
-            FROM (SELECT *, {_PRESENT} AS present FROM session WHERE {chosen}
-                  ORDER BY ended DESC, present DESC, id LIMIT ?) AS session LEFT JOIN file ON file.session = session.id
+            FROM (SELECT *, {_PRESENT} AS present FROM session WHERE id IN ({integers(ids)})) AS session
+                LEFT JOIN file ON file.session = session.id
             GROUP BY session.id
-            ORDER BY session.ended DESC, session.present DESC, session.id""",  # noqa: S608  integers and our own names
-        (limit if limit is not None else -1,),
+            ORDER BY session.ended DESC, session.present DESC, session.id"""  # noqa: S608  integers and our own names
     ).fetchall()
-    noted = marks(connection, [row[1] for row in rows])
-    names = first_names(connection)
-    copied = {uuid for (uuid,) in connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1")}
-    return [_session(row, noted, names, has_copies=row[1] in copied) for row in rows]
+    names = [row[1] for row in rows]
+    noted, copied = marks(connection, names), _copied_names(connection, names)
+    earlier = first_names(connection)
+    return [_session(row, noted, earlier, has_copies=row[1] in copied) for row in rows]
+
+
+def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) -> set[str | bytes]:
+    """Those that several places have."""
+    named = ", ".join("?" * len(names))
+    rows = connection.execute(
+        f"SELECT uuid FROM session WHERE uuid IN ({named}) GROUP BY uuid HAVING count(*) > 1",  # noqa: S608
+        names,
+    )
+    return {uuid for (uuid,) in rows}
 
 
 def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], *, has_copies: bool) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
-        values[name] = list(_strings(values[name] or "[]"))
-    for name in ("uuid", "folder"):
-        values[name] = as_path(values[name])
+        values[name] = _strings(values[name] or "[]")
+    values["uuid"], values["folder"] = as_path(values["uuid"]), _shared(as_path(values["folder"]))
+    values["project"] = _shared(values["project"])
     mark = noted.get(values["uuid"], NO_MARK)
     if mark.title is not None:
         values["title"] = mark.title
@@ -150,15 +289,29 @@ def first_names(connection: sqlite3.Connection) -> dict[str, str]:
     return {number: _strings(names)[0] for number, names in rows}
 
 
+@lru_cache(maxsize=1 << 12)
+def _shared(folder: str | None) -> str | None:
+    """The same object for the same folder: a list of very many sessions would hold each name thousands of times."""
+    return folder
+
+
+@lru_cache(maxsize=1 << 12)
 def _sign(machine: str, folder: str) -> str:
     """Short, and the same whenever the archive is made anew."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
 
-@lru_cache(maxsize=1 << 10)  # thousands of sessions share a few versions, models and branches
+@lru_cache(maxsize=1 << 10)
 def _strings(array: str) -> list[str]:
-    found: list[str] = json.loads(array)
+    """One list for all that have the same: thousands of sessions share a few versions, models and branches."""
+    found: list[str] = list(json.loads(array))
     return found
+
+
+_GIVEN: dict[str, Callable[[Any], Any]] = {
+    "models": lambda array: _strings(array or "[]"),
+    "git_branches": lambda array: _strings(array or "[]"),
+}
 
 
 def _unhexed(path: str) -> str:
@@ -170,15 +323,16 @@ def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
     return {number: as_path(uuid) for number, uuid in connection.execute("SELECT id, uuid FROM session")}
 
 
-def calls_of(connection: sqlite3.Connection, session: int) -> list[tuple[str, str | None]]:
-    """Name and file of every call of a session, its agents included."""
-    return list(
-        connection.execute(
-            """SELECT name, tool_call.path FROM file JOIN tool_call ON tool_call.file = file.id
-               WHERE file.session = ?""",
-            (session,),
-        )
+def ids_called(connection: sqlite3.Connection, name: str) -> list[int]:
+    """The sessions that have this id, or else those whose id begins so."""
+    same = connection.execute("SELECT id FROM session WHERE uuid = ?", (stored_path(name),)).fetchall()
+    if same or not name:
+        return [number for (number,) in same]
+    rows = connection.execute(
+        "SELECT id, uuid FROM session WHERE uuid >= ? AND uuid < ? OR uuid >= x''",  # bytes sort behind all text
+        (stored_path(name), f"{name}\U0010ffff" if isinstance(stored_path(name), str) else ""),
     )
+    return [number for number, uuid in rows if as_path(uuid).startswith(name)]
 
 
 def integers(values: Iterable[int]) -> str:

@@ -44,15 +44,31 @@ _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
     ("friction", "cause"): tuple(map(str, Cause)),
     ("file", "kind"): tuple(map(str, sources.Kind)),
     ("block", "field"): tuple(range(len(FIELDS))),
+    ("thought", "state"): tuple(range(4)),
 }
 _COUNTED = {
     "piece": ("generation", "start", "length", "pack", "offset", "stored"),
     "block": ("offset", "length", "part"),
+    "prompt": ("offset", "length", "part"),
+    "thought": ("offset", "length", "part", "characters"),
     "file": ("generation", "taken", "indexed", "lines", "malformed"),
 }
 """Never less than nothing."""
 _TABLES = (
-    *("file", "piece", "session", "tool_call", "circumstance", "request", "copied", "usage_cell", "note", "seen"),
+    *(
+        "file",
+        "piece",
+        "session",
+        "tool_call",
+        "prompt",
+        "thought",
+        "circumstance",
+        "request",
+        "copied",
+        "usage_cell",
+        "note",
+        "seen",
+    ),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
     *("machine", "place", "secret", "secret_scan"),
 )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from .machines import machines
 from .paths import as_path
 from .rows import Circumstance
+from .sessions import SessionFilter
 from .usage_cells import IN_QUARTER, PARTS, SUMS
 
 Dimension = Literal["quarter", "home", "all"]
@@ -72,6 +73,34 @@ def grouped(
                 FROM {part} AS response JOIN circumstance AS how ON how.id = response.circumstance
                 WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
         )
+
+
+def spent_by_project(
+    connection: sqlite3.Connection, wanted: SessionFilter
+) -> Iterator[tuple[str | None, tuple[Any, ...]]]:
+    """Project and the columns of `SUMS` of what the sessions that pass used; a project may come several times.
+
+    What copies of a session used belongs to the project of the copy that went on last.
+    """
+    condition, values = wanted.condition(connection)
+    copies = "SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1"
+    copied = f"uuid IN ({copies})" if connection.execute(f"{copies} LIMIT 1").fetchone() is not None else ""
+    is_alone = f"AND NOT {copied}" if copied else ""
+    alone = f"SELECT id, project FROM session WHERE {condition} {is_alone}"  # noqa: S608  our own text
+    together = f"""SELECT copy.id, newest.project FROM session AS copy JOIN (
+            SELECT uuid, project, max(ended) FROM session WHERE {condition} AND {copied} GROUP BY uuid
+        ) AS newest ON newest.uuid = copy.uuid"""  # noqa: S608
+    for part in PARTS:
+        for chosen in (alone, together) if copied else (alone,):
+            rows = connection.execute(
+                f"""SELECT place.project, {SUMS} FROM {part} AS response JOIN (
+                        SELECT file.id AS file, whose.project AS project
+                        FROM ({chosen}) AS whose JOIN file ON file.session = whose.id
+                    ) AS place ON place.file = response.home GROUP BY 1""",  # noqa: S608
+                values,
+            )
+            for project, *sums in rows:
+                yield None if project is None else as_path(project), tuple(sums)
 
 
 def _integers(values: Collection[int]) -> str:

@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -33,6 +32,7 @@ from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .safe import PieceHeader, Place, Safe, SafeDamaged
 from .said import replace_said
 from .schema import FIELDS
+from .talk import CopyMarker, write_talk
 from .unchanged import UNREAD, remember
 from .unindexing import unindex
 
@@ -59,6 +59,7 @@ class StoreWriter:
     def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str, prices: Prices) -> None:
         self._connection = connection
         self._ledger = Ledger(connection, prices)
+        self._copies = CopyMarker(connection)
         self._safe = safe
         self._machine = machine
         self._began = time.time_ns()
@@ -98,6 +99,7 @@ class StoreWriter:
                 if session is not None and batch.friction is not None:
                     replace_friction(self._connection, session, batch.friction)
             self._ledger.settle()
+            self._copies.settle()
             self._index(blocks, is_older=is_older)
             notes.count_order(self._connection, self._order)
 
@@ -164,7 +166,6 @@ class StoreWriter:
         known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             unindex(self._connection, SafeFiles(self._connection, self._safe), known[0])
-            self._connection.execute("DELETE FROM tool_call WHERE file = ?", known[:1])
         values = {
             **{name: getattr(file, name) for name in _FILE_COLUMNS},
             "path": stored_path(file.path),
@@ -203,11 +204,9 @@ class StoreWriter:
         )
 
     def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
-        calls = sorted(file.calls, key=attrgetter("id"))  # in the table's order its pages fill up
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(row, c.id, session, c.name, c.status, c.time, c.seconds, c.path) for c in calls],
-        )
+        self._copies.will_change(row)
+        write_talk(self._connection, row, session, file.calls, file.prompts, file.thoughts)
+        self._copies.changed(row)
         self._ledger.replace(row, file)
 
     def _index(self, files: Sequence[tuple[int, FileBatch]], *, is_older: bool) -> None:

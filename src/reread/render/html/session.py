@@ -131,7 +131,7 @@ class SessionParts:
         session = self.session
         facts = [
             count(len(session.prompts), "prompt"),
-            count(len(session.tool_calls), "tool call"),
+            count(len(session.every_call), "tool call"),
             count(len(session.working_agents), "subagent") if session.working_agents else "",
             count(len(session.branches), "branch") if len(session.branches) > 1 else "",
             count(len(session.compactions), "compaction") if session.compactions else "",
@@ -140,8 +140,7 @@ class SessionParts:
         return [fact for fact in facts if fact]
 
     def _bad(self) -> list[tuple[str, int]]:
-        talks: list[Conversation] = [self.session, *self.session.subagents]
-        ended = Counter(call.status.value for talk in talks for call in talk.tool_calls)
+        ended = Counter(call.status.value for call in self.session.every_call)
         return [(name, ended[status]) for status, name in parts.BAD.items() if ended[status]]
 
     def files(self, edits: SessionEdits | None = None) -> list[parts.ChangedFile]:

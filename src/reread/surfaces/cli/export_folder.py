@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread.errors import BadInput, printable
 from reread.render.numbers import count, money
-from reread.sessions import Session, Status
+from reread.sessions import Session
 
 from . import options
 from .export import file_name, refuse_no_folder, source_in, tell_secrets, tell_written
@@ -65,7 +65,7 @@ def _made(export: Export, exporter: Exporter, waiting: Path, before: list[Made])
         project=session.project or "",
         started=session.started,
         facts=_facts(session),
-        failed=sum(call.status is Status.ERROR for call in session.tool_calls),
+        failed=session.failed_calls,
     )
 
 

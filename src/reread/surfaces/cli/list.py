@@ -24,17 +24,20 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.render.kept import listing_document
+    from reread.render.kept import listed_row
     from reread.render.listing import list_lines
 
     from .opening import cleanup_days_of, open_archive
 
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config) as archive:
-        found = archive.sessions(wanted, cleanup_days_of(config))
-        if not found and not given.hidden and archive.sessions(wanted._replace(without_hidden=False)):
+        total = archive.count_sessions(wanted)
+        if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
             tell("what there is was hidden; --hidden shows it")
-        options.show_answer(
-            given, config, lambda: listing_document(found), lambda view: list_lines(found, view, config.now)
-        )
+        found = archive.each_session(wanted, cleanup_days_of(config))
+        if given.json:
+            head = {"schema": "reread.sessions/1", "total": total}
+            options.print_json_list(head, "sessions", map(listed_row, found))
+        else:
+            options.print_lines(list_lines(found, options.make_view(config), config.now, total))
     return 0

@@ -39,7 +39,7 @@ def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]
 
 def refuse_nothing(archive: Archive, config: Config) -> None:
     """Where there are neither sources nor sessions, an empty answer would not help."""
-    if not config.sources and not archive.sessions():
+    if not config.sources and archive.is_empty:
         raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
 
 
@@ -106,7 +106,7 @@ def freshen(archive: Archive) -> None:
     """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
     progress = SyncProgress()
     try:
-        result = archive.sync(progress, patience=READER_PATIENCE)
+        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True)
     except SourceError:
         raise
     except RereadError as problem:
@@ -179,8 +179,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
         return
     with open_archive(given, config) as archive:
         found = find(archive, given.session)
-        listed = archive.sessions(cleanup_days=cleanup_days_of(config)) if given.json else []
-        kept = next((each for each in listed if each.stored.id == found.id), None)
+        kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
         yield Opened(archive.session_of(found), kept, archive)
 
 
@@ -192,6 +191,16 @@ def find(archive: Archive, wanted: str) -> StoredSession:
         others = ", ".join(f"{each.name} in {each.row.folder}" for each in copies)
         tell(f"this is {found.name} in {found.row.folder}; there is also {others}")
     return found
+
+
+@contextmanager
+def open_rows(given: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
+    """The archive, where a question is about many sessions and its rows can answer; else None."""
+    if given.session is not None or is_straight(config):
+        yield None
+    else:
+        with open_archive(given, config) as archive:
+            yield archive
 
 
 @contextmanager
@@ -207,8 +216,10 @@ def open_sessions(
         shelf = options.open_shelf(config)
         yield shelf.oldest_first(), shelf.problems, wanted
     else:
+        from reread.archive import window_of
+
         with open_archive(given, config) as archive:
-            yield archive.read_all(_window(wanted)), [], knowing(wanted, archive)
+            yield archive.read_all(window_of(wanted)), [], knowing(wanted, archive)
 
 
 def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
@@ -221,10 +232,3 @@ def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
 def knowing(wanted: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
     return wanted if archive is None else wanted._replace(moves=archive.moves())
-
-
-def _window(wanted: Filter) -> Filter:
-    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
-    from reread.queries.filters import Filter
-
-    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)

@@ -289,6 +289,23 @@ def print_json(document: object) -> None:
     sys.stdout.write(msgspec.json.format(encoded(document), indent=2).decode() + "\n")
 
 
+def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) -> None:
+    """One document whose last field is a list of any length: each row is written as it comes."""
+    import msgspec
+
+    from reread.render.values import encoded
+
+    def text(value: object) -> str:
+        return msgspec.json.format(encoded(value), indent=2).decode()
+
+    sys.stdout.write(f'{text(head)[:-2]},\n  "{name}": [')
+    between = ""
+    for row in rows:
+        sys.stdout.write(f"{between}\n    " + text(row).replace("\n", "\n    "))
+        between = ","
+    sys.stdout.write("\n  ]\n}\n" if between else "]\n}\n")
+
+
 def print_json_line(document: object) -> None:
     """One document of a stream, on one line."""
     from reread.render.values import encoded

@@ -51,7 +51,7 @@ def _has_anything(config: Config) -> bool:
     if options.has_transcripts(config):
         return True
     with Archive(config.home) as archive:
-        return archive.exists and bool(archive.sessions())
+        return archive.exists and not archive.is_empty
 
 
 def _show_sources(given: argparse.Namespace, config: Config) -> None:
@@ -70,20 +70,23 @@ def _show_sources(given: argparse.Namespace, config: Config) -> None:
 
 
 def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
+    from reread.queries.filters import Filter
     from reread.queries.periods import beginnings, periods
+    from reread.queries.retention import SOON
     from reread.render.kept import overview_document
-    from reread.render.listing import is_expiring, overview_lines
+    from reread.render.listing import overview_lines
 
     from .opening import cleanup_days_of
 
-    sessions = archive.sessions(cleanup_days=cleanup_days_of(config))
+    kept_for = cleanup_days_of(config)
     starts = beginnings(config.now, config.timezone)
-    days = archive.usage("day", timezone=config.timezone).rows
+    days = archive.usage("day", Filter(since=min(starts)), config.timezone).rows
     lately = periods(days, starts, archive.prompts_since(starts))
-    numbered = list(enumerate(sessions, 1))
-    listed = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden]
-    newest = listed[:NEWEST]
-    counts = len(listed), len(sessions) - len(listed), sum(is_expiring(each, config.now) for each in sessions)
+    everything = archive.count_sessions()
+    hidden = 0 if given.hidden else everything - archive.count_sessions(Filter(without_hidden=True))
+    numbered = enumerate(archive.sessions(Filter(limit=NEWEST + hidden), kept_for), 1)
+    newest = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden][:NEWEST]
+    counts = everything - hidden, hidden, archive.count_expiring(config.now + SOON, kept_for)
     options.show_answer(
         given,
         config,

@@ -78,14 +78,14 @@ def _show(archive: Archive, given: argparse.Namespace, config: Config) -> None:
     from reread.render.projects import projects_document, projects_lines
 
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    found, moves = archive.projects(wanted), archive.moves()
+    everything, moves = archive.projects(wanted._replace(limit=None)), archive.moves()
+    found, total = everything[: given.limit], len(everything)
     options.show_answer(
-        given, config, lambda: projects_document(found, moves), lambda view: projects_lines(found, view)
+        given, config, lambda: projects_document(found, moves, total), lambda view: projects_lines(found, view, total)
     )
 
 
 def _change(archive: Archive, given: argparse.Namespace, config: Config, folders: list[str]) -> None:
-    from reread.marks.moves import below
     from reread.render.projects import moved_line, projects_document, unmoved_line
 
     if given.action == "move":
@@ -93,7 +93,7 @@ def _change(archive: Archive, given: argparse.Namespace, config: Config, folders
     else:
         archive.unmove_project(*folders)
     moves = archive.moves()
-    paths = [each.stored.row.project or "" for each in archive.sessions()]
-    number = sum(below(path, folders[0]) is not None for path in paths if path)
+    number = archive.count_sessions_below(folders[0])
     line = moved_line(folders[0], folders[1], number) if given.action == "move" else unmoved_line(folders[0], number)
-    options.show_answer(given, config, lambda: projects_document(archive.projects(), moves), lambda _: [line])
+    found = archive.projects()
+    options.show_answer(given, config, lambda: projects_document(found, moves, len(found)), lambda _: [line])

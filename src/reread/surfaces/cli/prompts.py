@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+
 from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.config import Config
+    from reread.queries.answers import FoundPrompts
 
 EXAMPLES = """\
   reread prompts --project api --since 7d
@@ -23,20 +30,28 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
+    from .opening import open_rows, open_sessions
+
+    wanted = options.make_filter(given, config)
+    with open_rows(given, config) as archive:
+        if archive is not None:
+            _show(given, config, archive.prompts(wanted))
+            return 0
     from reread.queries.answers import prompts
+
+    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
+        _show(given, config, prompts(sessions, wanted))
+        options.warn(problems)
+    return 0
+
+
+def _show(given: argparse.Namespace, config: Config, found: FoundPrompts) -> None:
     from reread.render.documents import prompts_document
     from reread.render.reports import prompts_lines, raw_prompts
 
-    from .opening import open_sessions
-
-    wanted = options.make_filter(given, config)
-    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        found = prompts(sessions, wanted)
-        options.show_answer(
-            given,
-            config,
-            lambda: prompts_document(found),
-            lambda view: raw_prompts(found) if given.raw else prompts_lines(found, view),
-        )
-        options.warn(problems)
-    return 0
+    options.show_answer(
+        given,
+        config,
+        lambda: prompts_document(found),
+        lambda view: raw_prompts(found) if given.raw else prompts_lines(found, view),
+    )

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
+
 from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.analyses.tools import ToolCount
+    from reread.config import Config
 
 EXAMPLES = """\
   reread tools --since 30d
@@ -20,15 +28,28 @@ def parser() -> options.Parser:
 def run(arguments: list[str]) -> int:
     given = parser().parse_args(arguments)
     config = options.make_config(given)
+    from .opening import open_rows, open_sessions
+
+    wanted = options.make_filter(given, config)
+    with open_rows(given, config) as archive:
+        if archive is not None:
+            _show(given, config, archive.tools(wanted))
+            return 0
     from reread.queries.answers import tools
+
+    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
+        _show(given, config, tools(sessions, wanted))
+        options.warn(problems)
+    return 0
+
+
+def _show(given: argparse.Namespace, config: Config, counts: Sequence[ToolCount]) -> None:
     from reread.render.documents import tools_document
     from reread.render.reports import tools_lines
 
-    from .opening import open_sessions
-
-    wanted = options.make_filter(given, config)
-    with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        counts = tools(sessions, wanted)
-        options.show_answer(given, config, lambda: tools_document(counts), lambda view: tools_lines(counts, view))
-        options.warn(problems)
-    return 0
+    options.show_answer(
+        given,
+        config,
+        lambda: tools_document(counts, given.limit),
+        lambda view: tools_lines(counts, view, given.limit),
+    )

@@ -87,7 +87,7 @@ def run(arguments: list[str]) -> int:
     with bare_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
-        is_current = given.no_sync or archive.is_current()
+        is_current = given.no_sync or archive.is_current(is_glance=True)
         is_ahead = not is_current and not archive.is_read_only and _show_ahead(given, config, archive, by, wanted)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)

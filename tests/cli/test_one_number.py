@@ -1,0 +1,211 @@
+"""Tool calls, failures and prompts are one number wherever they are asked for; a copy counts once over all sessions."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.kept import Kept
+from cli.running import Run
+from reread.archive import Archive
+from reread.loading import load
+from reread.queries.answers import prompts as folded_prompts
+from reread.queries.answers import thinking as folded_thinking
+from reread.queries.answers import tools as folded_tools
+from reread.queries.filters import Filter
+from reread.render.html.page import session_page
+from reread.store.database import connect
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
+from reread.testing.lines import Entry
+
+TRUNK, FORK, OLD = "7a11-trunk", "7a11-fork", "01d-inline"
+CALL = "toolu_01{:020}"
+
+
+def call(number: int, at: str, *, is_error: bool = False) -> list[Entry]:
+    name = CALL.format(number)
+    return [
+        a_reply(
+            a_tool_call("Bash", {"command": f"run {number}"}, id=name),
+            uuid=f"call-{number}",
+            timestamp=f"2026-11-02T{at}:00.000Z",
+        ),
+        a_tool_result("no" if is_error else "yes", of=name, is_error=is_error, timestamp=f"2026-11-02T{at}:01.000Z"),
+    ]
+
+
+def beginning() -> list[Entry]:
+    return [
+        a_prompt("begin", uuid="p1", timestamp="2026-11-02T10:00:00.000Z"),
+        a_reply(a_thought("a long enough thought"), "yes", uuid="t1", id="msg_01" + "a" * 20),
+        *call(1, "10:01", is_error=True),
+        *call(2, "10:02"),
+    ]
+
+
+@pytest.fixture
+def kept(run: Run, tmp_path: Path) -> Kept:
+    """A session with an agent's file, a fork of it, and one whose agent's lines stand in its own file."""
+    projects = tmp_path / ".claude" / "projects"
+    agent = a_subagent(a_prompt("look"), *call(11, "10:05", is_error=True), *call(12, "10:06", is_error=True))
+    a_session(*beginning(), agent, *call(3, "10:07"), id=TRUNK).write(projects)
+    own = [a_prompt("go another way", timestamp="2026-11-02T12:00:00.000Z"), *call(4, "12:01", is_error=True)]
+    a_session(*beginning(), *own, id=FORK).write(projects)
+    inline = [
+        a_prompt("agents inside", timestamp="2026-11-01T10:00:00.000Z"),
+        a_reply(a_tool_call("Task", {"prompt": "look there"}, id=CALL.format(20)), uuid="task"),
+        a_prompt("look there", isSidechain=True, to=None, uuid="side"),
+        a_reply(a_tool_call("Grep", {"pattern": "x"}, id=CALL.format(21)), isSidechain=True),
+        a_tool_result("no", of=CALL.format(21), is_error=True, isSidechain=True),
+        a_tool_result("done", of=CALL.format(20), to="task"),
+    ]
+    a_session(*inline, id=OLD, version="1.0.30").write(projects)
+    return Kept(run, tmp_path / ".claude", tmp_path / "archive")
+
+
+def numbers_on_page(kept: Kept, session: str) -> tuple[int, int, int]:
+    page = re.sub(r"<[^>]+>", " ", session_page(load(kept.trunk(session))))
+    found = [re.search(pattern, page) for pattern in (r"(\d+) prompt", r"(\d+) tool call", r"(\d+)\s+failed")]
+    prompts, calls, failed = (int(each[1]) if each else 0 for each in found)
+    return prompts, calls, failed
+
+
+def numbers_in_heading(kept: Kept, session: str) -> tuple[int, ...]:
+    shown = kept("show", session).out
+    found = [re.search(pattern, shown) for pattern in (r"(\d+) prompt", r"(\d+) tool call")]
+    return tuple(int(each[1]) if each else 0 for each in found)
+
+
+def numbers_in(row: dict[str, Any]) -> tuple[int, int, int]:
+    return row["prompts"], row["tool_calls"], row["tool_errors"]
+
+
+SQL = """SELECT session.uuid, session.prompts,
+           (SELECT count(*) FROM file JOIN prompt ON prompt.file = file.id WHERE file.session = session.id),
+           session.tool_calls, count(tool_call.id), session.tool_errors, sum(tool_call.status = 'error')
+         FROM session JOIN file ON file.session = session.id LEFT JOIN tool_call ON tool_call.file = file.id
+         GROUP BY session.id"""
+
+
+def test_every_surface_tells_the_same_of_a_session(kept: Kept) -> None:
+    wanted = {TRUNK: (1, 5, 3), FORK: (2, 3, 2), OLD: (1, 2, 1)}
+    assert {row["id"]: numbers_in(row) for row in kept.json("list")["sessions"]} == wanted
+    with Archive(kept.home) as archive:
+        rows = archive.sql(SQL)[1]
+    assert {row[0]: row[1:] for row in rows} == {
+        name: (p, p, calls, calls, failed, failed) for name, (p, calls, failed) in wanted.items()
+    }
+    for session, numbers in wanted.items():
+        assert numbers_in(kept.json("show", session)["session"]) == numbers
+        assert numbers_on_page(kept, session) == numbers
+        assert numbers_in_heading(kept, session) == numbers[:2]
+        tools = kept.json("tools", session)["tools"]
+        assert (sum(each["calls"] for each in tools), sum(each["errors"] for each in tools)) == numbers[1:]
+        assert kept.json("prompts", session)["total"] == numbers[0]
+
+
+def test_over_all_sessions_a_copy_counts_once(kept: Kept) -> None:
+    tools = kept.json("tools")["tools"]
+    counted = sum(each["calls"] for each in tools), sum(each["errors"] for each in tools)
+    with Archive(kept.home) as archive:
+        query = "SELECT count(*), sum(status = 'error') FROM tool_call WHERE NOT is_copy"
+        assert archive.sql(query)[1] == [counted] == [(8, 5)]
+        assert archive.sql("SELECT count(*) FROM prompt WHERE NOT is_copy")[1] == [(3,)]
+    assert [each["text"] for each in kept.json("prompts")["prompts"]] == ["go another way", "begin", "agents inside"]
+    assert kept.json("thinking")["total"] == 1
+
+
+def test_the_copies_are_those_of_the_session_that_came_later_whatever_came_first(run: Run, kept: Kept) -> None:
+    kept("sync")
+    late = Kept(run, kept.claude, kept.home.with_name("late"))
+    first, second = kept.trunk(FORK), kept.trunk(TRUNK)
+    aside = second.rename(second.with_suffix(".aside"))
+    late("sync")
+    aside.rename(second)
+    late("sync")
+    assert first.exists()
+    query = """SELECT file.kind, session.uuid, tool_call.id, is_copy FROM tool_call
+               JOIN file ON file.id = tool_call.file JOIN session ON session.id = file.session ORDER BY 1, 2, 3"""
+    with Archive(kept.home) as one, Archive(late.home) as other:
+        assert one.sql(query) == other.sql(query)
+
+
+def test_what_was_copied_counts_where_the_original_is_forgotten(kept: Kept) -> None:
+    kept("sync")
+    assert kept("archive", "forget", TRUNK, "--yes").code == 0
+    assert sum(each["calls"] for each in kept.json("tools", "--no-sync")["tools"]) == 5
+    assert kept.json("prompts", "--no-sync")["total"] == 3
+
+
+@pytest.mark.parametrize(("command", "rows", "total"), [("list", "sessions", 3), ("prompts", "prompts", 3)])
+def test_a_limit_does_not_hide_how_many_there_are(kept: Kept, command: str, rows: str, total: int) -> None:
+    document = kept.json(command, "--limit", "1")
+    assert (len(document[rows]), document["total"]) == (1, total)
+    assert f"1 of {total} {rows}" in kept(command, "--limit", "1").out
+    assert f"of {total}" not in kept(command).out
+
+
+def test_tools_projects_and_thoughts_say_so_too(kept: Kept) -> None:
+    assert (len(kept.json("tools", "--limit", "1")["tools"]), kept.json("tools")["total"]) == (1, 3)
+    assert "1 of 3 tools" in kept("tools", "--limit", "1").out
+    assert kept.json("projects", "--limit", "1")["total"] == 1
+    assert kept.json("thinking", "--limit", "1")["total"] == 1
+
+
+def test_a_pattern_is_counted_beyond_the_limit(kept: Kept) -> None:
+    document = kept.json("search", "--regex", r"run \d", "--limit", "2")
+    assert (len(document["hits"]), document["total"]) == (2, 6)
+
+
+def test_a_session_without_times_passes_no_window(run: Run, tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects"
+    a_session(a_prompt("when was this", timestamp=None), id="undated").write(projects)
+    kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
+    assert [row["id"] for row in kept.json("list")["sessions"]] == ["undated"]
+    assert kept.json("list", "--since", "2020-01-01")["sessions"] == []
+    assert kept.json("list", "--until", "2090-01-01")["sessions"] == []
+
+
+def test_what_a_model_thought_is_no_prompt(run: Run, tmp_path: Path) -> None:
+    projects = tmp_path / ".claude" / "projects"
+    a_session(a_prompt("real"), a_reply("yes"), a_prompt(a_thought("in a line of the user")), id="odd").write(projects)
+    kept = Kept(run, tmp_path / ".claude", tmp_path / "archive")
+    assert [row["prompts"] for row in kept.json("list")["sessions"]] == [1]
+    assert kept.json("prompts")["total"] == 1
+
+
+def as_an_earlier_version_left_it(home: Path) -> None:
+    """The archive without the rows of prompts and thoughts, and calls of sessions counted without their agents."""
+    connection = connect(home)
+    for table in ("prompt", "thought"):
+        connection.execute(f"DROP TABLE {table}")
+    connection.execute("DROP INDEX tool_call_by_digest")
+    connection.execute("DROP INDEX file_without_talk")
+    for column in ("digest", "is_copy", "offset", "length"):
+        connection.execute(f"ALTER TABLE tool_call DROP COLUMN {column}")
+    connection.execute("ALTER TABLE file DROP COLUMN has_talk")
+    connection.execute("UPDATE session SET tool_calls = 0, tool_errors = 0")
+    connection.execute("DELETE FROM migration WHERE name = 'prompts_thoughts_and_copies'")
+    connection.close()
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="cannot drop columns")
+def test_an_archive_of_an_earlier_version_answers_the_same(kept: Kept) -> None:
+    questions = [["list"], ["tools"], ["prompts"], ["thinking"]]
+    wanted = [kept.json(*question) for question in questions]
+    as_an_earlier_version_left_it(kept.home)
+    assert [kept.json(*question, "--no-sync") for question in questions] == wanted
+    with Archive(kept.home) as archive:
+        assert archive.sql("SELECT count(*) FROM file WHERE has_talk = 0 AND kind = 'transcript'")[1] == [(0,)]
+
+
+def test_the_rows_tell_what_the_sessions_tell(kept: Kept) -> None:
+    with Archive(kept.home, [kept.claude]) as archive:
+        archive.sync()
+        assert archive.prompts().total == folded_prompts(archive.read_all(), Filter()).total
+        assert archive.thinking().total == folded_thinking(archive.read_all(), Filter(), 11).total
+        assert archive.tools() == folded_tools(archive.read_all(), Filter())
