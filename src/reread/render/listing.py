@@ -16,7 +16,6 @@ from .view import View, when
 if TYPE_CHECKING:
     from reread.queries.listing import Listed
     from reread.queries.periods import Period
-    from reread.store.copies import Copied
 
 SHORT_ID = 8
 COPIED = "*"
@@ -27,10 +26,11 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     """Some of `total` sessions; only what is shown of each is held."""
     columns = _columns(view.width)
     rows = [tuple(_HEADER[name] for name in columns)]
-    copied: list[Copied] = []
+    copied: list[tuple[bool, int]] = []
+    """Whether each tells of others, and what that cost."""
     for each in sessions:
         row = _row(each, view, now)
-        copied.append(each.copied)
+        copied.append((bool(each.copied.sessions), each.copied.nanodollars or 0))
         if view.width < _WIDE:
             row |= {
                 "when": row["when"][:_DATE],
@@ -41,9 +41,13 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     if not copied:
         yield "no sessions"
         return
-    has_copies = any(each.sessions for each in copied) and "cost" in columns
+    has_copies = any(is_copied for is_copied, _ in copied) and "cost" in columns
     if has_copies:
-        rows[1:] = [_with_copies(row, columns.index("cost"), each) for row, each in zip(rows[1:], copied, strict=True)]
+        cost = columns.index("cost")
+        marked = (COPIED if is_copied else " " for is_copied, _ in copied)
+        rows[1:] = [
+            (*row[:cost], row[cost] + mark, *row[cost + 1 :]) for row, mark in zip(rows[1:], marked, strict=True)
+        ]
     right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
     lines = table(rows, view.width, flexible=columns.index("title"), right=right)
     yield view.style.paint(next(lines), "bold")
@@ -52,12 +56,8 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     legend = f"  {LEGEND}" if "marks" in columns else ""
     yield view.style.paint(clip(shown_of(len(copied), total, "session") + legend, view.width), "dim")
     if has_copies:
-        spent = [each.nanodollars for each in copied if each.nanodollars]
-        yield from (view.style.paint(line, "dim") for line in wrap(copied_note(sum(spent)), view.width))
-
-
-def _with_copies(row: tuple[str, ...], cost: int, copied: Copied) -> tuple[str, ...]:
-    return (*row[:cost], row[cost] + (COPIED if copied.sessions else " "), *row[cost + 1 :])
+        spent = sum(nanodollars for _, nanodollars in copied)
+        yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
 
 
 def copied_note(nanodollars: int) -> str:
