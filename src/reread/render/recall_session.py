@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
+from reread.blocks.model import CallBlock, NoticeBlock, PromptBlock, ShownBlock, ThinkingBlock, WordsBlock
+from reread.blocks.of_session import SessionBlocks, prompt_block
 from reread.queries.around import Piece, Way
-from reread.sessions import Notice, Prompt, Said, Session, Status, Step, Thought, ToolCall, Turn
+from reread.sessions import Prompt, Said, Session, Status, Turn
 
 from .calls import ending, summary, tool_label, without_error_tags
 from .numbers import count
 from .recall import LONGEST_PATH, MOST, RECORD, Recall, bounded, short
-from .terminal import LABELLED, WITHDRAWN
+from .terminal import WITHDRAWN
 from .text import one_line
 
 _LINE, _FOUND_LINE = 2_000, 5_000
@@ -93,9 +96,9 @@ class _Teller:
     """Tells the pieces of a way, each once."""
 
     def __init__(self, session: Session, way: Way, recall: Recall, found: int | None) -> None:
-        self._session = session
         self._way = way
-        self._recall = recall
+        self._blocks = SessionBlocks(session, has_agents=False)
+        self._writer = RecallWriter(recall, session.project)
         self._found = found
         self._told: dict[int, str] = {}
 
@@ -107,36 +110,52 @@ class _Teller:
     def _tell(self, piece: Piece, *, is_found: bool) -> str:
         """Nothing for what says nothing, such as a thought that the client did not keep."""
         most = max(_LEAST, (_FOUND_LINE if is_found else _LINE) // len(piece.said))
-        parts = [self._part(said, most, is_found=is_found) for said in piece.said]
+        prompts = [prompt_block(said) for said in piece.said if isinstance(said, Prompt)]
+        steps = self._blocks.steps([said for said in piece.said if not isinstance(said, Prompt)])
+        parts = [self._writer.told(block, most, is_found=is_found) for block in (*prompts, *steps)]
         told = "\n".join(part for part in parts if part)
         return f"{'>>> ' if is_found else ''}[{short(piece.name)}] {told}" if told else ""
 
-    def _part(self, said: Prompt | Step, most: int, *, is_found: bool) -> str:
-        if isinstance(said, ToolCall):
-            return "\n".join([self._call(said), *(self._whole(said, most) if is_found else ())])
-        speaker, text = _spoken(said)
-        told = self._recall.prose(text, most)
-        return f"{speaker}: {told}" if told else ""
 
-    def _call(self, call: ToolCall) -> str:
+class RecallWriter:
+    """Writes blocks for a model: who speaks, and as much as there is room for."""
+
+    def __init__(self, recall: Recall, project: str | None) -> None:
+        self._recall = recall
+        self._project = project
+
+    def told(self, block: ShownBlock, most: int, *, is_found: bool = False) -> str:
+        if isinstance(block, CallBlock):
+            return "\n".join([self._call(block), *(self._whole(block, most) if is_found else ())])
+        speaker, text = _SPOKEN[type(block)](block)
+        said = self._recall.prose(text, most)
+        return f"{speaker}: {said}" if said else ""
+
+    def _call(self, call: CallBlock) -> str:
         """The point of it, and how it ended."""
-        point = self._recall.line(summary(call, self._session.project), _POINT)
+        point = self._recall.line(summary(call, self._project), _POINT)
         end = self._recall.line(ending(call), _POINT) or ("" if call.status is Status.OK else call.status.value)
         return "tool: " + " · ".join(part for part in (tool_label(call.name), point, end) if part)
 
-    def _whole(self, call: ToolCall, most: int) -> list[str]:
+    def _whole(self, call: CallBlock, most: int) -> list[str]:
         given = json.dumps(call.input, ensure_ascii=False, default=str)
-        output = without_error_tags(self._session.full_output(call) or "")
+        output = without_error_tags(call.output.whole if call.output is not None else "")
         return [f"  {label}: {self._recall.prose(text, most // 2)}" for label, text in (("in", given), ("out", output))]
 
 
-def _spoken(said: Prompt | Said | Thought | Notice) -> tuple[str, str]:
-    """Who says it, and what."""
-    if isinstance(said, Prompt):
-        return "user", said.text or "(no text)"
-    if isinstance(said, Notice):
-        label = f"{said.what}: " if said.what in LABELLED else ""
-        summary_of_all = f"\n{said.detail}" if said.what == "compacted" and said.detail else ""
-        return "note", f"{label}{said.text}{summary_of_all}" if said.text else ""
-    taken_back = WITHDRAWN.get(said.withdrawn or "", "") if said.text else ""
-    return "claude" if isinstance(said, Said) else "thought", taken_back + said.text
+def _marked(block: WordsBlock | ThinkingBlock) -> str:
+    return WITHDRAWN.get(block.withdrawn or "", "") + block.text if block.text else ""
+
+
+def _noticed(notice: NoticeBlock) -> tuple[str, str]:
+    summary_of_all = f"\n{notice.detail}" if notice.what == "compacted" and notice.detail else ""
+    return "note", f"{notice.labelled}{summary_of_all}" if notice.text else ""
+
+
+_SPOKEN: dict[type[ShownBlock], Callable[[Any], tuple[str, str]]] = {
+    PromptBlock: lambda block: ("user", block.text or "(no text)"),
+    WordsBlock: lambda block: ("claude", _marked(block)),
+    ThinkingBlock: lambda block: ("thought", _marked(block)),
+    NoticeBlock: _noticed,
+}
+"""Who says it, and what."""

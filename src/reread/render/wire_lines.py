@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from reread.blocks.diffs import changed, is_edit, patched
 from reread.live import events
 from reread.sessions.calls import is_rejection
 
 from .calls import point_of, tool_label, without_error_tags
-from .edits import changed, diff_lines, is_edit, patched
 from .numbers import count
 from .outcome import outcome_of
+from .terminal import diff_lines
 from .text import cells, clip, harmless, shorten, wrap
 from .view import View
 

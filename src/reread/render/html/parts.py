@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from reread.blocks.model import AskedQuestion
+
 from .cutting import NOTHING, USUAL, Cut, Limits
 from .pictures import Picture
 
@@ -71,16 +73,6 @@ class Todo(NamedTuple):
     text: str
 
 
-class Question(NamedTuple):
-    """What a call asked the person."""
-
-    text: str
-    options: list[tuple[str, str, bool]]
-    """Label, description, and whether it was chosen."""
-    answer: str
-    """What was answered, where it is none of the options."""
-
-
 class Part(NamedTuple):
     """One argument of a call."""
 
@@ -103,7 +95,7 @@ class Call(NamedTuple):
     diffs: list[Diff]
     parts: list[Part]
     todos: list[Todo]
-    questions: list[Question]
+    questions: tuple[AskedQuestion, ...]
     output: Cut
     report: Markup
     """What an agent reported, in the stead of its plain output."""

@@ -15,7 +15,7 @@ from reread.analyses.activity import Activity
 from reread.errors import RereadError
 from reread.live.events import Permission, TurnResult
 from reread.render.activity import activity_words
-from reread.render.html.asking import asking_of
+from reread.render.html.calls import asking_of
 from reread.render.outcome import outcome_of
 from reread.render.text import harmless, shorten
 

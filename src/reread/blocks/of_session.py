@@ -1,0 +1,212 @@
+"""A saved session to blocks, turn by turn, so that a view may show a stretch of it and nothing else is worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reread.pricing import Rated
+from reread.records import User
+from reread.sessions import (
+    Conversation,
+    Notice,
+    Prompt,
+    Said,
+    Session,
+    Step,
+    Subagent,
+    Thought,
+    ToolCall,
+    ToolOutput,
+    Turn,
+    add_up,
+    requests_of,
+    spoken_groups,
+)
+
+from .model import (
+    AgentBlock,
+    BlockPlace,
+    BlockState,
+    CallBlock,
+    HeadingBlock,
+    NoticeBlock,
+    OutputBlock,
+    PromptBlock,
+    ResultBlock,
+    RuleBlock,
+    ShownBlock,
+    StepBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    TurnUsage,
+    WordsBlock,
+)
+
+DEEPEST = 20
+"""Agents in agents that are shown."""
+
+
+def blocks_of(session: Session) -> Iterator[ShownBlock]:
+    """Everything on the branch that is active, in reading order."""
+    yield heading_of(session)
+    made = SessionBlocks(session)
+    for turn in session.turns:
+        yield from made.turn(session, turn)
+
+
+def heading_of(session: Session) -> HeadingBlock:
+    return HeadingBlock(
+        key=f"session {session.id}",
+        place=BlockPlace(),
+        id=session.id,
+        title=session.title,
+        project=session.project,
+        started=session.started,
+        prompts=len(session.prompts),
+        calls=len(session.tool_calls),
+        agents=len(session.working_agents),
+        branches=len(session.branches),
+        usage=session.total_usage,
+        problems=tuple(session.problems),
+        mark=session.mark,
+    )
+
+
+class SessionBlocks:
+    """Makes the blocks of one session. An agent stands below one call only: a transcript may tell of a circle."""
+
+    def __init__(self, session: Session, *, has_agents: bool = True) -> None:
+        self.session = session
+        self._has_agents = has_agents
+        self.told: set[str] = set()
+        """Agents that stand below their call."""
+
+    def turn(self, speaker: Conversation, turn: Turn, *, is_last: bool = False, depth: int = 0) -> TurnBlocks:
+        first = turn.records[0].line if turn.records else None
+        name = (turn.prompt.uuid if turn.prompt is not None else None) or first
+        return TurnBlocks(
+            rule=RuleBlock(
+                key=f"turn {turn.index} {name}",
+                place=BlockPlace(),
+                index=turn.index,
+                branch=turn.branch,
+                is_last=is_last,
+            ),
+            prompt=prompt_block(turn.prompt) if turn.prompt is not None else None,
+            steps=tuple(self.steps(turn.steps, depth)),
+            result=ResultBlock(
+                key=f"result {turn.index} {name}",
+                place=BlockPlace(),
+                duration_ms=turn.duration_ms,
+                reckon=lambda: _used(speaker, turn),
+            ),
+        )
+
+    def steps(self, steps: Iterable[Step], depth: int = 0) -> Iterator[StepBlock]:
+        record, number = None, 0
+        for step in steps:
+            number = number + 1 if step.record is record else 0
+            record = step.record
+            if isinstance(step, ToolCall):
+                yield self.call(step, depth)
+            else:
+                yield _said(step, number)
+
+    def call(self, call: ToolCall, depth: int = 0) -> CallBlock:
+        agent = self.session.agents_by_call.get(call.id or "")
+        is_told = agent is not None and agent.id not in self.told and depth < DEEPEST
+        if agent is not None:
+            self.told.add(agent.id)
+        return CallBlock(
+            key=f"call {call.id} {call.uuid}",
+            place=_place(call),
+            id=call.id,
+            name=call.name,
+            input=call.input,
+            status=call.status,
+            output=self._output(call),
+            permission=call.permission,
+            agent=self.agent(agent, depth + 1) if agent is not None and is_told and self._has_agents else None,
+        )
+
+    def _output(self, call: ToolCall) -> OutputBlock | None:
+        output = call.output
+        if output is None:
+            return None
+        record = output.record
+        return OutputBlock(
+            key=f"output {call.id}",
+            place=_place(output),
+            call=call.id,
+            name=call.name,
+            text=output.text,
+            is_error=output.is_error,
+            read_result=lambda: record.tool_use_result if isinstance(record, User) else None,
+            read_whole=lambda: self.session.full_output(call),
+        )
+
+    def agent(self, agent: Subagent, depth: int = 1) -> AgentBlock:
+        self.told.add(agent.id)
+        asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
+        return AgentBlock(
+            key=f"agent {agent.id}",
+            place=BlockPlace(agent=(agent.call.id if agent.call is not None else None) or agent.id),
+            id=agent.id,
+            type=agent.type,
+            kind=agent.kind.value,
+            description=str(asked.get("description") or ""),
+            calls=len(agent.tool_calls),
+            output_tokens=agent.usage.output_tokens,
+            cost=agent.cost,
+            turns=tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
+        )
+
+    def lone(self) -> Iterator[AgentBlock]:
+        """Agents that stand below none of the calls so far."""
+        for agent in self.session.subagents:
+            if agent.id not in self.told and agent.turns:
+                yield self.agent(agent)
+
+
+def prompt_block(prompt: Prompt) -> PromptBlock:
+    return PromptBlock(
+        key=f"prompt {prompt.uuid} {prompt.record.line}",
+        place=_place(prompt),
+        text=prompt.text,
+        kind=prompt.kind,
+        images=prompt.images,
+    )
+
+
+def _place(step: Prompt | Step | ToolOutput) -> BlockPlace:
+    return BlockPlace(step.uuid, step.message_id, step.time, step.record)
+
+
+def _said(step: Said | Thought | Notice, number: int) -> StepBlock:
+    """`number` tells the blocks of one line apart."""
+    key, place = f"{step.uuid or step.record.line} {number}", _place(step)
+    fate = step.withdrawn
+    state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN
+    if isinstance(step, Said):
+        return WordsBlock(key=f"words {key}", place=place, text=step.text, state=state, withdrawn=fate)
+    if isinstance(step, Thought):
+        redacted = step.is_redacted
+        thought = f"thinking {key}"
+        return ThinkingBlock(
+            key=thought, place=place, text=step.text, is_redacted=redacted, state=state, withdrawn=fate
+        )
+    return NoticeBlock(
+        key=f"notice {step.what} {key}",
+        place=place,
+        what=step.what,
+        text=step.text,
+        detail=step.detail,
+        state=state,
+        withdrawn=fate,
+    )
+
+
+def _used(speaker: Conversation, turn: Turn) -> TurnUsage:
+    requests = requests_of(spoken_groups(turn.records))
+    context = Rated.of(requests[-1].usage, 0).prompt if requests else 0
+    return TurnUsage(add_up(requests, speaker.prices), context)
