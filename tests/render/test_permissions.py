@@ -9,7 +9,7 @@ import pytest
 
 from reread.live.events import Permission
 from reread.render import permissions
-from reread.render.partial import partial_input
+from reread.render.flow import partial_input
 from reread.render.text import Style
 from reread.render.view import View
 

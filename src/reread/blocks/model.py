@@ -47,6 +47,9 @@ class BlockPlace(NamedTuple):
     record: Record | None = None
     agent: str | None = None
     """The call that started the agent who speaks; None for the conversation itself."""
+    number: int | None = None
+    """Which block of its message."""
+    session: str | None = None
 
 
 class ShownBlock(Struct, frozen=True, kw_only=True):
@@ -102,6 +105,8 @@ class ThinkingBlock(ShownBlock, frozen=True, kw_only=True):
     text: str
     """Empty where the client did not store it, or does not show it."""
     is_redacted: bool = False
+    signature: str | None = None
+    duration_ms: float | None = None
     tokens: int | None = None
     """About how many, where a stream says so and withholds the text."""
 
@@ -114,6 +119,8 @@ class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
     detail: str = ""
     is_passing: bool = False
     """A state of the moment: it is gone as soon as anything else is shown."""
+    is_of_stream: bool = False
+    """Whether no line of a transcript tells it."""
 
     @property
     def label(self) -> str:

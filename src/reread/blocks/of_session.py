@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from reread.pricing import Rated
-from reread.records import User
+from msgspec.structs import replace
+
+from reread.pricing import Prices, Rated
+from reread.records import Record, User
 from reread.sessions import (
     Conversation,
     Notice,
@@ -47,11 +50,27 @@ DEEPEST = 20
 
 
 def blocks_of(session: Session) -> Iterator[ShownBlock]:
-    """Everything on the branch that is active, in reading order."""
+    """Everything on the branch that is active, in reading order; what agents did stands inside their calls."""
     yield heading_of(session)
     made = SessionBlocks(session)
     for turn in session.turns:
         yield from made.turn(session, turn)
+
+
+def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
+    """Prompts and steps one after the other as a stream would bring them, then what each agent did."""
+    made = SessionBlocks(session, has_agents=False)
+    numbers: Counter[str | None] = Counter()
+    speakers: list[Conversation] = [session, *session.subagents]
+    for speaker in speakers:
+        for turn in speaker.turns:
+            for block in made.turn(speaker, turn):
+                if isinstance(block, WordsBlock | ThinkingBlock | CallBlock):
+                    name = block.place.message_id
+                    yield replace(block, place=block.place._replace(number=numbers[name]))
+                    numbers[name] += 1
+                elif isinstance(block, PromptBlock | NoticeBlock):
+                    yield block
 
 
 def heading_of(session: Session) -> HeadingBlock:
@@ -92,34 +111,34 @@ class SessionBlocks:
                 branch=turn.branch,
                 is_last=is_last,
             ),
-            prompt=prompt_block(turn.prompt) if turn.prompt is not None else None,
-            steps=tuple(self.steps(turn.steps, depth)),
+            prompt=prompt_block(turn.prompt, _name(speaker)) if turn.prompt is not None else None,
+            steps=tuple(self.steps(turn.steps, depth, _name(speaker))),
             result=ResultBlock(
                 key=f"result {turn.index} {name}",
                 place=BlockPlace(),
                 duration_ms=turn.duration_ms,
-                reckon=lambda: _used(speaker, turn),
+                reckon=lambda: usage_of_lines(turn.records, speaker.prices),
             ),
         )
 
-    def steps(self, steps: Iterable[Step], depth: int = 0) -> Iterator[StepBlock]:
+    def steps(self, steps: Iterable[Step], depth: int = 0, agent: str | None = None) -> Iterator[StepBlock]:
         record, number = None, 0
         for step in steps:
             number = number + 1 if step.record is record else 0
             record = step.record
             if isinstance(step, ToolCall):
-                yield self.call(step, depth)
+                yield self.call(step, depth, agent)
             else:
-                yield _said(step, number)
+                yield _said(step, number, agent)
 
-    def call(self, call: ToolCall, depth: int = 0) -> CallBlock:
+    def call(self, call: ToolCall, depth: int = 0, speaker: str | None = None) -> CallBlock:
         agent = self.session.agents_by_call.get(call.id or "")
         is_told = agent is not None and agent.id not in self.told and depth < DEEPEST
         if agent is not None:
             self.told.add(agent.id)
         return CallBlock(
             key=f"call {call.id} {call.uuid}",
-            place=_place(call),
+            place=_place(call, speaker),
             id=call.id,
             name=call.name,
             input=call.input,
@@ -150,7 +169,7 @@ class SessionBlocks:
         asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
         return AgentBlock(
             key=f"agent {agent.id}",
-            place=BlockPlace(agent=(agent.call.id if agent.call is not None else None) or agent.id),
+            place=BlockPlace(agent=_name(agent)),
             id=agent.id,
             type=agent.type,
             kind=agent.kind.value,
@@ -168,32 +187,44 @@ class SessionBlocks:
                 yield self.agent(agent)
 
 
-def prompt_block(prompt: Prompt) -> PromptBlock:
+def _name(speaker: Conversation) -> str | None:
+    """A stream names an agent by the call that started it; the session itself has no name."""
+    if not isinstance(speaker, Subagent):
+        return None
+    return (speaker.call.id if speaker.call is not None else None) or speaker.id
+
+
+def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
     return PromptBlock(
         key=f"prompt {prompt.uuid} {prompt.record.line}",
-        place=_place(prompt),
+        place=_place(prompt, agent),
         text=prompt.text,
         kind=prompt.kind,
         images=prompt.images,
     )
 
 
-def _place(step: Prompt | Step | ToolOutput) -> BlockPlace:
-    return BlockPlace(step.uuid, step.message_id, step.time, step.record)
+def _place(step: Prompt | Step | ToolOutput, agent: str | None = None) -> BlockPlace:
+    return BlockPlace(step.uuid, step.message_id, step.time, step.record, agent)
 
 
-def _said(step: Said | Thought | Notice, number: int) -> StepBlock:
+def _said(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
     """`number` tells the blocks of one line apart."""
-    key, place = f"{step.uuid or step.record.line} {number}", _place(step)
+    key, place = f"{step.uuid or step.record.line} {number}", _place(step, agent)
     fate = step.withdrawn
     state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN
     if isinstance(step, Said):
         return WordsBlock(key=f"words {key}", place=place, text=step.text, state=state, withdrawn=fate)
     if isinstance(step, Thought):
-        redacted = step.is_redacted
-        thought = f"thinking {key}"
         return ThinkingBlock(
-            key=thought, place=place, text=step.text, is_redacted=redacted, state=state, withdrawn=fate
+            key=f"thinking {key}",
+            place=place,
+            text=step.text,
+            is_redacted=step.is_redacted,
+            signature=getattr(step.block, "signature", None),
+            duration_ms=step.duration_ms,
+            state=state,
+            withdrawn=fate,
         )
     return NoticeBlock(
         key=f"notice {step.what} {key}",
@@ -206,7 +237,7 @@ def _said(step: Said | Thought | Notice, number: int) -> StepBlock:
     )
 
 
-def _used(speaker: Conversation, turn: Turn) -> TurnUsage:
-    requests = requests_of(spoken_groups(turn.records))
+def usage_of_lines(records: Iterable[Record], prices: Prices) -> TurnUsage:
+    requests = requests_of(spoken_groups(records))
     context = Rated.of(requests[-1].usage, 0).prompt if requests else 0
-    return TurnUsage(add_up(requests, speaker.prices), context)
+    return TurnUsage(add_up(requests, prices), context)

@@ -72,6 +72,7 @@ class Questions:
         given = answer.response if isinstance(answer.response, dict) else {}
         is_allowed = given.get("behavior") == "allow"
         updated = given.get("updatedInput")
+        is_edited = is_allowed and updated is not None and updated != permission.input
         return PermissionAnswered(
             session=permission.session,
             agent=permission.agent,
@@ -80,7 +81,8 @@ class Questions:
             tool=permission.tool,
             id=permission.id,
             message=given.get("message") or answer.error,
-            is_edited=is_allowed and updated is not None and updated != permission.input,
+            is_edited=is_edited,
+            edited_input=updated if is_edited else None,
             remembered=tuple(given.get("updatedPermissions") or ()),
         )
 
