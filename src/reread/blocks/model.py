@@ -238,7 +238,7 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
         return tuple(questions_in(self.input, answers))
 
 
-class AgentBlock(ShownBlock, frozen=True, kw_only=True):
+class AgentBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
     """An agent's own conversation."""
 
     id: str
@@ -248,7 +248,11 @@ class AgentBlock(ShownBlock, frozen=True, kw_only=True):
     calls: int = 0
     output_tokens: int = 0
     cost: Decimal | None = None
-    turns: tuple[TurnBlocks, ...] = ()
+    read_turns: Callable[[], tuple[TurnBlocks, ...]]
+
+    @cached_property
+    def turns(self) -> tuple[TurnBlocks, ...]:
+        return self.read_turns()
 
 
 class TurnUsage(NamedTuple):

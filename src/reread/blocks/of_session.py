@@ -177,7 +177,7 @@ class SessionBlocks:
             calls=len(agent.tool_calls),
             output_tokens=agent.usage.output_tokens,
             cost=agent.cost,
-            turns=tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
+            read_turns=lambda: tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
         )
 
     def lone(self) -> Iterator[AgentBlock]:

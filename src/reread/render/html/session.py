@@ -150,8 +150,8 @@ class SessionParts:
         found = name if name in self._anchors else self._turns.get(uuid or "", "")
         return f"#{found}" if found else ""
 
-    def turn(self, speaker: Conversation, turn: Turn) -> parts.Turn:
-        made = self.written(self._blocks.turn(speaker, turn))
+    def turn(self, speaker: Conversation, turn: Turn, depth: int = 0) -> parts.Turn:
+        made = self.written(self._blocks.turn(speaker, turn, depth=depth))
         self._turns |= {record.uuid: made.anchor for record in turn.records if record.uuid is not None and made.anchor}
         return made
 
@@ -264,8 +264,8 @@ class SessionParts:
             is_decision=calls.is_decision(call),
         )
 
-    def agent(self, agent: Subagent) -> parts.Agent:
-        return self._agent(self._blocks.agent(agent))
+    def agent(self, agent: Subagent, depth: int = 1) -> parts.Agent:
+        return self._agent(self._blocks.agent(agent, depth))
 
     def _agent(self, agent: AgentBlock) -> parts.Agent:
         facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=False)]
@@ -273,7 +273,9 @@ class SessionParts:
             anchor=self._anchors.take(f"agent-{agent.id}"),
             title=shorten(" · ".join([agent.type or agent.kind, agent.description]), 160),
             facts=[f"{tokens(agent.output_tokens)} out", *(fact for fact in facts if fact)],
-            turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps],
+            turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps]
+            if self.shown.open_agents
+            else [],
         )
 
     def _raw(self, record: Record | None) -> str:
