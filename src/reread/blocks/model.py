@@ -18,12 +18,13 @@ from msgspec import Struct
 from reread.marks import NO_MARK, Mark
 from reread.records import Record
 from reread.sessions import Kind, Status, Tokens, ToolPermission
+from reread.sessions.placed import message_of
 from reread.sessions.wire import Withdrawal
-
-from .diffs import DiffLine, bash_changes, is_edit, patched, proposed
 
 if TYPE_CHECKING:  # sessions without captures never import `live`
     from reread.live.events import Permission, PermissionAnswered, TurnResult
+
+    from .diffs import DiffLine
 
 LABELLED = frozenset({"queued", "hook", "task", "withdrawn", "unknown"})
 """Notices whose text does not say by itself what they are."""
@@ -38,21 +39,37 @@ class BlockState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
-class BlockPlace(NamedTuple):
-    """Where a block comes from: as much of it as its source tells."""
+class BlockPlace(Struct, frozen=True, gc=False):
+    """Where a block stands: in a line, which says the rest, or where an event of a stream says by itself."""
 
-    uuid: str | None = None
-    message_id: str | None = None
-    time: datetime | None = None
     record: Record | None = None
     agent: str | None = None
     """The call that started the agent who speaks; None for the conversation itself."""
     number: int | None = None
     """Which block of its message."""
-    session: str | None = None
+    name: str | None = None
+    message: str | None = None
+    at: datetime | None = None
+
+    @property
+    def uuid(self) -> str | None:
+        return self.name or (self.record.uuid if self.record is not None else None)
+
+    @property
+    def message_id(self) -> str | None:
+        """The API response it is part of."""
+        return self.message or (message_of(self.record) if self.record is not None else None)
+
+    @property
+    def time(self) -> datetime | None:
+        """Read from the line when it is asked for: most views never do, and a page has thousands."""
+        return (self.record.time if self.record is not None else None) or self.at
 
 
-class ShownBlock(Struct, frozen=True, kw_only=True):
+NOWHERE = BlockPlace()
+
+
+class ShownBlock(Struct, frozen=True, kw_only=True, gc=False):
     key: str
     place: BlockPlace
     state: BlockState = BlockState.WHOLE
@@ -136,7 +153,7 @@ class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
         return self.what == "command" and not self.text.startswith(_NOT_ASKED)
 
 
-class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
+class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     """What a call gave back."""
 
     call: str | None
@@ -200,7 +217,7 @@ class QuestionBlock(ShownBlock, frozen=True, kw_only=True):
     answer: PermissionAnswered | None = None
 
 
-class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
+class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     id: str | None
     name: str
     input: Any
@@ -224,6 +241,8 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
     @cached_property
     def diffs(self) -> tuple[DiffBlock, ...]:
         """What it changed or would have: its own file, or those that a shell command is known to have changed."""
+        from .diffs import bash_changes, is_edit, patched, proposed  # 5 ms, and most views of a session ask for none
+
         if not is_edit(self.name):
             return tuple(DiffBlock(path=path, lines=lines) for path, lines in bash_changes(self.result))
         lines = patched(self.result) or proposed(self.name, self.input)
@@ -238,7 +257,7 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
         return tuple(questions_in(self.input, answers))
 
 
-class AgentBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
+class AgentBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     """An agent's own conversation."""
 
     id: str
@@ -261,7 +280,7 @@ class TurnUsage(NamedTuple):
     """Tokens that its last request sent."""
 
 
-class ResultBlock(ShownBlock, frozen=True, kw_only=True, dict=True):
+class ResultBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     """Ends a turn: what it took."""
 
     duration_ms: float | None = None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reread.live import events
 from reread.live.events import Event
-from reread.live.folding import answered_permission, withdrawn_name
+from reread.live.questions import answered_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, Spoken, ToolResult, UnknownBlock, User, decode
 from reread.sessions import Final, Kind, Session, Status, ToolOutput, ToolPermission, kind_of, prompt_of
 from reread.sessions.calls import status_of
@@ -171,7 +171,7 @@ class StreamBlocks:
     def _withdraws(self, event: events.Withdrawn, time: datetime | None) -> Iterator[ShownBlock]:
         known = self._forming.pop(key_of(event), None)
         place = known.place if known is not None else _place(event, time)
-        place = place._replace(uuid=withdrawn_name(event))
+        place = replace(place, name=event.uuid)
         fate: Any = {"key": key_of(event), "place": place, "state": BlockState.WITHDRAWN, "withdrawn": event.reason}
         if event.kind == "thinking":
             yield ThinkingBlock(**fate, text=event.text)
@@ -261,7 +261,7 @@ class StreamBlocks:
             yield block
 
     def _notice(self, event: events.Notice, time: datetime | None) -> Iterator[ShownBlock]:
-        record, place = event.record, _place(event, time)._replace(uuid=event.record.uuid)
+        record, place = event.record, _place(event, time)
         kind = kind_of(record) if isinstance(record, User) else None
         found = list(self._noticed(record, kind, place))
         if found:
@@ -347,8 +347,7 @@ def key_of(event: Event) -> str:
 
 def _place(event: Event, time: datetime | None) -> BlockPlace:
     uuid, record = getattr(event, "uuid", None), getattr(event, "record", None)
-    when = (record.time if record is not None else None) or _as_written(time)
-    return BlockPlace(uuid, event.message_id, when, record, event.agent, event.index, event.session)
+    return BlockPlace(record, event.agent, event.index, uuid, event.message_id, _as_written(time))
 
 
 def _as_written(time: datetime | None) -> datetime | None:

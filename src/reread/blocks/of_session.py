@@ -19,7 +19,6 @@ from reread.sessions import (
     Subagent,
     Thought,
     ToolCall,
-    ToolOutput,
     Turn,
     add_up,
     requests_of,
@@ -27,6 +26,7 @@ from reread.sessions import (
 )
 
 from .model import (
+    NOWHERE,
     AgentBlock,
     BlockPlace,
     BlockState,
@@ -67,7 +67,7 @@ def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
             for block in made.turn(speaker, turn):
                 if isinstance(block, WordsBlock | ThinkingBlock | CallBlock):
                     name = block.place.message_id
-                    yield replace(block, place=block.place._replace(number=numbers[name]))
+                    yield replace(block, place=replace(block.place, number=numbers[name]))
                     numbers[name] += 1
                 elif isinstance(block, PromptBlock | NoticeBlock):
                     yield block
@@ -76,7 +76,7 @@ def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
 def heading_of(session: Session) -> HeadingBlock:
     return HeadingBlock(
         key=f"session {session.id}",
-        place=BlockPlace(),
+        place=NOWHERE,
         id=session.id,
         title=session.title,
         project=session.project,
@@ -106,7 +106,7 @@ class SessionBlocks:
         return TurnBlocks(
             rule=RuleBlock(
                 key=f"turn {turn.index} {name}",
-                place=BlockPlace(),
+                place=NOWHERE,
                 index=turn.index,
                 branch=turn.branch,
                 is_last=is_last,
@@ -115,7 +115,7 @@ class SessionBlocks:
             steps=tuple(self.steps(turn.steps, depth, _name(speaker))),
             result=ResultBlock(
                 key=f"result {turn.index} {name}",
-                place=BlockPlace(),
+                place=NOWHERE,
                 duration_ms=turn.duration_ms,
                 reckon=lambda: usage_of_lines(turn.records, speaker.prices),
             ),
@@ -138,7 +138,7 @@ class SessionBlocks:
             self.told.add(agent.id)
         return CallBlock(
             key=f"call {call.id} {call.uuid}",
-            place=_place(call, speaker),
+            place=BlockPlace(call.record, speaker),
             id=call.id,
             name=call.name,
             input=call.input,
@@ -155,7 +155,7 @@ class SessionBlocks:
         record = output.record
         return OutputBlock(
             key=f"output {call.id}",
-            place=_place(output),
+            place=BlockPlace(output.record),
             call=call.id,
             name=call.name,
             text=output.text,
@@ -197,20 +197,16 @@ def _name(speaker: Conversation) -> str | None:
 def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
     return PromptBlock(
         key=f"prompt {prompt.uuid} {prompt.record.line}",
-        place=_place(prompt, agent),
+        place=BlockPlace(prompt.record, agent),
         text=prompt.text,
         kind=prompt.kind,
         images=prompt.images,
     )
 
 
-def _place(step: Prompt | Step | ToolOutput, agent: str | None = None) -> BlockPlace:
-    return BlockPlace(step.uuid, step.message_id, step.time, step.record, agent)
-
-
 def _said(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
     """`number` tells the blocks of one line apart."""
-    key, place = f"{step.uuid or step.record.line} {number}", _place(step, agent)
+    key, place = f"{step.uuid or step.record.line} {number}", BlockPlace(step.record, agent)
     fate = step.withdrawn
     state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN
     if isinstance(step, Said):

@@ -14,6 +14,7 @@ from reread.records import Record
 from reread.sessions import Final, completed
 
 from .model import (
+    NOWHERE,
     AgentBlock,
     BlockPlace,
     BlockState,
@@ -88,12 +89,12 @@ class _Written:
     def _turn(self, turn: _Turn) -> TurnBlocks:
         records = completed(list(turn.records.values()), self._finals)
         return TurnBlocks(
-            rule=RuleBlock(key=f"turn {turn.index}", place=BlockPlace(), index=turn.index, branch="main"),
+            rule=RuleBlock(key=f"turn {turn.index}", place=NOWHERE, index=turn.index, branch="main"),
             prompt=turn.prompt,
             steps=tuple(self._with_agent(step) for step in turn.steps.values()),
             result=ResultBlock(
                 key=f"result {turn.index}",
-                place=BlockPlace(),
+                place=NOWHERE,
                 reckon=lambda: usage_of_lines(records, self._prices),
             ),
         )

@@ -108,6 +108,11 @@ class Withdrawn(Event, tag="withdrawn", frozen=True, kw_only=True):
     id: str | None = None
     name: str | None = None
 
+    @property
+    def uuid(self) -> str | None:
+        """Made up: it has no line in a transcript, and so none of the client's."""
+        return f"{self.message_id}.{self.index}" if self.message_id is not None else None
+
 
 class ToolResult(Event, tag="tool_result", frozen=True, kw_only=True):
     id: str | None

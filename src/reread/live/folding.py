@@ -31,6 +31,7 @@ from . import events
 from .capture import PARSED, WireLine, read_capture
 from .events import Event
 from .protocol import Stream
+from .questions import answered_permission
 
 _CONTROL = (ControlRequest, ControlResponse, ControlCancelRequest)
 """Frames about the talk, which say nothing in it."""
@@ -53,12 +54,7 @@ def withdrawn_in(lines: bytes) -> tuple[str | None, str]:
             stream.feed(line.raw + b"\n")
     open_blocks = [event for event in stream.close() if isinstance(event, events.Withdrawn)]
     index = _last_index(lines)
-    return next(((withdrawn_name(event), event.text) for event in open_blocks if event.index == index), (None, ""))
-
-
-def withdrawn_name(event: events.Withdrawn) -> str | None:
-    """It has no line in a transcript, and so no uuid of the client's."""
-    return f"{event.message_id}.{event.index}" if event.message_id is not None else None
+    return next(((event.uuid, event.text) for event in open_blocks if event.index == index), (None, ""))
 
 
 def _last_index(lines: bytes) -> int | None:
@@ -265,23 +261,10 @@ def _stamp(time: datetime | None) -> str | None:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if time is not None else None
 
 
-def answered_permission(
-    asked: ToolPermission, event: events.PermissionAnswered, time: datetime | None
-) -> ToolPermission:
-    return replace(
-        asked,
-        answered=time,
-        decision=event.decision,
-        message=event.message,
-        edited_input=event.edited_input,
-        remembered=event.remembered,
-    )
-
-
 def withdrawn_block(event: events.Withdrawn) -> WithdrawnBlock:
     """The record of a block that was taken back."""
     return WithdrawnBlock(
-        uuid=withdrawn_name(event),
+        uuid=event.uuid,
         session_id=event.session,
         message_id=event.message_id,
         block=_block(event),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
 
 from reread.records import ControlRequest, parse_or_none
 from reread.records.control import CAN_USE_TOOL, HOOK_CALLBACK, ClientAsks, answer_of, question_of
 from reread.records.frames import ControlCancelRequest, ControlResponse
+from reread.sessions.wire import ToolPermission
 
 from .events import (
     ControlAnswer,
@@ -98,4 +102,15 @@ def _permission(request: str, asked: ClientAsks, where: Where) -> Permission:
         suggestions=tuple(asked.permission_suggestions or ()),
         blocked_path=asked.blocked_path,
         reason=asked.decision_reason,
+    )
+
+
+def answered_permission(asked: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
+    return replace(
+        asked,
+        answered=time,
+        decision=event.decision,
+        message=event.message,
+        edited_input=event.edited_input,
+        remembered=event.remembered,
     )

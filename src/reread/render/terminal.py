@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reread.blocks.diffs import DiffLine
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -28,6 +27,9 @@ from .marks import mark_lines
 from .numbers import count, money, tokens
 from .text import cells, clip, harmless, one_line, ruler, shorten, wrap
 from .view import View, when
+
+if TYPE_CHECKING:
+    from reread.blocks.diffs import DiffLine
 
 YOU = "You ▸ "
 CLAUDE = "Claude ▸ "
