@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks.ended_streams import folded
 from reread import load
 from reread.blocks.model import (
     BlockState,
@@ -21,7 +22,6 @@ from reread.blocks.model import (
 )
 from reread.blocks.of_events import StreamBlocks, events_of
 from reread.blocks.of_session import SessionBlocks, blocks_of, spoken_blocks
-from reread.blocks.stream_turns import folded
 from reread.live import events
 from reread.live.capture import replay
 from reread.render.documents import turn_document

@@ -8,12 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reread.live.events import Event
-from reread.pricing import Prices, packaged_prices
-from reread.records import Record
-from reread.sessions import Final, completed
-
-from .model import (
+from reread.blocks.model import (
     NOWHERE,
     AgentBlock,
     BlockPlace,
@@ -27,8 +22,12 @@ from .model import (
     StepBlock,
     TurnBlocks,
 )
-from .of_events import StreamBlocks
-from .of_session import usage_of_lines
+from reread.blocks.of_events import StreamBlocks
+from reread.blocks.of_session import usage_of_lines
+from reread.live.events import Event
+from reread.pricing import Prices, packaged_prices
+from reread.records import Record
+from reread.sessions import Final, completed
 
 
 class _Turn:
