@@ -20,7 +20,7 @@ from reread.archive import Archive
 from reread.queries.decisions import asking as those_that_ask
 from reread.queries.decisions import decisions
 from reread.queries.filters import Filter
-from reread.render.recall import MOST, RECORD, Recall, short
+from reread.render.mcp_text import MOST, RECORD, Recall, short
 from reread.sessions import Turn
 from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 

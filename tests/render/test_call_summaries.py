@@ -6,16 +6,19 @@ from typing import Any
 
 import pytest
 
+from reread.blocks.model import CallBlock
+from reread.blocks.of_session import SessionBlocks
 from reread.render.calls import MARKS, failure, relative, summary, tool_label
-from reread.sessions import Status, ToolCall
+from reread.sessions import Status
 from reread.testing import a_prompt, a_reply, a_tool_call, a_tool_result, build
 
 PROJECT = "/home/ann/app"
 
 
-def a_call(name: str, given: Any, *result: Any) -> ToolCall:
-    (call,) = build(a_prompt("q"), a_reply(a_tool_call(name, given)), *result).tool_calls
-    return call
+def a_call(name: str, given: Any, *result: Any) -> CallBlock:
+    session = build(a_prompt("q"), a_reply(a_tool_call(name, given)), *result)
+    (call,) = session.tool_calls
+    return SessionBlocks(session).call(call)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from reread.archive import Archive
 from reread.errors import BadInput
 from reread.live.events import Permission
 from reread.live.outgoing import Allow
-from reread.render.html.asking import asking_of
+from reread.render.html.calls import asking_of
 from reread.surfaces.web.answering import decision_of
 from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call

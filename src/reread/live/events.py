@@ -66,6 +66,8 @@ class Whole(Event, frozen=True, kw_only=True):
     """A block that is complete. `uuid` is that of its line in the transcript."""
 
     uuid: str | None = None
+    record: Record | None = None
+    """The frame it came in; None where only its fragments came."""
 
 
 class Thinking(Whole, tag="thinking", frozen=True, kw_only=True):
@@ -106,6 +108,11 @@ class Withdrawn(Event, tag="withdrawn", frozen=True, kw_only=True):
     id: str | None = None
     name: str | None = None
 
+    @property
+    def uuid(self) -> str | None:
+        """Made up: it has no line in a transcript, and so none of the client's."""
+        return f"{self.message_id}.{self.index}" if self.message_id is not None else None
+
 
 class ToolResult(Event, tag="tool_result", frozen=True, kw_only=True):
     id: str | None
@@ -115,6 +122,7 @@ class ToolResult(Event, tag="tool_result", frozen=True, kw_only=True):
     result: Any = None
     """The structured twin: a patch, an exit code, answers, ..."""
     images: int = 0
+    record: Record | None = None
 
 
 class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
@@ -125,6 +133,7 @@ class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
     is_replay: bool = False
     is_synthetic: bool = False
     images: int = 0
+    record: Record | None = None
 
 
 class Permission(Event, tag="permission", frozen=True, kw_only=True):
@@ -166,6 +175,7 @@ class PermissionAnswered(Event, tag="permission_answered", frozen=True, kw_only=
     message: str | None = None
     is_edited: bool = False
     """Whether the tool ran with another input than the model gave it."""
+    edited_input: Any = None
     remembered: tuple[Any, ...] = ()
 
 

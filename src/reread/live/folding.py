@@ -24,7 +24,6 @@ from reread.records import (
     decode_all,
 )
 from reread.records.api_events import MessageStart, decode_api_event
-from reread.records.control import answer_of
 from reread.records.frames import ControlCancelRequest, ControlRequest, ControlResponse
 from reread.sessions import Captured, Final, MessageTiming, ToolPermission, WithdrawnBlock
 
@@ -32,6 +31,7 @@ from . import events
 from .capture import PARSED, WireLine, read_capture
 from .events import Event
 from .protocol import Stream
+from .questions import answered_permission
 
 _CONTROL = (ControlRequest, ControlResponse, ControlCancelRequest)
 """Frames about the talk, which say nothing in it."""
@@ -54,12 +54,7 @@ def withdrawn_in(lines: bytes) -> tuple[str | None, str]:
             stream.feed(line.raw + b"\n")
     open_blocks = [event for event in stream.close() if isinstance(event, events.Withdrawn)]
     index = _last_index(lines)
-    return next(((_name(event), event.text) for event in open_blocks if event.index == index), (None, ""))
-
-
-def _name(event: events.Withdrawn) -> str | None:
-    """It has no line in a transcript, and so no uuid of the client's."""
-    return f"{event.message_id}.{event.index}" if event.message_id is not None else None
+    return next(((event.uuid, event.text) for event in open_blocks if event.index == index), (None, ""))
 
 
 def _last_index(lines: bytes) -> int | None:
@@ -164,7 +159,7 @@ class _Fold:
     def _was_sent(self, record: Record, line: WireLine) -> None:
         answered = [event for event in self._stream.sent(line.raw) if isinstance(event, events.PermissionAnswered)]
         for event in answered:
-            self._answered(event, record, line.time)
+            self._answered(event, line.time)
         if isinstance(record, User):
             self._sent.add(record.text)
             if not self._is_repeated(record):
@@ -255,20 +250,10 @@ class _Fold:
         before = self._records[place]
         return isinstance(before, WithdrawnBlock) and before.message_id == event.message_id
 
-    def _answered(self, event: events.PermissionAnswered, frame: Record, time: datetime | None) -> None:
+    def _answered(self, event: events.PermissionAnswered, time: datetime | None) -> None:
         call = self._asked.pop(event.request_id, None)
-        if call is None or not isinstance(frame, ControlResponse):
-            return
-        answer = answer_of(frame)
-        given = answer.response if answer is not None and isinstance(answer.response, dict) else {}
-        self._permissions[call] = replace(
-            self._permissions[call],
-            answered=time,
-            decision=event.decision,
-            message=event.message,
-            edited_input=given.get("updatedInput") if event.is_edited else None,
-            remembered=event.remembered,
-        )
+        if call is not None:
+            self._permissions[call] = answered_permission(self._permissions[call], event, time)
 
 
 def _stamp(time: datetime | None) -> str | None:
@@ -279,7 +264,7 @@ def _stamp(time: datetime | None) -> str | None:
 def withdrawn_block(event: events.Withdrawn) -> WithdrawnBlock:
     """The record of a block that was taken back."""
     return WithdrawnBlock(
-        uuid=_name(event),
+        uuid=event.uuid,
         session_id=event.session,
         message_id=event.message_id,
         block=_block(event),

@@ -164,7 +164,7 @@ class StreamedMessage:
         known.is_settled = True
         known.pieces = [known.text]
         uuid = record.uuid if record is not None else None
-        place = {**where, "message_id": self.id, "uuid": uuid}
+        place = {**where, "message_id": self.id, "uuid": uuid, "record": record}
         return _whole(block, record, place, known.index)
 
     def _unconfirmed(self, block: Block) -> StreamedBlock | None:

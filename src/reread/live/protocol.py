@@ -278,6 +278,7 @@ class Stream:
                 uuid=frame.uuid,
                 result=frame.tool_use_result,
                 images=sum(isinstance(part, Image) for part in content),
+                record=frame,
             )
         if not results:
             yield events.Prompt(
@@ -287,6 +288,7 @@ class Stream:
                 is_replay=bool(frame.is_replay),
                 is_synthetic=kind is not Kind.PROMPT and agent is None,
                 images=sum(isinstance(block, Image) for block in frame.blocks),
+                record=frame,
             )
 
     def _is_repeated(self, frame: Assistant | User) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
 
 from reread.records import ControlRequest, parse_or_none
 from reread.records.control import CAN_USE_TOOL, HOOK_CALLBACK, ClientAsks, answer_of, question_of
 from reread.records.frames import ControlCancelRequest, ControlResponse
+from reread.sessions.wire import ToolPermission
 
 from .events import (
     ControlAnswer,
@@ -72,6 +76,7 @@ class Questions:
         given = answer.response if isinstance(answer.response, dict) else {}
         is_allowed = given.get("behavior") == "allow"
         updated = given.get("updatedInput")
+        is_edited = is_allowed and updated is not None and updated != permission.input
         return PermissionAnswered(
             session=permission.session,
             agent=permission.agent,
@@ -80,7 +85,8 @@ class Questions:
             tool=permission.tool,
             id=permission.id,
             message=given.get("message") or answer.error,
-            is_edited=is_allowed and updated is not None and updated != permission.input,
+            is_edited=is_edited,
+            edited_input=updated if is_edited else None,
             remembered=tuple(given.get("updatedPermissions") or ()),
         )
 
@@ -96,4 +102,15 @@ def _permission(request: str, asked: ClientAsks, where: Where) -> Permission:
         suggestions=tuple(asked.permission_suggestions or ()),
         blocked_path=asked.blocked_path,
         reason=asked.decision_reason,
+    )
+
+
+def answered_permission(asked: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
+    return replace(
+        asked,
+        answered=time,
+        decision=event.decision,
+        message=event.message,
+        edited_input=event.edited_input,
+        remembered=event.remembered,
     )

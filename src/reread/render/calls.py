@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-from reread.records import User
-from reread.sessions import Status, ToolCall, split_tool_name
+from reread.blocks.model import CallBlock
+from reread.sessions import Status, split_tool_name
 
 from .numbers import duration
 from .text import one_line
@@ -41,7 +41,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
 """The arguments worth a glance; tools that are not here show a file, or their whole input."""
 
 
-def summary(call: ToolCall, project: str | None) -> str:
+def summary(call: CallBlock, project: str | None) -> str:
     """`src/foo.py`, `ls -la`: the point of a call without its tool's name."""
     return point_of(call.name, call.input, project)
 
@@ -106,15 +106,6 @@ _SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def answers(call: ToolCall) -> str:
-    """What the person chose, where a call asked them; the answers stand in the result's twin."""
-    if call.name != "AskUserQuestion" or call.output is None or not isinstance(call.output.record, User):
-        return ""
-    twin = call.output.record.tool_use_result
-    given = twin.get("answers") if isinstance(twin, dict) else None
-    return ", ".join(str(answer) for answer in given.values()) if isinstance(given, dict) else ""
-
-
 def without_error_tags(text: str) -> str:
     """What the client wraps around the text of a tool's own failure is meant for the model."""
     return text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
@@ -128,16 +119,16 @@ _DECISIONS = {
 }
 
 
-def ending(call: ToolCall) -> str:
+def ending(call: CallBlock) -> str:
     """How it ended: what a person chose, or whether it was let through, and what went wrong."""
-    answered = answers(call)
+    answered = call.output.answers if call.output is not None else {}
     if answered:
-        return f"→ {answered}"
+        return f"→ {', '.join(map(str, answered.values()))}"
     is_refused = call.permission is not None and call.permission.decision == "deny"  # which says why it failed
     return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
 
 
-def permission(call: ToolCall) -> str:
+def permission(call: CallBlock) -> str:
     """`allowed after 4.2s`, `denied: Not today.`, `allowed with edited input`: what was answered, and how soon."""
     asked = call.permission
     if asked is None:
@@ -154,7 +145,7 @@ _NOTICED = 1.0
 """Seconds a person would know to have waited; answers that a program gives come sooner."""
 
 
-def failure(call: ToolCall) -> str:
+def failure(call: CallBlock) -> str:
     """Why a call did not do what it was asked to; empty for those that did."""
     if call.status is Status.REJECTED:
         return "rejected, not applied"

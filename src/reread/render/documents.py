@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from reread.analyses.tools import ToolCount
+from reread.blocks.model import (
+    CallBlock,
+    NoticeBlock,
+    PromptBlock,
+    ShownBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    WordsBlock,
+)
+from reread.blocks.of_session import SessionBlocks, prompt_block
 from reread.queries.answers import FoundPrompts, FoundThought, Thinking
 from reread.queries.health import Health
 from reread.queries.projects import project_of
-from reread.sessions import (
-    Branch,
-    Conversation,
-    Notice,
-    Prompt,
-    Said,
-    Session,
-    Step,
-    Subagent,
-    Thought,
-    ToolCall,
-    Turn,
-)
+from reread.sessions import Branch, Session, Subagent, split_tool_name
 
 from .marks import mark_fields
 from .numbers import by_version
@@ -35,11 +34,12 @@ def session_document(
     session: Session, branches: Iterable[Branch], turns: range | None, kept: Document | None = None
 ) -> Document:
     """`kept` is what the archive knows of it; a session read from a file is in no archive."""
+    made = SessionBlocks(session)
     return {
         "schema": "reread.session/1",
         "session": session_row(session) | (kept or {}),
         "turns": [
-            turn_document(session, session, turn)
+            turn_document(made.turn(session, turn))
             for branch in branches
             for turn in branch.turns
             if turns is None or turn.index in turns
@@ -55,7 +55,7 @@ def session_document(
             }
             for branch in session.branches
         ],
-        "subagents": [agent_row(agent) | _lone_turns(session, agent) for agent in session.subagents],
+        "subagents": [agent_row(agent) | _lone_turns(made, agent) for agent in session.subagents],
         "coverage": {
             "records": session.coverage.records,
             "placed": session.coverage.placed,
@@ -107,80 +107,88 @@ def agent_row(agent: Subagent) -> Document:
     }
 
 
-def _lone_turns(session: Session, agent: Subagent) -> Document:
+def _lone_turns(made: SessionBlocks, agent: Subagent) -> Document:
     """Only where no call names the agent: the others are told below theirs."""
-    return {"turns": [turn_document(session, agent, turn) for turn in agent.turns]} if agent.call is None else {}
+    return {"turns": [turn_document(turn) for turn in made.agent(agent).turns]} if agent.call is None else {}
 
 
-def turn_document(session: Session, speaker: Conversation, turn: Turn) -> Document:
-    steps = []
-    for step in turn.steps:
-        steps += step_documents(session, step)
+def turn_document(turn: TurnBlocks) -> Document:
+    result = turn.result
     return {
-        "index": turn.index,
-        "branch": turn.branch,
+        "index": turn.rule.index,
+        "branch": turn.rule.branch,
         "prompt": None if turn.prompt is None else prompt_document(turn.prompt),
-        "steps": steps,
-        "usage": tokens_document(speaker.usage_of(turn)),
-        "duration_ms": turn.duration_ms,
+        "steps": [document for step in turn.steps for document in step_documents(step)],
+        "usage": None if result is None else tokens_document(result.usage.tokens),
+        "duration_ms": None if result is None else result.duration_ms,
     }
 
 
-def prompt_document(prompt: Prompt) -> Document:
+def prompt_document(prompt: PromptBlock) -> Document:
     return {
-        "uuid": prompt.uuid,
+        "uuid": prompt.place.uuid,
         "text": prompt.text,
-        "timestamp": utc(prompt.time),
+        "timestamp": utc(prompt.place.time),
         "images": prompt.images,
         "kind": prompt.kind.value,
     }
 
 
-def step_documents(session: Session, step: Step) -> list[Document]:
+def step_documents(step: ShownBlock) -> list[Document]:
     """One document per step; a call that started an agent brings the agent's turns after it."""
-    if isinstance(step, Thought):
-        return [{"kind": "thinking", **_place(step), "text": step.text, "redacted": step.is_redacted, **_fate(step)}]
-    if isinstance(step, Said):
-        return [{"kind": "text", **_place(step), "text": step.text, **_fate(step)}]
-    if isinstance(step, Notice):
-        detail = {"detail": step.detail} if step.detail else {}
-        return [{"kind": "notice", **_place(step), "what": step.what, "text": step.text, **detail, **_fate(step)}]
-    agent = session.agents_by_call.get(step.id or "")
-    documents = [_call(session, step, agent)]
+    place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
+    kind, told = _STEPS[type(step)]
+    found = [{"kind": kind, **place, **told(step), **_fate(step.withdrawn)}]
+    agent = step.agent if isinstance(step, CallBlock) else None
     if agent is not None:
-        turns = [turn_document(session, agent, turn) for turn in agent.turns]
-        documents.append({"kind": "agent", "id": agent.id, "type": agent.type, "turns": turns})
-    return documents
+        turns = [turn_document(turn) for turn in agent.turns]
+        found.append({"kind": "agent", "id": agent.id, "type": agent.type, "turns": turns})
+    return found
 
 
-def _place(step: Step) -> Document:
-    return {"uuid": step.uuid, "message_id": step.message_id, "timestamp": utc(step.time)}
-
-
-def _fate(step: Step) -> Document:
+def _fate(withdrawn: str | None) -> Document:
     """Only where it was taken back after it was shown."""
-    return {"withdrawn": step.withdrawn} if step.withdrawn is not None else {}
+    return {"withdrawn": withdrawn} if withdrawn is not None else {}
 
 
-def _call(session: Session, call: ToolCall, agent: Subagent | None) -> Document:
+def _thinking(thought: ThinkingBlock) -> Document:
+    return {"text": thought.text, "redacted": thought.is_redacted}
+
+
+def _words(words: WordsBlock) -> Document:
+    return {"text": words.text}
+
+
+def _notice(notice: NoticeBlock) -> Document:
+    return {"what": notice.what, "text": notice.text, **({"detail": notice.detail} if notice.detail else {})}
+
+
+def _call(call: CallBlock) -> Document:
+    output = call.output
     return {
-        "kind": "tool",
-        **_place(call),
         "id": call.id,
         "name": call.name,
-        "server": call.server,
+        "server": split_tool_name(call.name)[0],
         "input": call.input,
         "result": {
-            "text": session.full_output(call),
-            "is_error": call.output.is_error if call.output is not None else False,
+            "text": output.whole if output is not None else "",
+            "is_error": output.is_error if output is not None else False,
             "status": call.status.value,
         },
-        "agent": agent.id if agent is not None else None,
+        "agent": call.agent.id if call.agent is not None else None,
         **_permission(call),
     }
 
 
-def _permission(call: ToolCall) -> Document:
+_STEPS: dict[type[ShownBlock], tuple[str, Callable[[Any], Document]]] = {
+    ThinkingBlock: ("thinking", _thinking),
+    WordsBlock: ("text", _words),
+    NoticeBlock: ("notice", _notice),
+    CallBlock: ("tool", _call),
+}
+
+
+def _permission(call: CallBlock) -> Document:
     """Only where the run was captured, and somebody was asked."""
     asked = call.permission
     if asked is None:
@@ -243,7 +251,7 @@ def thought_document(found: FoundThought) -> Document:
         "text": thought.text,
         "characters": len(thought.text),
         "estimated_tokens": thought.estimated_tokens,
-        **_fate(thought),
+        **_fate(thought.withdrawn),
     }
 
 
@@ -255,7 +263,7 @@ def prompts_document(found: FoundPrompts) -> Document:
             {
                 "session": each.session,
                 "project": each.project,
-                **prompt_document(each.prompt),
+                **prompt_document(prompt_block(each.prompt)),
                 "queued": each.prompt.is_queued,
             }
             for each in found.prompts

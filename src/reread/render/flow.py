@@ -1,4 +1,4 @@
-"""Text that arrives in pieces, wrapped as it comes: a word is on the screen as soon as its first letter is known.
+"""Text and JSON that arrive in pieces. Of text a word is on the screen as soon as its first letter is known.
 
 A word that turns out too long for its line moves to the next one, so the screen ends up the same however the text was
 cut. Off a terminal nothing can move, and a word waits until it is whole.
@@ -6,8 +6,10 @@ cut. Off a terminal nothing can move, and a word waits until it is whole.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 from .text import UNFINISHED, cells, cut, tabbed
 
@@ -15,6 +17,9 @@ _PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
 _BULLET = re.compile(r"[-*+•–]|\d{1,3}[.)]")
 _TAB = 4
 _NARROWEST = 8
+
+_CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}$")
+_CUT_WORD = re.compile(r"[,:]\s*[-+.\w]*$")
 
 Paint = Callable[[str], str]
 
@@ -155,3 +160,36 @@ class Flow:
         taken = "".join(self._out)
         self._out.clear()
         return taken
+
+
+def partial_input(text: str) -> Any:
+    """What a beginning of a JSON object says so far; None where that cannot be told yet."""
+    closing, in_string, is_escaped = _open_ends(text)
+    if in_string:
+        text = (text[:-1] if is_escaped else _CUT_ESCAPE.sub("", text)) + '"'
+    # A key without its value, half a number or a comma at the end: leave out what is not said yet.
+    for attempt in (text, text + ":null", _CUT_WORD.sub("", text), _CUT_WORD.sub(":null", text)):
+        try:
+            return json.loads(attempt + closing, strict=False)
+        except ValueError:
+            continue
+    return None
+
+
+def _open_ends(text: str) -> tuple[str, bool, bool]:
+    """The brackets that would close it, whether it ends inside a string, and there after a backslash."""
+    stack: list[str] = []
+    in_string = is_escaped = False
+    for character in text:
+        if is_escaped:
+            is_escaped = False
+        elif in_string:
+            is_escaped = character == "\\"
+            in_string = character != '"'
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            stack.append("}" if character == "{" else "]")
+        elif character in "}]" and stack:
+            stack.pop()
+    return "".join(reversed(stack)), in_string, is_escaped

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reread.analyses.edits.changes import twin_of
 from reread.analyses.summaries import SessionSummary
-from reread.sessions import Branch, Conversation, Notice, Said, Session, Status, Step, Subagent, Thought, ToolCall, Turn
+from reread.blocks.diffs import changed, is_edit
+from reread.blocks.model import (
+    AgentBlock,
+    CallBlock,
+    NoticeBlock,
+    PromptBlock,
+    ResultBlock,
+    ShownBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    WordsBlock,
+)
+from reread.blocks.of_session import SessionBlocks, heading_of
+from reread.sessions import Branch, Session, Status
 
 from .calls import MARKS, ending, summary, tool_label, without_error_tags
-from .edits import changed, is_edit, patched, proposed
 from .numbers import count, duration, money, tokens
 from .summaries import front_matter_lines, inline, link_lines
-from .terminal import LABELLED, WITHDRAWN
+from .terminal import WITHDRAWN
 from .text import harmless, one_line, shorten, tabbed
 from .values import utc
 from .view import View
@@ -47,17 +58,18 @@ class Wanted(NamedTuple):
 
 def markdown_lines(session: Session, wanted: Wanted) -> Iterator[str]:
     """The whole session."""
-    yield f"# {inline(session.title)}"
+    heading = heading_of(session)
+    yield f"# {inline(heading.title)}"
     yield ""
     usage = session.total_usage
     facts = [
-        session.project,
-        _moment(session.started),
-        count(len(session.prompts), "prompt"),
-        count(len(session.every_call), "tool call"),
+        heading.project,
+        _moment(heading.started),
+        count(heading.prompts, "prompt"),
+        count(heading.calls, "tool call"),
         f"{tokens(usage.output_tokens)} tokens out",
         money(usage.cost, is_partial=usage.unpriced_tokens > 0),
-        f"session {session.id}",
+        f"session {heading.id}",
     ]
     yield " · ".join(inline(fact) for fact in facts if fact)
     yield from _body(session, wanted)
@@ -73,69 +85,71 @@ def obsidian_lines(session: Session, about: SessionSummary, wanted: Wanted, view
 
 
 def _body(session: Session, wanted: Wanted) -> Iterator[str]:
-    writer = _Writer(session, wanted)
+    made = SessionBlocks(session, has_agents=wanted.subagents)
+    writer = MarkdownWriter(wanted, session.project)
     for branch in session.branches:
-        yield from writer.branch(branch)
-    for agent in session.subagents if wanted.subagents else ():
-        if agent.id not in writer.told and agent.turns:
-            yield from writer.agent(agent)
+        yield from _branch(session, branch, made, writer)
+    for agent in made.lone() if wanted.subagents else ():
+        yield from writer.agent(agent)
 
 
-class _Writer:
-    """Writes the parts of one session."""
+def _branch(session: Session, branch: Branch, made: SessionBlocks, writer: MarkdownWriter) -> Iterator[str]:
+    if not branch.active:
+        yield from ("", "---", "", f"## ↩ Left behind: {inline(branch.id.rpartition('@')[2])}")
+    for turn in branch.turns:
+        if turn.prompt is not None or turn.steps:
+            yield from writer.turn(made.turn(session, turn), level=2 if branch.active else 3)
 
-    def __init__(self, session: Session, wanted: Wanted) -> None:
-        self.session = session
+
+class MarkdownWriter:
+    """Writes blocks."""
+
+    def __init__(self, wanted: Wanted, project: str | None) -> None:
         self.wanted = wanted
-        self.told: set[str] = set()
-        """Agents that were written already: a transcript may tell of a circle."""
+        self.project = project
 
-    def branch(self, branch: Branch) -> Iterator[str]:
-        if not branch.active:
-            yield from ("", "---", "", f"## ↩ Left behind: {inline(branch.id.rpartition('@')[2])}")
-        for turn in branch.turns:
-            if turn.prompt is not None or turn.steps:
-                yield from self.turn(self.session, turn, level=2 if branch.active else 3)
-
-    def turn(self, speaker: Conversation, turn: Turn, level: int) -> Iterator[str]:
+    def turn(self, turn: TurnBlocks, level: int) -> Iterator[str]:
         if turn.prompt is not None:
-            pictures = f" · {count(turn.prompt.images, 'image')}" if turn.prompt.images else ""
-            yield from ("", f"{'#' * level} {turn.index}. You · {_moment(turn.prompt.time)}{pictures}", "")
-            yield from quoted(turn.prompt.text or "(no text)")
+            yield from self.prompt(turn.prompt, turn.rule.index, level)
         for step in turn.steps:
-            yield from self.step(step)
-        used = speaker.usage_of(turn)
+            yield from _STEPS[type(step)](self, step)
+        if turn.result is not None:
+            yield from self.result(turn.result)
+
+    def prompt(self, prompt: PromptBlock, index: int, level: int) -> Iterator[str]:
+        pictures = f" · {count(prompt.images, 'image')}" if prompt.images else ""
+        yield from ("", f"{'#' * level} {index}. You · {_moment(prompt.place.time)}{pictures}", "")
+        yield from quoted(prompt.text or "(no text)")
+
+    def result(self, result: ResultBlock) -> Iterator[str]:
+        used = result.usage.tokens
         if used.requests:
             cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
             facts = [cost, f"{tokens(used.output_tokens)} out", f"{tokens(used.prompt_tokens)} in"]
             yield from ("", f"<sub>{' · '.join(fact for fact in facts if fact)}</sub>")
 
-    def step(self, step: Step) -> Iterator[str]:
-        if isinstance(step, Said):
-            if step.text.strip():
-                mark = WITHDRAWN.get(step.withdrawn or "", "").strip()
-                yield from ("", *([f"*{inline(mark)}*", ""] if mark else []), *spoken(step.text))
-        elif isinstance(step, Thought):
-            if self.wanted.thinking and step.text.strip():
-                mark = WITHDRAWN.get(step.withdrawn or "", "")
-                yield from self.fold(f"{mark}thinking: {shorten(step.text[:400], 80)}", quoted(step.text.strip()))
-        elif isinstance(step, ToolCall):
-            yield from self.call(step) if self.wanted.tools else ()
-        else:
-            yield from self.notice(step)
+    def words(self, words: WordsBlock) -> Iterator[str]:
+        if words.text.strip():
+            mark = WITHDRAWN.get(words.withdrawn or "", "").strip()
+            yield from ("", *([f"*{inline(mark)}*", ""] if mark else []), *spoken(words.text))
 
-    def notice(self, notice: Notice) -> Iterator[str]:
-        label = f"{notice.what}: " if notice.what in LABELLED else ""
-        yield from ("", f"*{inline(label + notice.text)}*")
+    def thinking(self, thought: ThinkingBlock) -> Iterator[str]:
+        if self.wanted.thinking and thought.text.strip():
+            mark = WITHDRAWN.get(thought.withdrawn or "", "")
+            yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", quoted(thought.text.strip()))
+
+    def notice(self, notice: NoticeBlock) -> Iterator[str]:
+        yield from ("", f"*{inline(notice.labelled)}*")
         if notice.detail:
             yield from self.fold("more", fenced(_cut(notice.detail)))
 
-    def call(self, call: ToolCall) -> Iterator[str]:
-        lines = proposed(call.name, call.input) if is_edit(call.name) else []
-        lines = (patched(twin_of(call)) if is_edit(call.name) else []) or lines
+    def call(self, call: CallBlock) -> Iterator[str]:
+        if not self.wanted.tools:
+            return
+        lines = call.diffs[0].lines if is_edit(call.name) and call.diffs else []
         parts = [
             f"{MARKS[call.status][0]} {tool_label(call.name)}",
-            shorten(summary(call, self.session.project), _POINT),
+            shorten(summary(call, self.project), _POINT),
             changed(lines),
             shorten(ending(call), _POINT),
             duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else "",
@@ -147,18 +161,16 @@ class _Writer:
             inside += [*fenced("\n".join([*shown, *more]), "diff")]
         elif call.input:
             inside += _given(call)
-        output = self.session.full_output(call)
+        output = call.output.whole if call.output is not None else ""
         if output and not (lines and call.status is Status.OK):
             inside += ["", *fenced(_cut(without_error_tags(output)))]
         yield from self.fold(" · ".join(part for part in parts if part), inside)
-        agent = self.session.agents_by_call.get(call.id or "")
-        if agent is not None and agent.id not in self.told and self.wanted.subagents:
-            yield from self.agent(agent)
+        if call.agent is not None and self.wanted.subagents:
+            yield from self.agent(call.agent)
 
-    def agent(self, agent: Subagent) -> Iterator[str]:
-        self.told.add(agent.id)
-        facts = [agent.type or agent.kind.value, count(len(agent.tool_calls), "tool call")]
-        inside = [line for turn in agent.turns for line in self.turn(agent, turn, level=4)]
+    def agent(self, agent: AgentBlock) -> Iterator[str]:
+        facts = [agent.type or agent.kind, count(agent.calls, "tool call")]
+        inside = [line for turn in agent.turns for line in self.turn(turn, level=4)]
         yield from self.fold(f"◇ subagent {' · '.join(facts)}", inside)
 
     def fold(self, title: str, inside: Iterable[str]) -> Iterator[str]:
@@ -170,7 +182,15 @@ class _Writer:
             yield from ("", f"<details><summary>{escape(label)}</summary>", "", *inside, "", "</details>")
 
 
-def _given(call: ToolCall) -> list[str]:
+_STEPS: dict[type[ShownBlock], Callable[[MarkdownWriter, Any], Iterator[str]]] = {
+    WordsBlock: MarkdownWriter.words,
+    ThinkingBlock: MarkdownWriter.thinking,
+    CallBlock: MarkdownWriter.call,
+    NoticeBlock: MarkdownWriter.notice,
+}
+
+
+def _given(call: CallBlock) -> list[str]:
     if call.name == "Bash" and isinstance(call.input, dict) and isinstance(call.input.get("command"), str):
         return fenced(_cut(call.input["command"]), "bash")
     return fenced(_cut(json.dumps(call.input, ensure_ascii=False, indent=2, default=str)), "json")

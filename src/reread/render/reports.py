@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from reread.analyses.tools import ToolCount
+from reread.blocks.of_session import SessionBlocks
 from reread.queries.answers import FoundPrompts, FoundThought, Thinking
 from reread.queries.health import Health
 from reread.records.drift import Drift
@@ -170,7 +171,8 @@ def _where_it_stands(sessions: list[Session], view: View) -> Iterator[str]:
     newest = next((session for session in sessions if session.turns), None)
     if newest is None:
         return
-    lines = list(turn_lines(newest, newest.turns[-1], view, is_last=True))
+    turn = SessionBlocks(newest).turn(newest, newest.turns[-1], is_last=True)
+    lines = list(turn_lines(turn, view, newest.project))
     yield from lines[:_GLANCE]
     if len(lines) > _GLANCE:
         yield view.style.paint(f"    … {count(len(lines) - _GLANCE, 'more line')}: reread show @last", "dim")

@@ -4,7 +4,7 @@
     2.0.x    `agent-<id>.jsonl` beside the trunk
     2.1.x    `<session>/subagents/agent-<id>.jsonl`, flat at any depth, later with a `.meta.json`
 
-Six kinds of evidence link an agent to its call; the first that hits wins.
+Seven kinds of evidence link an agent to its call; the first that hits wins.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ class _Evidence:
         """Candidate calls, strongest evidence first."""
         found = [
             agent.meta.tool_use_id if agent.meta is not None else None,
+            agent.id,  # in a stream it goes by its call
             self.by_result.get(agent.id),
             self.by_text.get(agent.id),
             self.by_progress.get(agent.id),

@@ -112,7 +112,7 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @cached_property
     def status(self) -> Status:
         if self.output is not None:
-            return _status(self.output)
+            return status_of(self.output)
         # The API's own tools answer inside the same message, never in a user line.
         return Status.OK if isinstance(self.block, ServerToolUse) else Status.MISSING
 
@@ -162,7 +162,7 @@ def is_rejection(text: str) -> bool:
     return text[:100].lstrip().startswith(_REJECTIONS)
 
 
-def _status(output: ToolOutput) -> Status:
+def status_of(output: ToolOutput) -> Status:
     """By evidence, strongest first: a refusal is also marked as an error, an interrupt sometimes is not."""
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)

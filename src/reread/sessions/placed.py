@@ -27,12 +27,16 @@ class FromLine(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def message_id(self) -> str | None:
         """The API response it is part of."""
-        if isinstance(self.record, WithdrawnBlock):
-            return self.record.message_id
-        message = self.record.message if isinstance(self.record, Spoken) else None
-        return message.id if message is not None else None
+        return message_of(self.record)
 
     @property
     def withdrawn(self) -> Withdrawal | None:
         """Why it was taken back after it was shown; None for all that stands."""
         return self.record.reason if isinstance(self.record, WithdrawnBlock) else None
+
+
+def message_of(record: Record) -> str | None:
+    """The API response that a line is part of."""
+    if isinstance(record, Spoken):
+        return record.message.id if record.message is not None else None
+    return record.message_id if isinstance(record, WithdrawnBlock) else None

@@ -46,7 +46,7 @@ from .queue import queued_prompt
 from .values import Notice, Prompt, Said, Step, Thought
 from .wire import WithdrawnBlock
 
-_OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
+OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Put in the model's mouth when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
@@ -80,7 +80,7 @@ class TurnWriter:
         """The turns of records in reading order, each with its class if it is a user line."""
         drafts: list[Draft] = []
         for record, kind in records:
-            if kind in _OPENS_TURN and isinstance(record, User):
+            if kind in OPENS_TURN and isinstance(record, User):
                 drafts.append(Draft(prompt_of(record, kind), [], []))
             elif not drafts:
                 drafts.append(Draft(None, [], []))
@@ -94,7 +94,7 @@ class TurnWriter:
         elif isinstance(record, User):
             if kind is Kind.COMPACT_SUMMARY:
                 self._add_summary(draft, record)
-            draft.steps += _user_notices(record, kind)
+            draft.steps += notices_of(record, kind)
         elif isinstance(record, TurnDuration):
             draft.duration_ms = record.duration_ms
         elif isinstance(record, WithdrawnBlock):
@@ -112,10 +112,8 @@ class TurnWriter:
 
     def _beside(self, record: Record) -> list[Step]:
         """Notices of lines that are neither the user's nor the model's; most have none."""
-        if isinstance(record, System):
-            return _system_notices(record)
-        if isinstance(record, Attachment):
-            return _attachment_notices(record)
+        if isinstance(record, System | Attachment):
+            return [*notices_of(record, None)]
         if isinstance(record, Unknown):
             text = f"line {record.line}: {record.reason}" if record.line else record.reason
             return [Notice(what="unknown", text=text, record=record, detail=record.text)]
@@ -123,7 +121,7 @@ class TurnWriter:
 
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
         if record.is_api_error_message or record.is_synthetic:
-            told = _told_by_client(record)
+            told = told_by_client(record)
             if told is not None:
                 draft.steps += told
                 return
@@ -155,7 +153,7 @@ def _withdrawn(record: WithdrawnBlock) -> Step:
     return Notice(what="withdrawn", text=f"{name or 'a block'}, {record.reason}", record=record, detail=record.text)
 
 
-def _told_by_client(record: Assistant) -> list[Step] | None:
+def told_by_client(record: Assistant) -> list[Step] | None:
     """A failure or a filler in the model's name; None for what the model did say.
 
     The partial text of an interrupted answer stands under the client's own name too (2.1.197).
@@ -184,29 +182,29 @@ def prompt_of(record: User, kind: Kind) -> Prompt:
     return Prompt(record=record, text=typed_text(record, kind), kind=kind, images=image_count(record))
 
 
-def _interrupted(record: User) -> list[Step]:
+def _interrupted(record: User) -> list[Notice]:
     return [Notice(what="interrupted", text=record.text, record=record)]
 
 
-def _task(record: User) -> list[Step]:
+def _task(record: User) -> list[Notice]:
     return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
 
 
-def _teammate(record: User) -> list[Step]:
+def _teammate(record: User) -> list[Notice]:
     text = _TEAM_TAGS.sub("", record.text).strip()
     return [Notice(what="task", text=text, record=record, detail=record.text)]
 
 
-def _local_output(record: User) -> list[Step]:
+def _local_output(record: User) -> list[Notice]:
     text = local_output(record.text)
     return [Notice(what="command", text=text, record=record)] if text else []
 
 
-def _hook(record: User) -> list[Step]:
+def _hook(record: User) -> list[Notice]:
     return [Notice(what="hook", text=record.text, record=record)]
 
 
-_USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
+_USER_NOTICES: dict[Kind, Callable[[User], list[Notice]]] = {
     Kind.INTERRUPT: _interrupted,
     Kind.TASK_NOTIFICATION: _task,
     Kind.TEAMMATE: _teammate,
@@ -215,7 +213,16 @@ _USER_NOTICES: dict[Kind, Callable[[User], list[Step]]] = {
 }
 
 
-def _user_notices(record: User, kind: Kind | None) -> list[Step]:
+def notices_of(record: Record, kind: Kind | None) -> list[Notice]:
+    """What a line says beside the talk; `kind` is that of a user line."""
+    if isinstance(record, User):
+        return _user_notices(record, kind)
+    if isinstance(record, System):
+        return _system_notices(record)
+    return _attachment_notices(record) if isinstance(record, Attachment) else []
+
+
+def _user_notices(record: User, kind: Kind | None) -> list[Notice]:
     notices = _USER_NOTICES[kind](record) if kind in _USER_NOTICES else []
     return notices + [_unknown_block(record, block) for block in record.blocks if type(block) is UnknownBlock]
 
@@ -224,7 +231,7 @@ def _unknown_block(record: Record, block: UnknownBlock) -> Notice:
     return Notice(what="unknown", text=block.as_text or f"block of type {block.type_name}", record=record)
 
 
-def _system_notices(record: System) -> list[Step]:
+def _system_notices(record: System) -> list[Notice]:
     if isinstance(record, CompactBoundary):
         return [Notice(what="compacted", text=_compaction(record), record=record)]
     if isinstance(record, ApiError):
@@ -240,7 +247,7 @@ def _system_notices(record: System) -> list[Step]:
     return []
 
 
-def _attachment_notices(record: Attachment) -> list[Step]:
+def _attachment_notices(record: Attachment) -> list[Notice]:
     body = record.attachment
     if isinstance(body, QueuedCommand):
         if queued_prompt(record) is not None:

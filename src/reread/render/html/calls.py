@@ -1,27 +1,30 @@
-"""Tool calls for a page: what each was asked, what it changed, how it ended."""
+"""Tool calls for a page: what each was asked, what it changed, how it ended, what the client asks about it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from reread.analyses.edits.changes import twin_of
-from reread.analyses.edits.patches import read_hunks
-from reread.sessions import Session, Status, ToolCall
+from reread.blocks.diffs import DiffLine, is_edit, proposed
+from reread.blocks.model import AskedQuestion, CallBlock, path_of
+from reread.live.events import Permission
+from reread.records import ToolResult, User
+from reread.sessions import Status
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.calls import is_rejection
 
 from ..calls import MARKS, ending, relative, summary, tool_label, without_error_tags
-from ..edits import DiffLine, is_edit, patched, proposed
+from ..calls import point_of as tool_point
 from ..numbers import duration
+from ..permissions import in_words, questions_of, reasons
 from ..text import one_line, tabbed
 from .code import coloured, coloured_lines
 from .cutting import KEPT_LINES, USUAL, WIDEST, Limits, cut
-from .parts import Diff, DiffRow, Part, Question, Todo
+from .parts import Diff, DiffRow, Part, Todo
 from .pictures import Picture, pictures
 from .words import words
 
@@ -31,6 +34,9 @@ LONGEST_POINT = 240
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
 LONGEST_LISTING = 200_000
+LONGEST_INPUT = 30_000
+"""Characters of an input that may be edited: it comes back in a form."""
+MOST_QUESTIONS, MOST_SUGGESTIONS = 20, 10
 _PROSE = frozenset({"prompt", "plan"})
 """Arguments that are Markdown."""
 _NOT_APPLIED = {
@@ -41,7 +47,6 @@ _NOT_APPLIED = {
 }
 _REASON = "the user said:"
 """What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
-_PATHS = ("file_path", "notebook_path", "path")
 _LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
 _NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
 """A line of a file as the client shows it to the model."""
@@ -51,64 +56,49 @@ _SAID_BY_DIFF = frozenset(
 )
 
 
-def mark_of(call: ToolCall) -> str:
+def mark_of(call: CallBlock) -> str:
     return MARKS[call.status][0]
 
 
-def name_of(call: ToolCall) -> str:
+def name_of(call: CallBlock) -> str:
     return tool_label(call.name)[:80]
 
 
-def is_decision(call: ToolCall) -> bool:
+def is_decision(call: CallBlock) -> bool:
     """Whether it asks the person to choose or to agree."""
     return call.name in _DECISIONS
 
 
-def point_of(call: ToolCall, project: str | None) -> str:
+def point_of(call: CallBlock, project: str | None) -> str:
     if call.name == "ExitPlanMode":  # the plan stands below, open
         return "plan"
     return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
-def ending_of(call: ToolCall) -> str:
+def ending_of(call: CallBlock) -> str:
     if call.name == "ExitPlanMode" and call.status is Status.OK:
         return "approved"
     return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
 
 
-def seconds_of(call: ToolCall) -> str:
+def seconds_of(call: CallBlock) -> str:
     """Only what a person would notice."""
     return duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else ""
 
 
-def diffs_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> list[Diff]:
+def diffs_of(call: CallBlock, project: str | None, limits: Limits = USUAL) -> list[Diff]:
     """What it changed, or would have."""
-    given = call.input if isinstance(call.input, dict) else {}
-    if is_edit(call.name):
-        lines = _edited(call, given)
-        why = _NOT_APPLIED.get(call.status, "")
-        return [diff_of(_path(given), lines, project, why, most=limits.lines)] if lines else []
-    changed = twin_of(call).get("bashEditDiff")
-    files = changed.get("files") if isinstance(changed, dict) else None
-    found = []
-    for file in files if isinstance(files, list) else ():
-        if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
-            lines = patched({"structuredPatch": file["hunks"]})
-            found.append(diff_of(file["filePath"], lines, project, "", most=limits.lines))
-    return found
+    why = _NOT_APPLIED.get(call.status, "") if is_edit(call.name) else ""
+    return [diff_of(diff.path, diff.lines, project, why, most=limits.lines) for diff in call.diffs]
 
 
-def _edited(call: ToolCall, given: Mapping[str, Any]) -> list[DiffLine]:
-    return patched(twin_of(call)) or proposed(call.name, given)
-
-
-def words_of(call: ToolCall) -> Iterator[str]:
+def words_of(call: CallBlock) -> Iterator[str]:
     """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
     yield name_of(call)
     given = call.input
-    if is_edit(call.name) and isinstance(given, dict) and (lines := _edited(call, given)):
-        yield _path(given)
-        yield "\n".join([line.text for line in lines])
+    if is_edit(call.name) and isinstance(given, dict) and call.diffs:
+        yield call.diffs[0].path
+        yield "\n".join([line.text for line in call.diffs[0].lines])
         given = {name: value for name, value in given.items() if name not in _SAID_BY_DIFF}
     yield from _told(given)
 
@@ -130,14 +120,10 @@ def _told(value: object) -> Iterator[str]:
 def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
     """What a call would change, by its input alone."""
     lines = proposed(tool, given) if is_edit(tool) else []
-    return [diff_of(_path(given), lines, project, "")] if lines else []
+    return [diff_of(path_of(given), lines, project, "")] if lines else []
 
 
-def _path(given: Mapping[str, Any]) -> str:
-    return next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-
-
-def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
+def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
     """Lines of a diff, coloured as what they are a part of; `most` of them."""
     colours = coloured_lines([line.text for line in lines[:most]], path=path)
     rows = [
@@ -156,7 +142,7 @@ def diff_of(path: str, lines: list[DiffLine], project: str | None, why: str, *, 
     )
 
 
-def listing_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> Diff | None:
+def listing_of(call: CallBlock, project: str | None, limits: Limits = USUAL) -> Diff | None:
     """A file as it was read, coloured; None where the result is anything else, or all of a long one is wanted, which
     would take seconds to colour."""
     if call.name != "Read" or call.status is not Status.OK or call.output is None:
@@ -174,7 +160,7 @@ def listing_of(call: ToolCall, project: str | None, limits: Limits = USUAL) -> D
     return made._replace(left_out=made.left_out + text.count("\n", LONGEST_LISTING))
 
 
-def _skips(lines: list[DiffLine]) -> Iterator[bool]:
+def _skips(lines: Sequence[DiffLine]) -> Iterator[bool]:
     """For each line whether the one before it is not the one before it in the file."""
     following: int | None = None
     for line in lines:
@@ -184,37 +170,13 @@ def _skips(lines: list[DiffLine]) -> Iterator[bool]:
             following = line.number + 1
 
 
-def todos_of(call: ToolCall) -> list[Todo]:
+def todos_of(call: CallBlock) -> list[Todo]:
     given = call.input.get("todos") if isinstance(call.input, dict) and call.name == "TodoWrite" else None
     return [
         Todo(str(each.get("status") or "pending"), str(each.get("content") or ""))
         for each in (given if isinstance(given, list) else ())
         if isinstance(each, dict)
     ]
-
-
-def questions_of(call: ToolCall) -> list[Question]:
-    given = call.input.get("questions") if isinstance(call.input, dict) and call.name == "AskUserQuestion" else None
-    said = twin_of(call).get("answers")
-    answers = said if isinstance(said, dict) else {}
-    asked = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    return [_question(each, str(answers.get(str(each.get("question")), ""))) for each in asked]
-
-
-def _question(asked: Mapping[str, Any], answer: str) -> Question:
-    offered = asked.get("options")
-    found = [each for each in offered if isinstance(each, dict)] if isinstance(offered, list) else []
-    options = [(str(each.get("label") or ""), str(each.get("description") or "")) for each in found]
-    chosen = [label for label, _ in options if label and label in answer]
-    return Question(
-        text=str(asked.get("question") or ""),
-        options=[(label, about, label in chosen) for label, about in options],
-        answer="" if chosen else answer,
-    )
-
-
-def parts_of(call: ToolCall, *, has_diff: bool, limits: Limits = USUAL) -> list[Part]:
-    return arguments_of(call.name, call.input, has_diff=has_diff, limits=limits)
 
 
 def arguments_of(tool: str, given: Any, *, has_diff: bool, limits: Limits = USUAL) -> list[Part]:
@@ -250,9 +212,9 @@ def _json(value: Any) -> str:
     return tabbed(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
-def output_of(session: Session, call: ToolCall) -> str:
+def output_of(call: CallBlock) -> str:
     """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
-    text = session.full_output(call)
+    text = call.output.whole if call.output is not None else ""
     if call.status is Status.OK and _is_shown_otherwise(call):
         return ""
     if call.status is Status.REJECTED and is_rejection(text):
@@ -260,25 +222,77 @@ def output_of(session: Session, call: ToolCall) -> str:
     return without_error_tags(text) if call.status is Status.ERROR else text
 
 
-def _is_shown_otherwise(call: ToolCall) -> bool:
+def _is_shown_otherwise(call: CallBlock) -> bool:
     """Whether a result says again what a diff, a list or the answers show."""
     if call.name == "AskUserQuestion":
-        return bool(twin_of(call).get("answers"))
+        return call.output is not None and bool(call.output.answers)
     return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
 
 
-def report_of(call: ToolCall) -> Markup:
+def report_of(call: CallBlock) -> Markup:
     """What an agent reported: its words, as the model's own."""
     if call.name not in AGENT_TOOLS or call.status is not Status.OK or call.output is None:
         return Markup("")
     return words(call.output.text) if len(call.output.text) < LONGEST_PROSE else Markup("")
 
 
-def pictures_of(call: ToolCall) -> list[Picture]:
-    content = call.output.block.content if call.output is not None else None
+def pictures_of(call: CallBlock) -> list[Picture]:
+    record = call.output.place.record if call.output is not None else None
+    blocks = record.blocks if isinstance(record, User) else ()
+    content = next((each.content for each in blocks if type(each) is ToolResult and each.tool_use_id == call.id), None)
     return list(pictures(content)) if isinstance(content, list) else []
 
 
 def raw_of(fields: Mapping[str, Any]) -> str:
     """A record for people: indented, nothing left out."""
     return _json(fields)
+
+
+class Asking(NamedTuple):
+    request: str
+    kind: str
+    """permission, question or plan."""
+    tool: str
+    point: str
+    is_agent: bool
+    reasons: list[str]
+    diffs: list[Diff]
+    parts: list[Part]
+    always: list[str]
+    """What the client suggests to remember, in words and in its order."""
+    queries: list[AskedQuestion]
+    plan: Markup
+    input: str
+    """As JSON, to be edited; empty where it is too long for that."""
+
+
+def asking_of(asked: Permission, project: str | None) -> Asking:
+    queries = questions_of(asked)[:MOST_QUESTIONS] if asked.is_question else []
+    plan = _plan(asked) if asked.is_plan else Markup("")
+    kind = "question" if queries else "plan" if asked.is_plan else "permission"
+    diffs = proposed_diffs(asked.tool, asked.input, project)
+    edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
+    return Asking(
+        request=asked.request_id,
+        kind=kind,
+        tool=tool_label(asked.tool)[:80],
+        point=one_line(tool_point(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        is_agent=asked.agent is not None,
+        reasons=[one_line(why)[:500] for why in reasons(asked, project) if not _is_said(why, asked)],
+        diffs=diffs,
+        parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
+        always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],
+        queries=queries,
+        plan=plan,
+        input=edited if len(edited) <= LONGEST_INPUT and isinstance(asked.input, dict) else "",
+    )
+
+
+def _is_said(why: str, asked: Permission) -> bool:
+    """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
+    return why == asked.tool or (isinstance(asked.input, dict) and why in asked.input.values())
+
+
+def _plan(asked: Permission) -> Markup:
+    plan = asked.input.get("plan") if isinstance(asked.input, dict) else None
+    return words(plan[:LONGEST_PROSE]) if isinstance(plan, str) else Markup("")

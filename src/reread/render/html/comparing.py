@@ -11,10 +11,10 @@ from reread.analyses.edits.net import FileDiff
 from reread.analyses.edits.parting import Outcome, PartedFile
 from reread.analyses.forks import Comparison
 from reread.analyses.forks import Way as ComparedWay
+from reread.blocks.diffs import numbered
 from reread.records import Text
 from reread.sessions import Notice, Said, Session, Step, ToolCall, Turn
 
-from ..edits import numbered
 from ..numbers import count
 from ..text import one_line, shorten
 from ..travel import shown_path

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from reread.blocks.model import AskedQuestion
+
 from .cutting import NOTHING, USUAL, Cut, Limits
 from .pictures import Picture
 
@@ -20,6 +22,8 @@ class Sections(NamedTuple):
     thinking: bool = True
     tools: bool = True
     subagents: bool = True
+    open_agents: bool = True
+    """Whether what agents did comes with them; a page that brings it in when it is wanted needs only their names."""
     raw: bool = False
     """The records as they stand in the transcript, below what they say."""
     limits: Limits = USUAL
@@ -71,16 +75,6 @@ class Todo(NamedTuple):
     text: str
 
 
-class Question(NamedTuple):
-    """What a call asked the person."""
-
-    text: str
-    options: list[tuple[str, str, bool]]
-    """Label, description, and whether it was chosen."""
-    answer: str
-    """What was answered, where it is none of the options."""
-
-
 class Part(NamedTuple):
     """One argument of a call."""
 
@@ -103,7 +97,7 @@ class Call(NamedTuple):
     diffs: list[Diff]
     parts: list[Part]
     todos: list[Todo]
-    questions: list[Question]
+    questions: tuple[AskedQuestion, ...]
     output: Cut
     report: Markup
     """What an agent reported, in the stead of its plain output."""

@@ -8,55 +8,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from reread.analyses.edits.net import SessionEdits, totals
-from reread.records import Record, User
-from reread.sessions import (
-    Branch,
-    Conversation,
-    Notice,
-    Prompt,
-    Said,
-    Session,
-    Step,
-    Subagent,
-    Thought,
-    Tokens,
-    ToolCall,
-    Turn,
-    add_up,
-    requests_of,
-    spoken_groups,
+from reread.blocks.model import (
+    AgentBlock,
+    CallBlock,
+    NoticeBlock,
+    PromptBlock,
+    ResultBlock,
+    StepBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    WordsBlock,
 )
+from reread.blocks.of_session import SessionBlocks
+from reread.records import Record, User
+from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
 
 from ..numbers import count, duration, money, tokens
-from ..terminal import LABELLED
+from ..terminal import NOTICE_LOOKS
 from ..text import one_line, shorten
 from ..travel import shown_path
 from . import calls, parts
 from .anchors import Anchors, anchor
-from .cutting import NOTHING, Cut, cut
+from .cutting import NOTHING, cut
 from .pictures import pictures
 from .words import words
 
 FOLDED_FROM = 9
 """Calls in a row before they are folded into one line."""
-DEEPEST = 20
-"""Agents in agents that are shown; a transcript may tell of a circle."""
 KEPT_RAW = 20_000
 _FATES = {"interrupted": "interrupted, not kept", "error": "taken back", "cut": "cut off"}
-NOTE_MARKS = {
-    "interrupted": "■",
-    "compacted": "≡",
-    "api_error": "✗",
-    "queued": "+",
-    "command": "$",
-    "rewound": "↩",
-    "hook": "⚓",
-    "task": "◇",
-    "withdrawn": "✂",
-    "unknown": "?",
-}
-_TYPED = ("/", "!")
-"""How a command begins that a person typed; all else of a command is what it printed."""
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 
@@ -76,8 +56,7 @@ class SessionParts:
         self._anchors = Anchors()
         self._turns: dict[str, str] = {}
         """The turn that a line stands in."""
-        self._told: set[str] = set()
-        """Agents that stand below their call."""
+        self._blocks = SessionBlocks(session, has_agents=shown.subagents)
 
     def page(self) -> parts.Page:
         session = self.session
@@ -86,11 +65,10 @@ class SessionParts:
             each._replace(forked_at=self._place_of(branch.forked_at))
             for branch, each in zip(session.branches, made, strict=True)
         ]
-        lone = [agent for agent in session.subagents if agent.id not in self._told and agent.turns]
         return self.head()._replace(
             outline=outline_of(session.turns),
             branches=branches,
-            lone_agents=[self.agent(agent, 1) for agent in lone] if self.shown.subagents else [],
+            lone_agents=[self._agent(agent) for agent in self._blocks.lone()] if self.shown.subagents else [],
         )
 
     def head(self) -> parts.Page:
@@ -172,98 +150,97 @@ class SessionParts:
         return f"#{found}" if found else ""
 
     def turn(self, speaker: Conversation, turn: Turn, depth: int = 0) -> parts.Turn:
+        made = self.written(self._blocks.turn(speaker, turn, depth=depth))
+        self._turns |= {record.uuid: made.anchor for record in turn.records if record.uuid is not None and made.anchor}
+        return made
+
+    def written(self, turn: TurnBlocks) -> parts.Turn:
+        """A turn of blocks, wherever they come from."""
         prompt = turn.prompt
-        place = self._anchors.take(prompt.uuid) if prompt is not None else ""
-        self._turns |= {record.uuid: place for record in turn.records if record.uuid is not None and place}
-        items = list(self._items(turn.steps, depth))
+        place = self._anchors.take(prompt.place.uuid) if prompt is not None else ""
+        items = list(self._items(turn.steps))
         rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
         return parts.Turn(
             anchor=place,
-            number=turn.index,
+            number=turn.rule.index,
             prompt=self._prompt(prompt) if prompt is not None else None,
             items=items,
-            facts=turn_facts(speaker, turn),
-            unstored=sum(isinstance(step, Thought) and not step.text for step in turn.steps),
+            facts=result_facts(turn.result) if turn.result is not None else [],
+            unstored=sum(isinstance(step, ThinkingBlock) and not step.text for step in turn.steps),
             bad=sum(row.is_bad for row in rows),
         )
 
-    def _prompt(self, prompt: Prompt) -> parts.Asked:
-        blocks = prompt.record.blocks if isinstance(prompt.record, User) else ()
+    def _prompt(self, prompt: PromptBlock) -> parts.Asked:
+        record = prompt.place.record
         return parts.Asked(
             text=cut(prompt.text, lines=60, characters=6_000, kept=self.shown.limits.characters),
-            pictures=list(pictures(blocks)),
-            time=prompt.time,
+            pictures=list(pictures(record.blocks)) if isinstance(record, User) else [],
+            time=prompt.place.time,
             kind=prompt.kind.value,
-            raw=self._raw(prompt.record),
+            raw=self._raw(record),
         )
 
-    def _items(self, steps: Sequence[Step], depth: int) -> Iterator[parts.Item]:
+    def _items(self, steps: Sequence[StepBlock]) -> Iterator[parts.Item]:
         """Steps in their order; calls that follow each other, and the thoughts between them, as one list."""
         run: list[parts.Call | parts.Thinking] = []
         for step in steps:
-            if isinstance(step, ToolCall):
+            if isinstance(step, CallBlock):
                 if self.shown.tools and calls.is_decision(step):
                     yield from _gathered(run)
                     run = []
-                    yield parts.Calls([self.call(step, depth)], is_folded=False)
+                    yield parts.Calls([self._call(step)], is_folded=False)
                 elif self.shown.tools:
-                    run.append(self.call(step, depth))
-            elif isinstance(step, Thought):
+                    run.append(self._call(step))
+            elif isinstance(step, ThinkingBlock):
                 if self.shown.thinking and step.text.strip():
                     run.append(self._thought(step))
-            elif not isinstance(step, Said) or step.text.strip():
+            elif not isinstance(step, WordsBlock) or step.text.strip():
                 yield from _gathered(run)
                 run = []
-                yield self._words(step) if isinstance(step, Said) else self._note(step)
+                yield self._words(step) if isinstance(step, WordsBlock) else self._note(step)
         yield from _gathered(run)
 
-    def _words(self, said: Said) -> parts.Words:
-        place = self._anchors.take(said.uuid)
-        return parts.Words(place, words(said.text), said.time, _FATES.get(said.withdrawn or "", ""), self._of(said))
+    def _words(self, said: WordsBlock) -> parts.Words:
+        place = self._anchors.take(said.place.uuid)
+        fate = _FATES.get(said.withdrawn or "", "")
+        return parts.Words(place, words(said.text), said.place.time, fate, self._raw(said.place.record))
 
-    def _thought(self, thought: Thought) -> parts.Thinking:
+    def _thought(self, thought: ThinkingBlock) -> parts.Thinking:
         return parts.Thinking(
-            anchor=self._anchors.take(thought.uuid),
+            anchor=self._anchors.take(thought.place.uuid),
             text=thought.text.strip(),
             lead=shorten(thought.text[:400], 140),
-            time=thought.time,
+            time=thought.place.time,
             fate=_FATES.get(thought.withdrawn or "", ""),
-            raw=self._of(thought),
+            raw=self._raw(thought.place.record),
         )
 
-    def _note(self, notice: Notice) -> parts.Note:
+    def _note(self, notice: NoticeBlock) -> parts.Note:
+        is_rewind = notice.what == "rewound"
         return parts.Note(
-            anchor=self._anchors.take(notice.uuid) if notice.what != "rewound" else "",
+            anchor=self._anchors.take(notice.place.uuid) if not is_rewind else "",
             what=notice.what,
-            label=notice.what if notice.what in LABELLED else "",
-            mark=NOTE_MARKS.get(notice.what, "·"),
-            text=notice.text if notice.what != "rewound" else "rewound here; left behind:",
+            label=notice.label,
+            mark=NOTICE_LOOKS.get(notice.what, ("·", ""))[0],
+            text=notice.text if not is_rewind else "rewound here; left behind:",
             detail=cut(notice.detail, kept=self.shown.limits.characters),
-            links=list(self._left(notice)) if notice.what == "rewound" else [],
-            time=notice.time,
-            raw=self._of(notice),
-            output=self._printed(notice),
+            links=list(self._left(notice)) if is_rewind else [],
+            time=notice.place.time,
+            raw=self._raw(notice.place.record),
+            output=cut(notice.text, kept=self.shown.limits.characters) if notice.is_printed else NOTHING,
         )
 
-    def _printed(self, notice: Notice) -> Cut:
-        is_printed = notice.what == "command" and not notice.text.startswith(_TYPED)
-        return cut(notice.text, kept=self.shown.limits.characters) if is_printed else NOTHING
-
-    def _left(self, notice: Notice) -> Iterator[parts.Link]:
+    def _left(self, notice: NoticeBlock) -> Iterator[parts.Link]:
         for name in _LEFT_BRANCH.findall(notice.text):
             found = next((each.id for each in self.session.branches if each.id.endswith(f"@{name}")), None)
             if found is not None:
                 yield parts.Link(f"#{branch_anchor(found)}", one_line(name))
 
-    def call(self, call: ToolCall, depth: int = 0) -> parts.Call:
+    def _call(self, call: CallBlock) -> parts.Call:
         project, limits = self.session.project, self.shown.limits
-        place = self._anchors.take(call.uuid) or self._anchors.take(call.id)
+        place = self._anchors.take(call.place.uuid) or self._anchors.take(call.id)
         diffs, report = calls.diffs_of(call, project, limits), calls.report_of(call)
         listing = calls.listing_of(call, project, limits)
-        agent = self.session.agents_by_call.get(call.id or "")
-        is_told = agent is not None and agent.id not in self._told and depth < DEEPEST
-        if agent is not None:
-            self._told.add(agent.id)
         return parts.Call(
             anchor=place,
             name=calls.name_of(call),
@@ -272,37 +249,37 @@ class SessionParts:
             mark=calls.mark_of(call),
             ending=calls.ending_of(call),
             seconds=calls.seconds_of(call),
-            time=call.time,
+            time=call.place.time,
             diffs=diffs,
-            parts=calls.parts_of(call, has_diff=bool(diffs), limits=limits),
+            parts=calls.arguments_of(call.name, call.input, has_diff=bool(diffs), limits=limits),
             todos=calls.todos_of(call),
-            questions=calls.questions_of(call),
-            output=cut("" if report or listing else calls.output_of(self.session, call), kept=limits.characters),
+            questions=call.questions,
+            output=cut("" if report or listing else calls.output_of(call), kept=limits.characters),
             report=report,
             pictures=calls.pictures_of(call),
-            agent=self.agent(agent, depth + 1) if agent is not None and is_told and self.shown.subagents else None,
-            raw=self._of(call),
+            agent=self._agent(call.agent) if call.agent is not None else None,
+            raw=self._raw(call.place.record),
             listing=listing,
             is_decision=calls.is_decision(call),
         )
 
-    def agent(self, agent: Subagent, depth: int) -> parts.Agent:
-        self._told.add(agent.id)
-        asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
-        facts = [count(len(agent.tool_calls), "tool call"), money(agent.cost, is_partial=False)]
+    def agent(self, agent: Subagent, depth: int = 1) -> parts.Agent:
+        return self._agent(self._blocks.agent(agent, depth))
+
+    def _agent(self, agent: AgentBlock) -> parts.Agent:
+        facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=False)]
         return parts.Agent(
             anchor=self._anchors.take(f"agent-{agent.id}"),
-            title=shorten(" · ".join([agent.type or agent.kind.value, str(asked.get("description") or "")]), 160),
-            facts=[f"{tokens(agent.usage.output_tokens)} out", *(fact for fact in facts if fact)],
-            turns=[self.turn(agent, turn, depth) for turn in agent.turns if turn.prompt is not None or turn.steps],
+            title=shorten(" · ".join([agent.type or agent.kind, agent.description]), 160),
+            facts=[f"{tokens(agent.output_tokens)} out", *(fact for fact in facts if fact)],
+            turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps]
+            if self.shown.open_agents
+            else [],
         )
 
-    def _of(self, step: Step) -> str:
-        return self._raw(step.record)
-
-    def _raw(self, record: Record) -> str:
+    def _raw(self, record: Record | None) -> str:
         """The line itself; empty where nobody wants to see lines."""
-        if not self.shown.raw:
+        if not self.shown.raw or record is None:
             return ""
         text = calls.raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
         return text if len(text) <= KEPT_RAW else f"{text[:KEPT_RAW]}\n… {len(text) - KEPT_RAW:,} more characters"
@@ -347,18 +324,17 @@ def _models(session: Session) -> list[str]:
     return [model for model in dict.fromkeys(told) if model and not model.startswith("<")]
 
 
-def turn_facts(speaker: Conversation, turn: Turn) -> list[str]:
+def result_facts(result: ResultBlock) -> list[str]:
     """`$0.12`, `1.2k out`, `91.0k in`, `context 41.0k`, `34s`."""
-    requests = requests_of(spoken_groups(turn.records))
-    if not requests:
+    used, context = result.usage
+    if not used.requests:
         return []
-    used, last = add_up(requests, speaker.prices), requests[-1]
     facts = [
         money(used.cost, is_partial=used.unpriced_tokens > 0),
         f"{tokens(used.output_tokens)} out",
         f"{tokens(used.prompt_tokens)} in",
-        f"context {tokens(last.prompt)}" if last.prompt else "",
-        duration(turn.duration_ms / 1000) if turn.duration_ms else "",
+        f"context {tokens(context)}" if context else "",
+        duration(result.duration_ms / 1000) if result.duration_ms else "",
     ]
     return [fact for fact in facts if fact]
 

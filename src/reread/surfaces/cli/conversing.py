@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from reread.blocks.diffs import is_edit
 from reread.errors import ClientError, ClientRefused
 from reread.live.client import Client
 from reread.live.errands import Errands
@@ -25,7 +26,6 @@ from reread.live.events import (
 )
 from reread.live.outgoing import Decision, Deny
 from reread.live.policies import Policy, by_policy
-from reread.render.edits import is_edit
 
 from .showing import Showing
 from .telling import tell

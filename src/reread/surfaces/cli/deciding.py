@@ -9,15 +9,15 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reread.blocks.model import AskedQuestion
 from reread.live import outgoing
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.policies import NO_PLAN
-from reread.render import asking
+from reread.render import permissions
 from reread.render.text import harmless
 from reread.render.view import View
 
@@ -49,7 +49,7 @@ class Person:
     async def decide(self, asked: Permission) -> Decision:
         with self._keyboard.listening():
             try:
-                if asked.is_question and asking.questions_of(asked):
+                if asked.is_question and permissions.questions_of(asked):
                     return await self._answer(asked)
                 if asked.is_plan:
                     return await self._judge_plan(asked)
@@ -61,8 +61,8 @@ class Person:
     async def _permit(self, asked: Permission) -> Decision:
         self._showing.ask(
             [
-                *asking.permission_lines(asked, self._showing.screen.project, self._view),
-                *asking.key_line(asked, self._view),
+                *permissions.permission_lines(asked, self._showing.screen.project, self._view),
+                *permissions.key_line(asked, self._view),
             ]
         )
         while True:
@@ -96,7 +96,7 @@ class Person:
             return await self._keyboard.line()
 
     async def _judge_plan(self, asked: Permission) -> Decision:
-        self._showing.ask([*asking.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
+        self._showing.ask([*permissions.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -113,19 +113,19 @@ class Person:
 
     async def _answer(self, asked: Permission) -> Decision:
         chosen: dict[str, str] = {}
-        for question in asking.questions_of(asked):
-            self._showing.ask(asking.menu_lines(question, self._view))
+        for question in permissions.questions_of(asked):
+            self._showing.ask(permissions.menu_lines(question, self._view))
             answer = await self._choice(question)
             if answer is None:
                 return Deny(reason=STOPPED, interrupt=True)
-            chosen[str(question.get("question") or "")] = answer
+            chosen[question.text] = answer
         return outgoing.answers(asked.input, chosen)
 
-    async def _choice(self, question: Mapping[str, Any]) -> str | None:
+    async def _choice(self, question: AskedQuestion) -> str | None:
         """The label, several of them, or own words; None where nobody answers any more."""
-        labels = asking.options_of(question)
-        by_key = len(labels) < 10 and not question.get("multiSelect")
-        several = " (several: 1,3)" if question.get("multiSelect") else ""
+        labels = [option.label for option in question.options]
+        by_key = len(labels) < 10 and not question.is_several
+        several = " (several: 1,3)" if question.is_several else ""
         while True:
             prompt = f"  number{several} or o > "
             if by_key:
@@ -138,7 +138,7 @@ class Person:
                 if said:
                     return said
                 continue
-            picked = _picked(typed, labels, is_several=bool(question.get("multiSelect")))
+            picked = _picked(typed, labels, is_several=question.is_several)
             if picked is not None:
                 self._put(f"{harmless(picked)}\n" if by_key else "")
                 return picked

@@ -7,10 +7,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from reread.blocks.model import CallBlock, StepBlock, TurnBlocks
+from reread.blocks.of_session import SessionBlocks, heading_of
 from reread.config import Config
 from reread.errors import BadInput, SourceError
 from reread.loading import records_of
-from reread.sessions import Session, SessionBuilder, Status, Step, Thought, ToolCall, Turn
+from reread.sessions import Session, SessionBuilder, Status
 from reread.sources import Reset, follow_looks
 
 from . import options
@@ -25,21 +29,20 @@ def follow_session(given: argparse.Namespace, config: Config) -> int:
 
 
 def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
-    from reread.render.terminal import heading, prompt_lines, step_lines
-    from reread.render.text import ruler
+    from reread.render.terminal import heading_lines, prompt_lines, rule_lines, step_lines
 
     view = options.make_view(config, thinking=given.thinking, tools=given.tools)
     shown = _Shown()
 
     def show(session: Session) -> None:
-        for turn, is_new, steps in shown.fresh(session):
+        for turn, is_new in shown.fresh(session):
             if shown.is_new("heading"):
-                options.print_lines(heading(session, view))
+                options.print_lines(heading_lines(heading_of(session), view))
             if is_new:
-                options.print_lines(["", view.style.paint(ruler(str(turn.index), view.width), "dim")])
+                options.print_lines(rule_lines(turn.rule, view))
                 if turn.prompt is not None:
                     options.print_lines(prompt_lines(turn.prompt, view))
-            options.print_lines(step_lines(session, steps, view))
+            options.print_lines(step_lines(turn.steps, view, session.project))
 
     return show
 
@@ -51,12 +54,12 @@ def _json_printer() -> Callable[[Session], None]:
     shown = _Shown()
 
     def show(session: Session) -> None:
-        for turn, is_new, steps in shown.fresh(session):
+        for turn, is_new in shown.fresh(session):
             if is_new and turn.prompt is not None:
-                options.print_json_line({"turn": turn.index, **prompt_document(turn.prompt)})
-            for step in steps:
-                for document in step_documents(session, step):
-                    options.print_json_line({"turn": turn.index, **document})
+                options.print_json_line({"turn": turn.rule.index, **prompt_document(turn.prompt)})
+            for step in turn.steps:
+                for document in step_documents(step):
+                    options.print_json_line({"turn": turn.rule.index, **document})
 
     return show
 
@@ -74,7 +77,9 @@ def follow_thinking(given: argparse.Namespace, config: Config) -> int:
 
     def show(session: Session) -> None:
         for thought in session.thinking(given.min_length):
-            if wanted.keeps_time(thought.time) and shown.is_new(_key(thought)):
+            if wanted.keeps_time(thought.time) and shown.is_new(
+                f"{thought.uuid} {thought.record.line} {thought.text[:40]}"
+            ):
                 found = FoundThought(session.id, None, thought)
                 if given.json:
                     options.print_json_line(thought_document(found))
@@ -121,24 +126,18 @@ class _Shown:
         self._keys.add(key)
         return is_new
 
-    def fresh(self, session: Session) -> Iterator[tuple[Turn, bool, list[Step]]]:
-        """Turns with something new, whether they are new, and their new steps; a call waits for its result."""
+    def fresh(self, session: Session) -> Iterator[tuple[TurnBlocks, bool]]:
+        """Turns with their new steps, and whether they are new; a call waits for its result."""
+        made = SessionBlocks(session)
         for turn in session.turns:
             if turn.prompt is None and not turn.steps:
                 continue
-            first = turn.records[0] if turn.records else None
-            is_new = self.is_new(f"turn {turn.index} {turn.prompt.uuid if turn.prompt else first and first.line}")
-            ready = [step for step in turn.steps if not _is_pending(step)]
-            steps = [step for step in ready if self.is_new(_key(step))]
+            blocks = made.turn(session, turn)
+            is_new = self.is_new(blocks.rule.key)
+            steps = tuple(step for step in blocks.steps if not _is_pending(step) and self.is_new(step.key))
             if is_new or steps:
-                yield turn, is_new, steps
+                yield replace(blocks, steps=steps), is_new
 
 
-def _is_pending(step: Step) -> bool:
-    return isinstance(step, ToolCall) and step.status is Status.MISSING
-
-
-def _key(step: Step | Thought) -> str:
-    if isinstance(step, ToolCall):
-        return f"call {step.id} {step.uuid}"
-    return f"{type(step).__name__} {step.uuid} {step.record.line} {step.text[:40]}"
+def _is_pending(step: StepBlock) -> bool:
+    return isinstance(step, CallBlock) and step.status is Status.MISSING

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from reread.blocks.model import CallBlock, ShownBlock
+from reread.blocks.of_events import session_started
+from reread.blocks.of_session import spoken_blocks
 from reread.config import Config
 from reread.errors import SourceError
-from reread.live import saved
-from reread.live.events import Event, Notice
 from reread.loading import add_file, records_of
 from reread.sessions import Session, SessionBuilder
 from reread.sources import Kind, Line, Reset, SourceFile, find, follow_looks
@@ -45,23 +46,25 @@ def follow_running(given: argparse.Namespace, config: Config) -> int:
 
 
 class _Speakers:
-    """Shows events of many sessions, each under a line that names it."""
+    """Shows what happens in many sessions, each under a line that names it."""
 
     def __init__(self, showing: Showing) -> None:
         self._showing = showing
         self._last: str | None = None
 
-    def show(self, session: Session, events: list[Event], *, is_first: bool) -> None:
-        if events and session.id != self._last:
+    def show(self, session: Session, blocks: list[ShownBlock], *, is_first: bool) -> None:
+        if blocks and session.id != self._last:
             project = Path(session.project).name if session.project else ""
             title = " · ".join(part for part in (project, session.title, session.id[:8]) if part)
             self._showing.heading(title, session.project)
             self._last = session.id
-        self._showing.show([*([saved.started(session)] if is_first and self._showing.is_json else []), *events])
+        if is_first and self._showing.is_json:
+            self._showing.show([session_started(session)])
+        self._showing.write(blocks, session)
 
-    def learn(self, events: list[Event]) -> None:
-        for event in events:
-            self._showing.screen.learn(event)
+    def learn(self, blocks: list[ShownBlock]) -> None:
+        for block in blocks:
+            self._showing.learn(block)
 
 
 class _Watch:
@@ -129,7 +132,7 @@ class _Growing:
         self._builder = SessionBuilder(name)
         self._files: dict[Path, tuple[SourceFile, int]] = {}
         self._tails: dict[Path, Iterator[Iterator[Line | Reset]]] = {}
-        self._seen: set[tuple[object, ...]] = set()
+        self._seen: set[tuple[str, bool]] = set()
         self._is_first = True
 
     def add(self, file: SourceFile, old: int) -> None:
@@ -178,17 +181,10 @@ class _Growing:
             if path.exists():
                 self.add(file, 0)
 
-    def _news(self, session: Session) -> Iterator[Event]:
-        for event in saved.session_events(session):
-            key = _key(event)
-            if key not in self._seen:
-                self._seen.add(key)
-                yield event
-
-
-def _key(event: Event) -> tuple[object, ...]:
-    """Without its agent, who goes by another name once the call that started it is known."""
-    if isinstance(event, Notice):
-        return "notice", event.what, event.text, event.record.uuid, event.record.line
-    names = ("message_id", "index", "id", "uuid")
-    return type(event), *(getattr(event, name, None) for name in names)
+    def _news(self, session: Session) -> Iterator[ShownBlock]:
+        """Blocks that are new, and calls that have their result now."""
+        for block in spoken_blocks(session):
+            has_result = isinstance(block, CallBlock) and block.output is not None
+            if (block.key, has_result) not in self._seen:
+                self._seen.add((block.key, has_result))
+                yield block

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from reread.blocks.model import ShownBlock
 from reread.config import Config, terminal_width
-from reread.live.events import Event
+from reread.live.events import Event, ToolCall
+from reread.render.screen import Screen
 from reread.render.text import printed
-from reread.render.wire import Screen
+from reread.sessions import Session
 
 from . import options
 
@@ -21,6 +23,8 @@ class Showing:
         self.is_json: bool = given.jsonl
         self._is_terminal = sys.stdout.isatty()
         view = options.make_view(config, thinking=given.thinking)
+        self._told: set[str] = set()
+        """Keys of blocks of growing sessions that were told."""
         self.screen = Screen(view, is_terminal=config.can_redraw)
 
     def show(self, events: Iterable[Event]) -> None:
@@ -33,6 +37,30 @@ class Showing:
             else:
                 sys.stdout.write(self.screen.show(event))
         sys.stdout.flush()
+
+    def write(self, blocks: Iterable[ShownBlock], session: Session) -> None:
+        """Blocks of a session that grows on disk; for programs as the events a stream would have had."""
+        if self.is_json:
+            self.show(event for block in blocks for event in self._events(block, session))
+            return
+        if self._is_terminal:
+            self.screen.resize(terminal_width())
+        for block in blocks:
+            sys.stdout.write(self.screen.write(block))
+        sys.stdout.flush()
+
+    def learn(self, block: ShownBlock) -> None:
+        """Of something that was there before and is not to be shown."""
+        self._told.add(block.key)
+        self.screen.learn(block)
+
+    def _events(self, block: ShownBlock, session: Session) -> Iterator[Event]:
+        """A call comes once more with its result, and was told before."""
+        from reread.blocks.of_events import events_of
+
+        is_told = block.key in self._told
+        self._told.add(block.key)
+        return (event for event in events_of(block, session.id) if not (is_told and isinstance(event, ToolCall)))
 
     def note(self, text: str, *looks: str) -> None:
         """A line of our own, for a person only."""
@@ -67,6 +95,6 @@ class Showing:
             sys.stdout.flush()
 
     def _document(self, event: Event) -> None:
-        from reread.render.wire_documents import event_document
+        from reread.render.event_documents import event_document
 
         options.print_json_line(event_document(event))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reread.queries.around import Way
     from reread.queries.files import TouchedFile
     from reread.queries.travel import Traced
-    from reread.render.recall import Recall
+    from reread.render.mcp_text import Recall
     from reread.sessions import Session
 
 INSTRUCTIONS = """\
@@ -54,7 +54,7 @@ class Memory(NamedTuple):
 
     @property
     def recall(self) -> Recall:
-        from reread.render.recall import Recall
+        from reread.render.mcp_text import Recall
 
         return Recall(self.timezone, self.cleaner())
 
@@ -115,7 +115,7 @@ class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def _search(memory: Memory, asked: Search) -> str:
     from reread.queries.language import DEFAULT_FIELDS, fields_of
-    from reread.render.recall import search_text
+    from reread.render.mcp_text import search_text
 
     fields = fields_of(asked.fields) if asked.fields else DEFAULT_FIELDS
     wanted = asked.chosen(memory)
@@ -130,7 +130,7 @@ class Sessions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _sessions(memory: Memory, asked: Sessions) -> str:
-    from reread.render.recall import sessions_text
+    from reread.render.mcp_text import sessions_text
 
     wanted = asked.chosen(memory)._replace(limit=asked.limit, without_hidden=True)
     with memory.opened() as archive:
@@ -146,7 +146,7 @@ class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _read(memory: Memory, asked: Read) -> str:
-    from reread.render.recall_session import outline_text, way_text
+    from reread.render.mcp_text import outline_text, way_text
 
     if sum(map(bool, (asked.around, asked.after, asked.turns))) > 1:
         raise BadInput("around, after and turns each choose a part; give one of them")
@@ -182,7 +182,7 @@ class File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def _file(memory: Memory, asked: File) -> str:
     from reread.analyses.edits.blame import blame
     from reread.queries.files import FileIndex, literal
-    from reread.render.recall import FileStory, file_text
+    from reread.render.mcp_text import FileStory, file_text
 
     with memory.opened() as archive:
         index = FileIndex(archive.connection, archive.safe)
@@ -217,7 +217,7 @@ class Decisions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def _decisions(memory: Memory, asked: Decisions) -> str:
     from reread.queries.decisions import asking, decisions
-    from reread.render.recall import decisions_text
+    from reread.render.mcp_text import decisions_text
 
     wanted = asked.chosen(memory)._replace(limit=asked.limit)
     with memory.opened() as archive:

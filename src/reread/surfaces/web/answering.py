@@ -11,8 +11,8 @@ from reread.live import outgoing
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.policies import NO_PLAN
-from reread.render.asking import options_of, questions_of
-from reread.render.html.asking import MOST_SUGGESTIONS
+from reread.render.html.calls import MOST_SUGGESTIONS
+from reread.render.permissions import questions_of
 
 LONGEST_NUMBER = 9
 """Digits."""
@@ -63,11 +63,11 @@ def _chosen(asked: Permission, given: Form) -> dict[str, str]:
     """By question: the labels that were chosen, and own words behind them."""
     chosen: dict[str, str] = {}
     for number, question in enumerate(questions_of(asked)):
-        labels = options_of(question)
+        labels = [option.label for option in question.options]
         picked = dict.fromkeys(map(_number, given.get(f"q{number}", ())))
         words = [labels[each] for each in picked if each is not None and each < len(labels)]
         own = _one(given, f"q{number}-own").strip()
         if not words and not own:
-            raise BadInput(f"Choose an answer to “{question.get('question') or 'the question'}”.")
-        chosen[str(question.get("question") or "")] = ", ".join([*words, *([own] if own else [])])
+            raise BadInput(f"Choose an answer to “{question.text or 'the question'}”.")
+        chosen[question.text] = ", ".join([*words, *([own] if own else [])])
     return chosen

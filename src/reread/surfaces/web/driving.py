@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from reread.analyses.activity import Activity, Doing
+from reread.blocks.model import BlockState, ShownBlock
+from reread.blocks.of_events import StreamBlocks
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
 from reread.live import events
 from reread.live.client import Client
@@ -39,11 +41,6 @@ STOPS_WITHIN = 2.0
 """Seconds for the turn to be broken off before the client ends."""
 LONGEST_PROMPT = 50_000
 """Characters."""
-_KINDS: dict[type[events.Delta], tuple[str, Doing]] = {
-    events.ThinkingDelta: ("thinking", Doing.THINKING),
-    events.TextDelta: ("text", Doing.WRITING),
-    events.ToolDelta: ("tool", Doing.WRITING),
-}
 _CHANGES_NOTHING = (events.MessageUsage, events.ControlAnswer, events.HookCallback, events.ControlQuestion)
 
 
@@ -60,16 +57,6 @@ class Wanted(NamedTuple):
     fork: bool = False
 
 
-class Forming:
-    """A block that is not complete yet."""
-
-    def __init__(self, kind: str, name: str, *, is_agent: bool) -> None:
-        self.kind = kind
-        self.name = name
-        self.is_agent = is_agent
-        self.text = ""
-
-
 class Run:
     """One client, from its first prompt to its end."""
 
@@ -82,7 +69,8 @@ class Run:
         """Wakes the pages of this run."""
         self.version = 0
         """Grows with everything that a page must ask for again."""
-        self.forming: dict[str, Forming] = {}
+        self._blocks = StreamBlocks()
+        self.forming: dict[str, ShownBlock] = {}
         self.activity = Activity(Doing.THINKING)
         self.model = wanted.model or ""
         self.result: events.TurnResult | None = None
@@ -191,13 +179,16 @@ class Run:
             self._changed()
 
     def _saw(self, event: Event) -> None:
+        for block in self._blocks.feed(event):
+            if block.state is BlockState.FORMING and isinstance(event, events.Delta):
+                self.forming[block.key] = block
+            else:
+                self.forming.pop(block.key, None)
         if isinstance(event, events.Delta):
             self._grow(event)
             return
         if isinstance(event, _CHANGES_NOTHING):
             return
-        if isinstance(event, events.Whole | events.Withdrawn):
-            self.forming.pop(_key(event), None)
         if isinstance(event, events.ToolCall) and event.agent is None and not event.is_server:
             self._calls[event.id or ""] = event
         elif isinstance(event, events.ToolResult):
@@ -231,16 +222,10 @@ class Run:
             self.note, self._is_busy = "", True
 
     def _grow(self, event: events.Delta) -> None:
-        kind, doing = _KINDS[type(event)]
-        key = _key(event)
-        block = self.forming.get(key)
-        if block is None:
-            name = event.name or "" if isinstance(event, events.ToolDelta) else ""
-            block = self.forming[key] = Forming(kind, name, is_agent=event.agent is not None)
-        block.text += event.text
         if event.agent is None:
             self.note, self._is_busy = "", True
-            self._set_activity(self._activity(doing))
+            is_thinking = isinstance(event, events.ThinkingDelta)
+            self._set_activity(self._activity(Doing.THINKING if is_thinking else Doing.WRITING))
         self.hub.wake()
 
     def _changed(self) -> None:
@@ -353,7 +338,3 @@ def checked_prompt(text: str) -> str:
     if len(prompt) > LONGEST_PROMPT:
         raise BadInput(f"The prompt has {len(prompt):,} characters; at most {LONGEST_PROMPT:,} can be sent from here.")
     return prompt
-
-
-def _key(event: Event) -> str:
-    return f"{event.agent or ''}/{event.message_id or ''}/{event.index}"

@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.analyses.activity import Activity
+from reread.blocks.model import CallBlock, ShownBlock, ThinkingBlock
 from reread.errors import RereadError
 from reread.live.events import Permission, TurnResult
 from reread.render.activity import activity_words
-from reread.render.html.asking import asking_of
+from reread.render.html.calls import asking_of
 from reread.render.outcome import outcome_of
 from reread.render.text import harmless, shorten
 
@@ -162,12 +163,20 @@ def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
         del sent[key]
     found = []
     for key, block in run.forming.items():
-        start, end = sent.get(key, 0), len(block.text)
+        kind, text, name = _letters(block)
+        start, end = sent.get(key, 0), len(text)
         if end > start or key not in sent:
-            about = {"key": key, "kind": block.kind, "name": block.name, "agent": block.is_agent, "at": start}
-            found.append({**about, "end": end, "text": harmless(block.text[start:end])})
+            about = {"key": key, "kind": kind, "name": name, "agent": block.place.agent is not None, "at": start}
+            found.append({**about, "end": end, "text": harmless(text[start:end])})
             sent[key] = end
     return found
+
+
+def _letters(block: ShownBlock) -> tuple[str, str, str]:
+    """What forms, as much of it as there is, and of a call its tool."""
+    if isinstance(block, CallBlock):
+        return "tool", block.written, block.name
+    return "thinking" if isinstance(block, ThinkingBlock) else "text", getattr(block, "text", ""), ""
 
 
 # What a person does

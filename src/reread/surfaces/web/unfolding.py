@@ -122,7 +122,7 @@ class Unfolding:
     def _shown(self, start: int, end: int, limits: Limits = USUAL) -> Stretch:
         made = SessionParts(self.session, parts.Sections(limits=limits))
         shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
-        agents = [made.agent(agent, 1) for agent in self.lone] if end == len(self.pieces) else []
+        agents = [made.agent(agent) for agent in self.lone] if end == len(self.pieces) else []
         after = end + bool(agents)
         states = self.states(start, after)
         return Stretch(shown, agents, start, after if after < self.total else -1, self.total, states)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
+from reread.blocks.of_session import SessionBlocks
 from reread.queries.letters import Letters, as_read, readied
 from reread.render.html import calls
 from reread.render.html.anchors import anchor
-from reread.sessions import Notice, Said, Session, Step, Subagent, ToolCall, Turn
 
 from .unfolding import Unfolding
 
@@ -31,9 +32,11 @@ def wording(unfolding: Unfolding) -> list[Worded]:
     found: list[Worded] = []
     session = unfolding.session
     for number, turn in enumerate(unfolding.pieces):
-        found += (each._replace(piece=number) for each in _of_turn(session, turn, set(), set()))
+        shown = SessionBlocks(session).turn(session, turn)
+        found += (each._replace(piece=number) for each in _of_turn(shown, set()))
     for agent in unfolding.lone:
-        found += (each._replace(piece=len(unfolding.pieces)) for each in _of_agent(session, agent, set(), set()))
+        shown_agent = SessionBlocks(session).agent(agent)
+        found += (each._replace(piece=len(unfolding.pieces)) for each in _of_agent(shown_agent, set()))
     return found
 
 
@@ -48,43 +51,41 @@ def counted(words: list[Worded], wanted: Letters) -> list[tuple[str, int, int]]:
     return [(name, piece, number) for (name, piece), number in found.items()]
 
 
-def _of_turn(session: Session, turn: Turn, named: set[str], agents: set[str]) -> Iterator[Worded]:
+def _of_turn(turn: TurnBlocks, named: set[str]) -> Iterator[Worded]:
     place = ""
     if turn.prompt is not None:
-        place = anchor(turn.prompt.uuid) if turn.prompt.uuid else ""
+        place = anchor(turn.prompt.place.uuid) if turn.prompt.place.uuid else ""
         named.add(place)
         yield Worded(place, 0, readied(turn.prompt.text))
     for step in turn.steps:
         place = _place(step, place, named)
-        yield from _of_step(session, step, place)
-        agent = session.agents_by_call.get(step.id or "") if isinstance(step, ToolCall) else None
-        if agent is not None and agent.id not in agents:
-            yield from _of_agent(session, agent, named, agents)
+        yield from _of_step(step, place)
+        if isinstance(step, CallBlock) and step.agent is not None:
+            yield from _of_agent(step.agent, named)
 
 
-def _of_agent(session: Session, agent: Subagent, named: set[str], agents: set[str]) -> Iterator[Worded]:
-    agents.add(agent.id)
+def _of_agent(agent: AgentBlock, named: set[str]) -> Iterator[Worded]:
     for turn in agent.turns:
-        yield from _of_turn(session, turn, named, agents)
+        yield from _of_turn(turn, named)
 
 
-def _place(step: Step, before: str, named: set[str]) -> str:
+def _place(step: StepBlock, before: str, named: set[str]) -> str:
     """As the page names it: of several blocks in one line the first has the line's name, other calls their own."""
-    place = anchor(step.uuid) if step.uuid else before
-    if isinstance(step, ToolCall) and step.id and (place in named or not place):
+    place = anchor(step.place.uuid) if step.place.uuid else before
+    if isinstance(step, CallBlock) and step.id and (place in named or not place):
         place = anchor(step.id)
     named.add(place)
     return place
 
 
-def _of_step(session: Session, step: Step, place: str) -> Iterator[Worded]:
-    if isinstance(step, ToolCall):
+def _of_step(step: StepBlock, place: str) -> Iterator[Worded]:
+    if isinstance(step, CallBlock):
         yield Worded(place, 0, readied("\n".join(calls.words_of(step))))
-        yield Worded(place, 0, readied(calls.output_of(session, step)))
-    elif isinstance(step, Said):
+        yield Worded(place, 0, readied(calls.output_of(step)))
+    elif isinstance(step, WordsBlock):
         shown = as_read(step.text)
         yield Worded(place, 0, readied(shown), readied(step.text) if shown != step.text else "")
     else:
         yield Worded(place, 0, readied(step.text))
-        if isinstance(step, Notice) and step.detail:
+        if isinstance(step, NoticeBlock) and step.detail:
             yield Worded(place, 0, readied(step.detail))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reread.live.events import Permission
-from reread.render import asking
-from reread.render.partial import partial_input
+from reread.render import permissions
+from reread.render.flow import partial_input
 from reread.render.text import Style
 from reread.render.view import View
 
@@ -21,7 +21,7 @@ def asked(tool: str, given: Any, **more: Any) -> Permission:
 
 
 def rows(of: Permission) -> list[str]:
-    return list(asking.permission_lines(of, "/home/ann/app", VIEW))
+    return list(permissions.permission_lines(of, "/home/ann/app", VIEW))
 
 
 def test_a_command_is_shown_whole_with_why_it_is_asked() -> None:
@@ -84,12 +84,12 @@ def test_an_unknown_tool_is_shown_with_its_whole_input() -> None:
     ],
 )
 def test_what_would_be_remembered_is_said_in_words(suggestion: Any, words: str) -> None:
-    assert asking.in_words(suggestion) == words
+    assert permissions.in_words(suggestion) == words
 
 
 def test_several_suggestions_are_numbered() -> None:
     modes = ({"type": "setMode", "mode": "plan"}, {"type": "setMode", "mode": "default"})
-    assert list(asking.key_line(asked("Bash", {}, suggestions=modes), VIEW)) == [
+    assert list(permissions.key_line(asked("Bash", {}, suggestions=modes), VIEW)) == [
         "  [y]es [n]o [a]lways [e]dit [q]uit turn",
         "  a = all of these, a number = that one:",
         "    1 = only plan",
@@ -98,7 +98,7 @@ def test_several_suggestions_are_numbered() -> None:
 
 
 def test_nothing_to_remember_is_nothing_to_press() -> None:
-    assert list(asking.key_line(asked("Bash", {}), VIEW)) == ["  [y]es [n]o [e]dit [q]uit turn"]
+    assert list(permissions.key_line(asked("Bash", {}), VIEW)) == ["  [y]es [n]o [e]dit [q]uit turn"]
 
 
 @pytest.mark.parametrize("given", [None, 7, "text", [], {"questions": 3}, {"questions": [3]}])
@@ -106,8 +106,8 @@ def test_odd_inputs_are_shown_and_hurt_nothing(given: Any) -> None:
     for tool in ("Bash", "Edit", "AskUserQuestion", "ExitPlanMode"):
         question = asked(tool, given)
         assert rows(question)
-        assert list(asking.plan_lines(question, VIEW))
-        assert asking.questions_of(question) == []
+        assert list(permissions.plan_lines(question, VIEW))
+        assert permissions.questions_of(question) == []
 
 
 def test_a_beginning_of_an_input_is_read_at_every_length() -> None:

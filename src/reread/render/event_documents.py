@@ -18,6 +18,7 @@ from .values import Document, dollars
 def event_document(event: Event) -> Document:
     """Which event it is, whose, and of which block; then what it says."""
     fields = asdict(event)
+    fields.pop("record", None)  # what it says is in the other fields
     special = _SPECIAL.get(type(event))
     head = {name: fields.pop(name) for name in ("session", "agent", "message_id", "index")}
     return {"event": event.__struct_config__.tag, **head, **(special(event) if special is not None else fields)}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from reread.blocks.diffs import is_edit, proposed
+from reread.blocks.model import AskedQuestion, questions_in
 from reread.live.events import Permission
 
 from .calls import point_of, relative, tool_label
-from .edits import diff_lines, is_edit, proposed
+from .terminal import diff_lines
 from .text import clip, harmless, shorten, wrap
 from .view import View
 
@@ -127,29 +129,18 @@ def plan_lines(asked: Permission, view: View) -> Iterator[str]:
         yield paint(f"  … {len(found) - _MOST_PLAN_LINES:,} more lines", "dim")
 
 
-def questions_of(asked: Permission) -> list[Mapping[str, Any]]:
+def questions_of(asked: Permission) -> list[AskedQuestion]:
     """The questions of AskUserQuestion that can be asked."""
-    found = asked.input.get("questions") if isinstance(asked.input, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return list(questions_in(asked.input, {}))
 
 
-def options_of(question: Mapping[str, Any]) -> list[str]:
-    """The labels that may be chosen."""
-    found = question.get("options")
-    options = found if isinstance(found, list) else []
-    return [str(each.get("label") or "") if isinstance(each, dict) else str(each) for each in options]
-
-
-def menu_lines(question: Mapping[str, Any], view: View) -> Iterator[str]:
+def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
     """A question with its numbered options."""
     paint = view.style.paint
-    header = f"{harmless(str(question.get('header')))}: " if question.get("header") else ""
-    for number, line in enumerate(wrap(f"{header}{question.get('question') or ''}", view.width - 2)):
+    header = f"{harmless(question.header)}: " if question.header else ""
+    for number, line in enumerate(wrap(f"{header}{question.text}", view.width - 2)):
         yield paint("? ", "yellow", "bold") + paint(line, "bold") if number == 0 else paint(f"  {line}", "bold")
-    found = question.get("options")
-    for number, option in enumerate(found if isinstance(found, list) else (), 1):
-        label = str(option.get("label") or "") if isinstance(option, dict) else str(option)
-        about = str(option.get("description") or "") if isinstance(option, dict) else ""
-        yield clip(f"  {paint(f'[{number}]', 'bold')} {shorten(label, view.width - 8)}", view.width)
-        yield from (paint(f"      {line}", "dim") for line in wrap(about, view.width - 6) if about)
+    for number, option in enumerate(question.options, 1):
+        yield clip(f"  {paint(f'[{number}]', 'bold')} {shorten(option.label, view.width - 8)}", view.width)
+        yield from (paint(f"      {line}", "dim") for line in wrap(option.about, view.width - 6) if option.about)
     yield f"  {paint('[o]', 'bold')} something else"

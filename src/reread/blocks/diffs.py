@@ -7,12 +7,6 @@ from typing import Any, NamedTuple
 
 from reread.analyses.edits.patches import Hunk, read_hunks, steps
 
-from .text import clip, harmless
-from .view import View
-
-MOST_LINES = 24
-CONTEXT = 2
-_LOOKS = {"+": "green", "-": "red"}
 _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
 
@@ -88,22 +82,10 @@ def changed(lines: Sequence[DiffLine]) -> str:
     return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])
 
 
-def diff_lines(lines: Sequence[DiffLine], view: View, *, most: int = MOST_LINES) -> Iterator[str]:
-    """Coloured, numbered, and no more of them than help."""
-    shown = [line for line, is_near in zip(lines, _near_changes(lines), strict=True) if is_near]
-    numbers = max((len(str(line.number)) for line in shown if line.number is not None), default=0)
-    for line in shown[: most if len(shown) > most + 1 else None]:
-        number = f"{line.number if line.number is not None else '':>{numbers}} " if numbers else ""
-        text = clip(f"{number}{line.sign} {harmless(line.text).replace(chr(10), ' ')}", view.width)
-        yield view.style.paint(text, _LOOKS.get(line.sign, "dim"))
-    if len(shown) > most + 1:
-        yield view.style.paint(f"… {len(shown) - most:,} more lines", "dim")
-
-
-def _near_changes(lines: Sequence[DiffLine]) -> list[bool]:
-    near = [False] * len(lines)
-    for position, line in enumerate(lines):
-        if line.sign != " ":
-            for other in range(max(0, position - CONTEXT), min(len(lines), position + CONTEXT + 1)):
-                near[other] = True
-    return near
+def bash_changes(result: Mapping[str, Any]) -> Iterator[tuple[str, list[DiffLine]]]:
+    """Path and lines of each file that a shell command changed; since 2.1.325 its result tells."""
+    changed_files = result.get("bashEditDiff")
+    files = changed_files.get("files") if isinstance(changed_files, dict) else None
+    for file in files if isinstance(files, list) else ():
+        if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
+            yield file["filePath"], patched({"structuredPatch": file["hunks"]})

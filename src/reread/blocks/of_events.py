@@ -1,0 +1,427 @@
+"""Events of a stream to blocks: a fragment updates a block by its key, a result the block of its call.
+
+`StreamBlocks` keeps only what is still open, so that a stream may go on for days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from reread.live import events
+from reread.live.events import Event
+from reread.live.questions import answered_permission
+from reread.records import SYNTHETIC_MODEL, Assistant, Record, Spoken, ToolResult, UnknownBlock, User, decode
+from reread.sessions import Final, Kind, Session, Status, ToolOutput, ToolPermission, kind_of, prompt_of
+from reread.sessions.calls import status_of
+from reread.sessions.turns import OPENS_TURN, notices_of, told_by_client
+
+from .model import (
+    BlockPlace,
+    BlockState,
+    CallBlock,
+    HeadingBlock,
+    NoticeBlock,
+    OutputBlock,
+    PromptBlock,
+    QuestionBlock,
+    ResultBlock,
+    ShownBlock,
+    ThinkingBlock,
+    WordsBlock,
+)
+
+_LABELS = {
+    "compacted": "compacted",
+    "interrupted": "interrupted",
+    "retry": "trying again",
+    "title": "title",
+    "permission_denied": "not allowed",
+    "model_refusal_no_fallback": "refused",
+    "informational": "",
+    "api_error": "",
+    "queued": "",
+    "command": "",
+    "rewound": "",
+    "hook": "",
+    "task": "",
+    "unknown": "",
+}
+"""Notices that no line of a transcript tells, by what is said before their text. Others are bookkeeping."""
+_STATES = {"requesting": "waiting for the model", "compacting": "compacting"}
+_SILENT_TASKS = frozenset({"task_started", "task_progress", "task_updated"})
+_SHOWN_OF_UNKNOWN = 200
+_NO_LINE = decode(b"{}")
+
+
+class StreamBlocks:
+    """Feed it events; it gives each block that an event begins or changes, as it is now."""
+
+    def __init__(self) -> None:
+        self.finals: dict[str, Final] = {}
+        """What messages used, by their id."""
+        self._forming: dict[str, WordsBlock | ThinkingBlock | CallBlock] = {}
+        self._calls: dict[str | None, CallBlock] = {}
+        """Calls without a result."""
+        self._permissions: dict[str | None, ToolPermission] = {}
+        """By call, which the client may ask about before it shows it."""
+        self._asked: dict[str, QuestionBlock] = {}
+        self._heading: HeadingBlock | None = None
+        self._compacted: NoticeBlock | None = None
+        self._prompts: set[str] = set()
+        self._thought_tokens: int | None = None
+        self._nameless = 0
+
+    def feed(self, event: Event, time: datetime | None = None) -> list[ShownBlock]:
+        made = _MADE.get(type(event))
+        return list(made(self, event, time)) if made is not None else []
+
+    # Blocks of a message
+
+    def _grows(self, event: events.Delta, time: datetime | None) -> Iterator[ShownBlock]:
+        key = key_of(event)
+        known = self._forming.get(key)
+        text = (known.text if known is not None and not isinstance(known, CallBlock) else "") + event.text
+        kind = ThinkingBlock if isinstance(event, events.ThinkingDelta) else WordsBlock
+        place = known.place if known is not None else _place(event, time)
+        self._forming[key] = block = kind(key=key, place=place, text=text, state=BlockState.FORMING)
+        yield block
+
+    def _call_grows(self, event: events.ToolDelta, time: datetime | None) -> Iterator[ShownBlock]:
+        key = key_of(event)
+        known = self._forming.get(key)
+        self._forming[key] = block = CallBlock(
+            key=key,
+            place=_place(event, time),
+            id=event.id,
+            name=event.name or "",
+            input=None,
+            written=(known.written if isinstance(known, CallBlock) else "") + event.text,
+            state=BlockState.FORMING,
+        )
+        yield block
+
+    def _thinking(self, event: events.Thinking, time: datetime | None) -> Iterator[ShownBlock]:
+        self._forming.pop(key_of(event), None)
+        told, self._thought_tokens = self._thought_tokens, None
+        yield ThinkingBlock(
+            key=key_of(event),
+            place=_place(event, time),
+            text=event.text,
+            is_redacted=event.is_redacted,
+            signature=event.signature,
+            duration_ms=event.duration_ms,
+            tokens=told,
+        )
+
+    def _text(self, event: events.Text, time: datetime | None) -> Iterator[ShownBlock]:
+        self._forming.pop(key_of(event), None)
+        record, place = event.record, _place(event, time)
+        if event.is_synthetic or (isinstance(record, Assistant) and record.is_api_error_message):
+            told = told_by_client(record) if isinstance(record, Assistant) else None
+            if told is not None or record is None:
+                if told or record is None:
+                    yield NoticeBlock(key=key_of(event), place=place, what="api_error", text=event.text)
+                return
+        yield WordsBlock(key=key_of(event), place=place, text=event.text)
+
+    def _call(self, event: events.ToolCall, time: datetime | None) -> Iterator[ShownBlock]:
+        self._forming.pop(key_of(event), None)
+        block = CallBlock(
+            key=key_of(event),
+            place=_place(event, time),
+            id=event.id,
+            name=event.name or "(unnamed)",
+            input=event.input,
+            status=Status.OK if event.is_server else Status.MISSING,
+            permission=self._permissions.get(event.id),
+        )
+        if not event.is_server:
+            self._calls[event.id] = block
+        yield block
+
+    def _result(self, event: events.ToolResult, time: datetime | None) -> Iterator[ShownBlock]:
+        call, place = self._calls.pop(event.id, None), _place(event, time)
+        self._permissions.pop(event.id, None)
+        if call is None:  # a result of something that nobody saw being called
+            call = CallBlock(key=f"call {event.id}", place=place, id=event.id, name="", input=None)
+        output = OutputBlock(
+            key=f"output {event.id}",
+            place=place,
+            call=event.id,
+            name=call.name,
+            text=event.text,
+            is_error=event.is_error,
+            images=event.images,
+            read_result=lambda: event.result,
+        )
+        yield replace(call, output=output, status=_status(event))
+
+    def _other(self, event: events.OtherBlock, time: datetime | None) -> Iterator[ShownBlock]:
+        self._forming.pop(key_of(event), None)
+        blocks = event.record.blocks if isinstance(event.record, Spoken) else ()
+        unknown = next((each for each in blocks if type(each) is UnknownBlock and each.type_name == event.type), None)
+        if unknown is not None or event.record is None:
+            text = (unknown.as_text if unknown is not None else "") or f"block of type {event.type}"
+            yield NoticeBlock(key=key_of(event), place=_place(event, time), what="unknown", text=text)
+
+    def _withdraws(self, event: events.Withdrawn, time: datetime | None) -> Iterator[ShownBlock]:
+        known = self._forming.pop(key_of(event), None)
+        place = known.place if known is not None else _place(event, time)
+        place = replace(place, name=event.uuid)
+        fate: Any = {"key": key_of(event), "place": place, "state": BlockState.WITHDRAWN, "withdrawn": event.reason}
+        if event.kind == "thinking":
+            yield ThinkingBlock(**fate, text=event.text)
+        elif event.kind == "text":
+            yield WordsBlock(**fate, text=event.text)
+        else:
+            yield CallBlock(**fate, id=event.id, name=event.name or "", input=None, written=event.text)
+
+    # What a person is asked
+
+    def _asks(self, event: events.Permission, time: datetime | None) -> Iterator[ShownBlock]:
+        block = QuestionBlock(
+            key=f"question {event.request_id}", place=_place(event, time), asked=event, state=BlockState.FORMING
+        )
+        self._asked[event.request_id] = block
+        yield block
+        yield from self._permitted(event.id, ToolPermission(asked=time, reason=event.reason))
+
+    def _answers(self, event: events.PermissionAnswered, time: datetime | None) -> Iterator[ShownBlock]:
+        block = self._asked.pop(event.request_id, None)
+        asked = block.asked if block is not None else _unasked(event)
+        yield QuestionBlock(key=f"question {event.request_id}", place=_place(event, time), asked=asked, answer=event)
+        known = self._permissions.get(asked.id)
+        if known is not None:
+            yield from self._permitted(asked.id, answered_permission(known, event, time))
+
+    def _voids(self, event: events.PermissionVoid, time: datetime | None) -> Iterator[ShownBlock]:
+        block = self._asked.pop(event.request_id, None)
+        asked = block.asked if block is not None else _unasked(event)
+        yield QuestionBlock(
+            key=f"question {event.request_id}", place=_place(event, time), asked=asked, state=BlockState.WITHDRAWN
+        )
+        known = self._permissions.get(asked.id)
+        if known is not None:
+            yield from self._permitted(asked.id, replace(known, answered=time, decision="void"))
+
+    def _permitted(self, name: str | None, permission: ToolPermission) -> Iterator[ShownBlock]:
+        self._permissions[name] = permission
+        call = self._calls.get(name)
+        if call is not None:
+            self._calls[name] = block = replace(call, permission=permission)
+            yield block
+
+    # What stands for itself
+
+    def _started(self, event: events.SessionStarted, time: datetime | None) -> Iterator[ShownBlock]:
+        before, name = self._heading, event.session or "?"
+        self._heading = HeadingBlock(
+            key=f"session {name}",
+            place=_place(event, time),
+            id=name,
+            project=event.cwd,
+            model=event.model,
+            version=event.version,
+            mode=event.permission_mode,
+            before=replace(before, before=None) if before is not None and before.id == name else None,
+        )
+        yield self._heading
+
+    def _prompt(self, event: events.Prompt, time: datetime | None) -> Iterator[ShownBlock]:
+        if event.is_replay and event.text in self._prompts:
+            return  # what was sent comes back
+        record, place = event.record, _place(event, time)
+        kind = kind_of(record) if isinstance(record, User) else _kind_of(event)
+        if kind in OPENS_TURN:
+            text = prompt_of(record, kind).text if isinstance(record, User) else event.text
+            self._prompts.add(event.text)
+            key = f"prompt {event.uuid or self._name()}"
+            yield PromptBlock(key=key, place=place, text=text, kind=kind, images=event.images)
+        elif kind is Kind.COMPACT_SUMMARY:
+            known = self._compacted
+            if known is not None and not known.detail:
+                self._compacted = block = replace(known, detail=event.text)
+            else:
+                key = f"notice {event.uuid or self._name()}"
+                block = NoticeBlock(key=key, place=place, what="compacted", text="compacted", detail=event.text)
+            yield block
+        elif record is not None:
+            yield from self._noticed(record, kind, place)
+
+    def _noticed(self, record: Record, kind: Kind | None, place: BlockPlace) -> Iterator[NoticeBlock]:
+        """What a line of a transcript would tell."""
+        for number, told in enumerate(notices_of(record, kind)):
+            key = f"notice {told.what} {record.uuid or self._name()} {number}"
+            block = NoticeBlock(key=key, place=place, what=told.what, text=told.text, detail=told.detail)
+            self._compacted = block if told.what == "compacted" else self._compacted
+            yield block
+
+    def _notice(self, event: events.Notice, time: datetime | None) -> Iterator[ShownBlock]:
+        record, place = event.record, _place(event, time)
+        kind = kind_of(record) if isinstance(record, User) else None
+        found = list(self._noticed(record, kind, place))
+        if found:
+            yield from found
+        elif event.what in ("thinking_tokens", "status"):
+            text = self._passing(event)
+            if text:
+                yield NoticeBlock(key=event.what, place=place, what=event.what, text=text, is_passing=True)
+        elif event.what in _LABELS and _is_news(event) and not self._is_told_by_its_call(event):
+            text = ": ".join(part for part in (_LABELS[event.what], event.text) if part)
+            key = f"notice {event.what} {record.uuid or self._name()}"
+            yield NoticeBlock(key=key, place=place, what=event.what, text=text, is_of_stream=True)
+
+    def _passing(self, event: events.Notice) -> str:
+        if event.what == "status":
+            return _STATES.get(event.text, "")
+        counted = event.data.get("estimated_tokens")
+        self._thought_tokens = counted if isinstance(counted, int) else self._thought_tokens
+        return f"thinking, about {self._thought_tokens:,} tokens" if self._thought_tokens else ""
+
+    def _is_told_by_its_call(self, event: events.Notice) -> bool:
+        """An agent in front is told by its call and its result; one in the background ends after its result."""
+        return event.what == "task" and event.agent is not None and event.agent in self._calls
+
+    def _refused(self, event: events.ControlAnswer, time: datetime | None) -> Iterator[ShownBlock]:
+        if not event.ok:
+            yield self._own("refused", f"the client refused: {event.error}", _place(event, time))
+
+    def _trouble(self, event: events.Trouble, time: datetime | None) -> Iterator[ShownBlock]:
+        yield self._own("trouble", f"{event.what}: {event.text}", _place(event, time))
+
+    def _unknown(self, event: events.UnknownFrame, time: datetime | None) -> Iterator[ShownBlock]:
+        raw = event.record.raw[:_SHOWN_OF_UNKNOWN].decode("utf-8", "replace")
+        yield self._own("unknown", f"{event.reason}: {raw}", _place(event, time))
+
+    def _own(self, what: str, text: str, place: BlockPlace) -> NoticeBlock:
+        return NoticeBlock(key=f"{what} {self._name()}", place=place, what=what, text=text, is_of_stream=True)
+
+    def _ended(self, event: events.TurnResult, time: datetime | None) -> Iterator[ShownBlock]:
+        key = f"result {self._name()}"
+        yield ResultBlock(key=key, place=_place(event, time), duration_ms=event.duration_ms, outcome=event)
+
+    def _used(self, event: events.MessageUsage, time: datetime | None) -> Iterator[ShownBlock]:  # noqa: ARG002
+        if event.message_id is not None:
+            self.finals[event.message_id] = Final(event.usage, event.stop_reason)
+        return iter(())
+
+    def _name(self) -> int:
+        """For what has no name of its own."""
+        self._nameless += 1
+        return self._nameless
+
+
+_MADE: dict[type[Event], Callable[[StreamBlocks, Any, datetime | None], Iterable[ShownBlock]]] = {
+    events.ThinkingDelta: StreamBlocks._grows,
+    events.TextDelta: StreamBlocks._grows,
+    events.ToolDelta: StreamBlocks._call_grows,
+    events.Thinking: StreamBlocks._thinking,
+    events.Text: StreamBlocks._text,
+    events.ToolCall: StreamBlocks._call,
+    events.ToolResult: StreamBlocks._result,
+    events.OtherBlock: StreamBlocks._other,
+    events.Withdrawn: StreamBlocks._withdraws,
+    events.Permission: StreamBlocks._asks,
+    events.PermissionAnswered: StreamBlocks._answers,
+    events.PermissionVoid: StreamBlocks._voids,
+    events.SessionStarted: StreamBlocks._started,
+    events.Prompt: StreamBlocks._prompt,
+    events.Notice: StreamBlocks._notice,
+    events.ControlAnswer: StreamBlocks._refused,
+    events.Trouble: StreamBlocks._trouble,
+    events.UnknownFrame: StreamBlocks._unknown,
+    events.TurnResult: StreamBlocks._ended,
+    events.MessageUsage: StreamBlocks._used,
+}
+"""What is not here is shown in no view: hooks, answers to our own questions."""
+
+
+def key_of(event: Event) -> str:
+    """Of a block of a message, from its first fragment on."""
+    return f"{event.agent or ''}/{event.message_id or ''}/{event.index}"
+
+
+def _place(event: Event, time: datetime | None) -> BlockPlace:
+    uuid, record = getattr(event, "uuid", None), getattr(event, "record", None)
+    return BlockPlace(record, event.agent, event.index, uuid, event.message_id, _as_written(time))
+
+
+def _as_written(time: datetime | None) -> datetime | None:
+    """As exactly as transcripts tell it."""
+    return time.replace(microsecond=time.microsecond // 1000 * 1000) if time is not None else None
+
+
+def _kind_of(event: events.Prompt) -> Kind:
+    if event.agent is not None:
+        return Kind.AGENT_PROMPT
+    return Kind.META if event.is_synthetic else Kind.PROMPT
+
+
+def _unasked(event: events.PermissionAnswered | events.PermissionVoid) -> events.Permission:
+    """An answer to something that nobody saw being asked."""
+    tool = getattr(event, "tool", None) or ""
+    return events.Permission(request_id=event.request_id, tool=tool, input=None, id=getattr(event, "id", None))
+
+
+def _status(event: events.ToolResult) -> Status:
+    record = event.record if event.record is not None else _NO_LINE
+    blocks = record.blocks if isinstance(record, User) else ()
+    found = next((each for each in blocks if type(each) is ToolResult and each.tool_use_id == event.id), None)
+    block = found or ToolResult(tool_use_id=event.id, content=event.text, is_error=event.is_error)
+    return status_of(ToolOutput(record=record, block=block))
+
+
+def _is_news(event: events.Notice) -> bool:
+    """Of tasks only their end, of hooks only those that failed or stopped something."""
+    subtype = event.data.get("subtype")
+    if event.what == "hook":
+        return subtype not in ("hook_started", "hook_progress") and event.data.get("outcome") not in (None, "success")
+    return subtype not in _SILENT_TASKS
+
+
+# And back: what a stream would have said, for programs that read events
+
+
+def session_started(session: Session) -> events.SessionStarted:
+    models = [each.model for each in session.assistant_messages if each.model not in (None, SYNTHETIC_MODEL)]
+    versions = [record.version for record in session.records if record.version is not None]
+    return events.SessionStarted(
+        session=session.id,
+        model=models[-1] if models else None,
+        cwd=session.project,
+        version=versions[-1] if versions else None,
+    )
+
+
+def events_of(block: ShownBlock, session: str) -> Iterator[Event]:
+    """A transcript knows nothing of fragments, permission questions or results of turns: only a stream has those."""
+    place = block.place
+    where: Any = {"session": session, "agent": place.agent}
+    if isinstance(block, PromptBlock):
+        is_synthetic = block.kind not in (Kind.PROMPT, Kind.AGENT_PROMPT)
+        yield events.Prompt(**where, text=block.text, uuid=place.uuid, images=block.images, is_synthetic=is_synthetic)
+    elif isinstance(block, NoticeBlock) and place.record is not None:
+        yield events.Notice(**where, what=block.what, text=block.text, record=place.record)
+    whole = {**where, "message_id": place.message_id, "index": place.number, "uuid": place.uuid}
+    if isinstance(block, ThinkingBlock):
+        about: Any = {"signature": block.signature, "duration_ms": block.duration_ms}
+        yield events.Thinking(**whole, text=block.text, is_redacted=block.is_redacted, **about)
+    elif isinstance(block, WordsBlock):
+        is_synthetic = isinstance(place.record, Assistant) and place.record.is_synthetic
+        yield events.Text(**whole, text=block.text, is_synthetic=is_synthetic)
+    elif isinstance(block, CallBlock):
+        yield events.ToolCall(**whole, id=block.id, name=block.name, input=block.input)
+        output = block.output
+        if output is not None:
+            yield events.ToolResult(
+                **where,
+                id=block.id,
+                uuid=output.place.uuid,
+                text=output.whole,
+                is_error=output.is_error,
+                result=output.read_result(),
+            )

@@ -1,0 +1,239 @@
+"""A saved session to blocks, turn by turn, so that a view may show a stretch of it and nothing else is worked out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from reread.billing import Prices, Rated
+from reread.records import Record, User
+from reread.sessions import (
+    Conversation,
+    Notice,
+    Prompt,
+    Said,
+    Session,
+    Step,
+    Subagent,
+    Thought,
+    ToolCall,
+    Turn,
+    add_up,
+    requests_of,
+    spoken_groups,
+)
+
+from .model import (
+    NOWHERE,
+    AgentBlock,
+    BlockPlace,
+    BlockState,
+    CallBlock,
+    HeadingBlock,
+    NoticeBlock,
+    OutputBlock,
+    PromptBlock,
+    ResultBlock,
+    RuleBlock,
+    ShownBlock,
+    StepBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    TurnUsage,
+    WordsBlock,
+)
+
+DEEPEST = 20
+"""Agents in agents that are shown."""
+
+
+def blocks_of(session: Session) -> Iterator[ShownBlock]:
+    """Everything on the branch that is active, in reading order; what agents did stands inside their calls."""
+    yield heading_of(session)
+    made = SessionBlocks(session)
+    for turn in session.turns:
+        yield from made.turn(session, turn)
+
+
+def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
+    """Prompts and steps one after the other as a stream would bring them, then what each agent did."""
+    made = SessionBlocks(session, has_agents=False)
+    numbers: Counter[str | None] = Counter()
+    speakers: list[Conversation] = [session, *session.subagents]
+    for speaker in speakers:
+        for turn in speaker.turns:
+            for block in made.turn(speaker, turn):
+                if isinstance(block, WordsBlock | ThinkingBlock | CallBlock):
+                    name = block.place.message_id
+                    yield replace(block, place=replace(block.place, number=numbers[name]))
+                    numbers[name] += 1
+                elif isinstance(block, PromptBlock | NoticeBlock):
+                    yield block
+
+
+def heading_of(session: Session) -> HeadingBlock:
+    return HeadingBlock(
+        key=f"session {session.id}",
+        place=NOWHERE,
+        id=session.id,
+        title=session.title,
+        project=session.project,
+        started=session.started,
+        prompts=len(session.prompts),
+        calls=len(session.every_call),
+        agents=len(session.working_agents),
+        branches=len(session.branches),
+        usage=session.total_usage,
+        problems=tuple(session.problems),
+        mark=session.mark,
+    )
+
+
+class SessionBlocks:
+    """Makes the blocks of one session. An agent stands below one call only: a transcript may tell of a circle."""
+
+    def __init__(self, session: Session, *, has_agents: bool = True) -> None:
+        self.session = session
+        self._has_agents = has_agents
+        self.told: set[str] = set()
+        """Agents that stand below their call."""
+
+    def turn(self, speaker: Conversation, turn: Turn, *, is_last: bool = False, depth: int = 0) -> TurnBlocks:
+        first = turn.records[0].line if turn.records else None
+        name = (turn.prompt.uuid if turn.prompt is not None else None) or first
+        return TurnBlocks(
+            rule=RuleBlock(
+                key=f"turn {turn.index} {name}",
+                place=NOWHERE,
+                index=turn.index,
+                branch=turn.branch,
+                is_last=is_last,
+            ),
+            prompt=prompt_block(turn.prompt, _name(speaker)) if turn.prompt is not None else None,
+            steps=tuple(self.steps(turn.steps, depth, _name(speaker))),
+            result=ResultBlock(
+                key=f"result {turn.index} {name}",
+                place=NOWHERE,
+                duration_ms=turn.duration_ms,
+                reckon=lambda: usage_of_lines(turn.records, speaker.prices),
+            ),
+        )
+
+    def steps(self, steps: Iterable[Step], depth: int = 0, agent: str | None = None) -> Iterator[StepBlock]:
+        record, number = None, 0
+        for step in steps:
+            number = number + 1 if step.record is record else 0
+            record = step.record
+            if isinstance(step, ToolCall):
+                yield self.call(step, depth, agent)
+            else:
+                yield _said(step, number, agent)
+
+    def call(self, call: ToolCall, depth: int = 0, speaker: str | None = None) -> CallBlock:
+        agent = self.session.agents_by_call.get(call.id or "")
+        is_told = agent is not None and agent.id not in self.told and depth < DEEPEST
+        if agent is not None:
+            self.told.add(agent.id)
+        return CallBlock(
+            key=f"call {call.id} {call.uuid}",
+            place=BlockPlace(call.record, speaker),
+            id=call.id,
+            name=call.name,
+            input=call.input,
+            status=call.status,
+            output=self._output(call),
+            permission=call.permission,
+            agent=self.agent(agent, depth + 1) if agent is not None and is_told and self._has_agents else None,
+        )
+
+    def _output(self, call: ToolCall) -> OutputBlock | None:
+        output = call.output
+        if output is None:
+            return None
+        record = output.record
+        return OutputBlock(
+            key=f"output {call.id}",
+            place=BlockPlace(output.record),
+            call=call.id,
+            name=call.name,
+            text=output.text,
+            is_error=output.is_error,
+            read_result=lambda: record.tool_use_result if isinstance(record, User) else None,
+            read_whole=lambda: self.session.full_output(call),
+        )
+
+    def agent(self, agent: Subagent, depth: int = 1) -> AgentBlock:
+        self.told.add(agent.id)
+        asked = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
+        return AgentBlock(
+            key=f"agent {agent.id}",
+            place=BlockPlace(agent=_name(agent)),
+            id=agent.id,
+            type=agent.type,
+            kind=agent.kind.value,
+            description=str(asked.get("description") or ""),
+            calls=len(agent.tool_calls),
+            output_tokens=agent.usage.output_tokens,
+            cost=agent.cost,
+            read_turns=lambda: tuple(self.turn(agent, turn, depth=depth) for turn in agent.turns),
+        )
+
+    def lone(self) -> Iterator[AgentBlock]:
+        """Agents that stand below none of the calls so far."""
+        for agent in self.session.subagents:
+            if agent.id not in self.told and agent.turns:
+                yield self.agent(agent)
+
+
+def _name(speaker: Conversation) -> str | None:
+    """A stream names an agent by the call that started it; the session itself has no name."""
+    if not isinstance(speaker, Subagent):
+        return None
+    return (speaker.call.id if speaker.call is not None else None) or speaker.id
+
+
+def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
+    return PromptBlock(
+        key=f"prompt {prompt.uuid} {prompt.record.line}",
+        place=BlockPlace(prompt.record, agent),
+        text=prompt.text,
+        kind=prompt.kind,
+        images=prompt.images,
+    )
+
+
+def _said(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
+    """`number` tells the blocks of one line apart."""
+    key, place = f"{step.uuid or step.record.line} {number}", BlockPlace(step.record, agent)
+    fate = step.withdrawn
+    state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN
+    if isinstance(step, Said):
+        return WordsBlock(key=f"words {key}", place=place, text=step.text, state=state, withdrawn=fate)
+    if isinstance(step, Thought):
+        return ThinkingBlock(
+            key=f"thinking {key}",
+            place=place,
+            text=step.text,
+            is_redacted=step.is_redacted,
+            signature=getattr(step.block, "signature", None),
+            duration_ms=step.duration_ms,
+            state=state,
+            withdrawn=fate,
+        )
+    return NoticeBlock(
+        key=f"notice {step.what} {key}",
+        place=place,
+        what=step.what,
+        text=step.text,
+        detail=step.detail,
+        state=state,
+        withdrawn=fate,
+    )
+
+
+def usage_of_lines(records: Iterable[Record], prices: Prices) -> TurnUsage:
+    requests = requests_of(spoken_groups(records))
+    context = Rated.of(requests[-1].usage, 0).prompt if requests else 0
+    return TurnUsage(add_up(requests, prices), context)
