@@ -102,7 +102,7 @@ def judge(scene: Scene) -> list[Judged]:
             wishes = []
         prompt = stretch.prompt
         if prompt is not None and prompt.kind is Speaker.PROMPT and not is_said_by_hook(prompt.text):
-            names = features(_around(stretches, place), phrase_score(prompt.text))
+            names = features(_around(stretches, place), phrase_score)
             wish = wish_of(prompt.text, stretch, names)
             more, back = wished_again(wish, [each for each, _ in wishes[-_WISHES_LOOKED_AT:]])
             again = wishes[-back][1] if back is not None else None
@@ -111,7 +111,7 @@ def judge(scene: Scene) -> list[Judged]:
         for notice in stretch.notices:
             if notice.what == "queued" and stretch.is_answered and not is_said_by_hook(notice.text):
                 around = Around(notice.text, stretch, True, stretch, is_busy=True)
-                names = features(around, phrase_score(notice.text))
+                names = features(around, phrase_score)
                 found.append(Judged(notice.record, notice.text, stretch, tuple(names), "busy"))
     return found
 
