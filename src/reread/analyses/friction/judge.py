@@ -74,7 +74,7 @@ class Judged(NamedTuple):
     def verdict(self, model: Model) -> Verdict | None:
         """None where it is not enough."""
         weights = model.weights
-        score = sum(map(weights.get, self.features, [0.0] * len(self.features)))  # type: ignore[arg-type]
+        score = sum(map(weights.get, self.features, [0.0] * len(self.features)))
         if score < model.threshold:
             return None
         return Verdict(
