@@ -238,7 +238,7 @@ def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -
     assert pattern.about == "ruff check > mypy > pytest > git commit"
     (suggestion,) = suggested(found, SuggestionKind.SKILL)
     assert suggestion.draft.startswith("---\nname: ruff-check-mypy-pytest-git\ndescription: ")
-    assert "1. `ruff check .`\n2. `mypy`\n3. `pytest -q`\n4. `git commit -m x`\n" in suggestion.draft
+    assert "1. `ruff check .`\n2. `mypy`\n3. `pytest -q`\n4. `git commit -m <message>`\n" in suggestion.draft
     assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from .detector import Detector
 from .events import Cause, Event, Kind
 from .languages import ANY_WITHOUT_SPACES, BENIGN_WITHOUT_SPACES, OTHERS, QUESTION_WITHOUT_SPACES, WITHOUT_SPACES
@@ -109,6 +111,7 @@ class Correction(Detector):
                     each.text,
                     Cause.PROMPT if is_slip else Cause.AGENT,
                     verdict.confidence,
+                    loss=replace(scene.spent.on(each.stretch.turn.records), seconds=None),
                     after=each.after,
                     because="; ".join(verdict.because) or None,
                 )

@@ -24,6 +24,9 @@ MOST_CHAINS = 120
 MOST_LINES = 60
 _MOST_STEPS = 12
 _LONGEST_LINE = 160
+_PIPED = re.compile(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
+"""What is done with an output is no part of the work."""
+_MESSAGE = re.compile(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
 _OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
 """What the client writes in the person's name, beside what hooks say."""
 _EVERYDAY = frozenset(
@@ -139,7 +142,7 @@ def _prompts(scene: Scene) -> Iterator[Asked]:
             continue
         is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
         if words >= FEWEST_WORDS or is_opening:
-            steps = tuple(_done(stretch.calls)) if number == 0 else ()
+            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
             yield Asked(
                 uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
             )
@@ -150,16 +153,20 @@ def is_of_person(text: str) -> bool:
     return not is_said_by_hook(text) and not text.startswith(_OF_THE_CLIENT)
 
 
-def _done(calls: list[Call]) -> Iterator[str]:
-    """What was read and run, as it would stand in a list of steps."""
+def _done(calls: list[Call], project: str | None) -> Iterator[str]:
+    """What was read and run, as it would stand in a list of steps of the project."""
+
+    def here(text: str) -> str:
+        return text.replace(f"{project}/", "").replace(project, ".") if project else text
+
     told: dict[str, None] = {}
     for call in calls:
         if call.status is not Status.OK or len(told) == _MOST_STEPS:
             continue
         if call.name == "Read" and call.path:
-            told[f"Read {call.path}"] = None
+            told[f"Read {here(call.path)}"] = None
         elif call.name in SHELLS and (line := _one_line(call.command)):
-            told[f"Run {line}"] = None
+            told[f"Run {here(line)}"] = None
     yield from told
 
 
@@ -218,7 +225,7 @@ def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
             for part in _one_line(call.command).split("&&"):
                 step = prefix_of(part)
                 if step and step not in _TRIVIAL and ";" not in part:
-                    yield part.strip(), call.record.uuid
+                    yield _MESSAGE.sub(r"\1 <message>", _PIPED.split(part)[0].strip()), call.record.uuid
 
 
 def _ran(scene: Scene) -> tuple[Counted, ...]:

@@ -28,11 +28,10 @@ _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
 _FEWEST_PASTES = 3
 _FEWEST_LINES_TYPED = 3
-_MINUTES_PER_MOMENT = 2.0
-"""What it takes to notice, to type and to wait, where the transcript does not tell."""
 _STATED = 0.75
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
+_MANY_SESSIONS = 5
 
 
 class SuggestionKind(StrEnum):
@@ -45,6 +44,11 @@ class SuggestionKind(StrEnum):
     PERMISSION = "permission"
     COMMAND = "command"
     """A slash command, an alias or a script."""
+
+
+_MINUTES = {SuggestionKind.MEMORY: 2.0, SuggestionKind.PERMISSION: 0.25}
+_SOME_MINUTES = 0.5
+"""What one moment takes to notice, to type and to wait, where the transcript does not tell."""
 
 
 class Worth(NamedTuple):
@@ -158,15 +162,16 @@ def _placed(each: Suggestion, basis: Basis) -> Suggestion:
 
 
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
-    wanted = set(each.evidence)
+    """Rules and failures are moments that went wrong, whose time is known in part; the others spare typing."""
+    wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
     losses = [event.loss for event in basis.events if event.uuid in wanted]
-    seconds = [loss.seconds for loss in losses if loss.seconds]
+    measured = [loss.seconds for loss in losses if loss.seconds]
+    minutes = _MINUTES.get(each.kind, _SOME_MINUTES)
+    assumed = max(0, each.count - len(measured)) * minutes
+    how = f"{len(measured)} of {each.count} measured, the others " if measured else ""
+    how += f"{minutes:g} minutes each by assumption" if assumed else "as measured"
     dollars = sum(loss.nanodollars or 0 for loss in losses)
-    measured = sum(seconds) / 60
-    guessed = max(0, each.count - len(seconds)) * _MINUTES_PER_MOMENT
-    how = f"{len(seconds)} of {each.count} measured" if seconds else "none measured"
-    how += f", {_MINUTES_PER_MOMENT:.0f} minutes assumed for each other" if guessed else ""
-    return replace(each, worth=Worth(round(measured + guessed, 1), dollars, how))
+    return replace(each, worth=Worth(round(sum(measured) / 60 + assumed, 1), dollars, how))
 
 
 def _is_stated(each: Suggestion, basis: Basis) -> bool:
@@ -241,31 +246,26 @@ def _still_broken(made: Suggestion, pattern: Pattern, name: str, changed: dateti
     )
 
 
-def _re_ask(pattern: Pattern, basis: Basis) -> Suggestion | None:
+def _re_ask(pattern: Pattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
     """A prompt that is typed again and again; with the steps that were taken for it, where it opens sessions."""
     steps = str(pattern.details.get("steps", ""))
-    if len(words_of(pattern.example)) < _FEWEST_LINES_TYPED and len(steps.split("\n")) < _OPENING_STEPS:
+    is_short = len(words_of(pattern.example)) < _FEWEST_LINES_TYPED
+    if is_short and len(pattern.sessions) < _MANY_SESSIONS and len(steps.split("\n")) < _OPENING_STEPS:
         return None
     name = _slug(pattern.example)
-    listed = "".join(f"\n- {_relative(step, pattern, basis)}" for step in steps.split("\n") if step)
+    listed = "".join(f"\n- {step.replace(' ', ' `', 1)}`" for step in steps.split("\n") if step)
     draft = f"{pattern.example}\n\n$ARGUMENTS" + (f"\n\nUsually this takes:{listed}\n" if listed else "")
     title = f"Typed in {len(pattern.sessions)} sessions: make it /{name}"
     made = _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
     return replace(made, checked=f"stands for {pattern.count} of {pattern.count} prompts")
 
 
-def _relative(step: str, pattern: Pattern, basis: Basis) -> str:
-    """A step without the folder of the project."""
-    for project in {basis.projects.get(session) for session in pattern.sessions}:
-        if project:
-            step = step.replace(f"{project}/", "").replace(project, ".")
-    verb, _, rest = step.partition(" ")
-    return f"{verb} `{rest}`"
-
-
-def _workflow(pattern: Pattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """The real command lines, each as it was typed; none where the sessions do not tell them."""
+def _workflow(pattern: Pattern, basis: Basis) -> Suggestion | None:
+    """The real command lines of one project; none where sessions do not tell them, or for what every agent can do."""
     steps = pattern.about.split(" > ")
+    projects = {basis.projects.get(session) for session in pattern.sessions}
+    if len(projects) > 1 or all(step.startswith(("git ", "gh ", "jj ")) for step in steps):
+        return None
     lines = [str(pattern.details.get(f"step {number}", "")) for number in range(1, len(steps) + 1)]
     if not all(lines):
         return None
@@ -389,7 +389,7 @@ _FROM: dict[PatternKind, Callable[[Pattern, Basis], Suggestion | None]] = {
 
 
 _RUN_IT_YOURSELF = (
-    "Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
+    "- Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
 )
 _CARRIED_OVER = ("terminal", "stack_trace", "log", "error")
 
@@ -408,7 +408,7 @@ def _from_events(basis: Basis) -> list[Suggestion]:
     pasted = [event for event in basis.events if event.kind is Kind.MANUAL_STEP and event.about in _CARRIED_OVER]
     if len(pasted) >= _FEWEST_PASTES:
         title = f"Output was pasted by hand {_times(len(pasted))}"
-        found.append(_gathered(pasted, title, f"- {_RUN_IT_YOURSELF}"))
+        found.append(_gathered(pasted, title, _RUN_IT_YOURSELF))
     return [each for each in found if each.sessions > 1]
 
 
