@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from reread.analyses.friction import (
 )
 from reread.analyses.friction.calls import prefix_of
 from reread.analyses.friction.fingerprints import likeness, sketch
+from reread.analyses.friction.suggestions import Basis, Stated
 from reread.sessions import Session
 from reread.testing import Block, Entry, a_compaction, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, build
 
@@ -236,6 +238,7 @@ def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -
     assert pattern.about == "ruff check > mypy > pytest > git commit"
     (suggestion,) = suggested(found, SuggestionKind.SKILL)
     assert suggestion.draft.startswith("---\nname: ruff-check-mypy-pytest-git\ndescription: ")
+    assert "1. `ruff check .`\n2. `mypy`\n3. `pytest -q`\n4. `git commit -m <message>`\n" in suggestion.draft
     assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
 
 
@@ -257,17 +260,102 @@ def test_a_permission_granted_again_and_again_becomes_a_rule() -> None:
     assert suggestion.place == ".claude/settings.json"
 
 
-def test_what_was_always_turned_down_becomes_a_denial_and_what_is_risky_is_never_allowed() -> None:
-    (suggestion,) = suggested(sessions(*decided("git push -f", "reject"), a_reply("ok")), SuggestionKind.PERMISSION)
-    assert json.loads(suggestion.draft) == {"permissions": {"deny": ["Bash(git push:*)"]}}
+def test_nothing_is_denied_for_good_and_what_is_risky_or_was_once_refused_is_never_allowed() -> None:
+    assert not suggested(sessions(*decided("git add .", "reject"), a_reply("ok")), SuggestionKind.PERMISSION)
     assert not suggested(sessions(*decided("git push", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
+    mixed = [*decided("npm run lint", "accept"), *decided("npm run lint", "reject")]
+    assert not suggested(sessions(*mixed, a_reply("ok")), SuggestionKind.PERMISSION)
+
+
+NO_GO = tool("Bash", {"command": "go test ./..."}, "Exit code 127\nzsh: command not found: go", failed=True)
+
+
+def memories(found: list[Findings]) -> list[str]:
+    return [suggestion.draft for suggestion in suggested(found, SuggestionKind.MEMORY)]
 
 
 def test_a_missing_command_and_its_way_around_become_a_line_of_memory() -> None:
-    failed = tool("Bash", {"command": "go test"}, "Exit code 127\nzsh: command not found: go", failed=True)
-    found = sessions(*failed, *bash("nix develop --command go test"), a_reply("ok"))
-    drafts = [suggestion.draft for suggestion in suggested(found, SuggestionKind.MEMORY)]
-    assert drafts == ["- `go test` is not on the path here; what works is `nix develop --command go test`."]
+    found = sessions(*NO_GO, *bash("nix develop --command go test ./..."), a_reply("ok"))
+    assert memories(found) == ["- `go` is not on the path here: run it as `nix develop --command go`."]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        bash("nix develop --command go version"),
+        bash("cat PROGRESS.md"),
+        [*bash("nix develop --command go test ./..."), *bash("go build")],
+    ],
+    ids=["another work", "no work at all", "on the path after all"],
+)
+def test_no_way_around_is_made_up(after: list[Part]) -> None:
+    assert not memories(sessions(*NO_GO, *after, a_reply("ok")))
+
+
+def test_a_file_that_is_not_there_is_no_missing_command() -> None:
+    gone = tool("Read", {"file_path": "/a/CLAUDE.md"}, "File does not exist.", failed=True)
+    assert not memories(sessions(*gone, *read("/a/PROGRESS.md"), a_reply("ok")))
+    failed = tool("Bash", {"command": "git add x"}, "fatal: pathspec 'x' did not match any files", failed=True)
+    assert not memories(sessions(*failed, *bash("git status"), a_reply("ok")))
+
+
+def test_a_correction_given_in_two_sessions_becomes_a_rule_in_the_persons_words() -> None:
+    found = [
+        find(
+            a_session(
+                a_prompt("add the tool"), *bash("pip install x"), a_reply("Installed."), a_prompt(text),
+                *bash("uv add x"), a_reply("You're right, I used uv now."), id=f"s{n}",
+            ).build()
+        )
+        for n, text in enumerate(("no, always use uv instead of pip", "please always use uv instead of pip!"))
+    ]  # fmt: skip
+    assert memories(found) == ["- Always use uv instead of pip."]
+    assert not suggested(found, SuggestionKind.COMMAND)
+    assert not suggested(found[:1], SuggestionKind.MEMORY)
+
+
+def test_what_the_projects_files_state_is_said_again_only_where_it_is_still_broken() -> None:
+    rules = [
+        a_session(
+            a_prompt("go"), a_reply("x"), a_prompt("never use sleeps in tests", timestamp=f"2026-02-0{n}T09:00:00Z"),
+            a_reply("ok"), id=f"s{n}",
+        )
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    found = [find(each.build()) for each in rules]
+    told = find_patterns([each.material for each in found])
+    projects = dict.fromkeys(("s1", "s2", "s3"), "/app")
+
+    def made(changed: datetime) -> list[Suggestion]:
+        stated = Stated(memory=(("CLAUDE.md", "# Tests\n- Never use sleeps in the tests.", changed),))
+        return suggest(told, (), Basis(projects=projects, stated={"/app": stated}))
+
+    assert not made(datetime(2026, 3, 1, tzinfo=UTC))
+    (again,) = made(datetime(2026, 2, 1, 12, tzinfo=UTC))
+    assert again.title == "It is stated in CLAUDE.md since 2026-02-01 at the latest, and was broken twice since"
+    assert again.draft == "- IMPORTANT: Never use sleeps in tests."
+
+
+def test_what_a_hook_or_the_client_wrote_becomes_no_command() -> None:
+    said = "Operation stopped by hook: Another session is active: please close the other window first"
+    found = sessions(a_reply("x"), a_prompt(said), a_prompt("Unknown skill: mode for the other window"), a_reply("ok"))
+    assert not suggested(found, SuggestionKind.COMMAND)
+
+
+def test_a_word_that_opens_sessions_becomes_a_command_with_the_steps_that_were_taken() -> None:
+    steps = [*read("/app/notes/todo.md"), *bash("jj st"), a_reply("Acquainted.")]
+    found = [find(a_session(a_prompt("acquaint"), *steps, id=f"s{n}").build()) for n in range(3)]
+    (suggestion,) = suggested(found, SuggestionKind.COMMAND)
+    assert suggestion.place == ".claude/commands/acquaint.md"
+    assert suggestion.draft.endswith("Usually this takes:\n- Read `/app/notes/todo.md`\n- Run `jj st`\n")
+
+
+def test_a_hook_acts_on_the_files_it_is_for_and_on_names_with_spaces() -> None:
+    found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
+    (suggestion,) = suggested(found, SuggestionKind.HOOK)
+    command = json.loads(suggestion.draft)["hooks"]["PostToolUse"][0]["hooks"][0]["command"]
+    assert '*.py) ruff format "$file"' in command
+    assert (suggestion.matched, suggestion.went_well) == (3, 0)
 
 
 def test_a_prompt_of_many_sessions_becomes_a_command() -> None:

@@ -197,7 +197,7 @@ def test_what_is_told_in_three_sessions_becomes_a_line_for_the_instructions(arch
     found = archive.retro()
     [told] = [each for each in found.patterns if each.kind.value == "repeated_instruction"]
     assert told.sessions == (ONE, TWO, THREE)
-    [memory] = [each for each in found.suggestions if "Told in 3" in each.title]
+    [memory] = [each for each in found.suggestions if "3 times in 3 sessions" in each.title]
     assert (memory.draft, memory.place) == (f"- {RULE}", "CLAUDE.md")
     assert {found.homes[uuid] for uuid in memory.evidence} == {ONE, TWO, THREE}
     assert kinds(found)[Kind.REPEATED_INSTRUCTION] == 3

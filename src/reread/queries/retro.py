@@ -12,7 +12,7 @@ from msgspec import Struct
 from reread.analyses.friction.events import Cause, Event, Kind
 from reread.analyses.friction.material import Asked, Rule
 from reread.analyses.friction.patterns import Pattern, PatternKind, find_patterns
-from reread.analyses.friction.suggestions import Suggestion, suggest
+from reread.analyses.friction.suggestions import Basis, Stated, Suggestion, suggest
 from reread.analyses.rates import Rate, change
 from reread.errors import BadInput, printable
 from reread.store.sessions import StoredSession, bare_sessions
@@ -38,6 +38,10 @@ class Ask(NamedTuple):
     with_wrong: bool = False
     by: str = "hurt"
     zone: tzinfo | None = None
+    stated: Callable[[str | None], Stated] | None = None
+    """What the files of a project say already, None for what holds everywhere; not asked where nobody can tell."""
+    applied: tuple[tuple[str, datetime], ...] = ()
+    """Files that suggestions were put into, and when."""
 
 
 class Group(Struct, frozen=True, kw_only=True):
@@ -153,10 +157,10 @@ class _Retrospect:
             subjects=groups.by(lambda event: (event.kind, event.about)),
             causes=groups.causes(),
             weeks=weeks(events, typed, ask.zone),
-            changes=changes(self._connection, self._history, self._moments, self._is_now),
+            changes=changes(self._connection, self._history, self._moments, self._is_now, ask.applied),
             outcomes=self._outcomes(numbers),
             patterns=patterns,
-            suggestions=suggest(patterns, events),
+            suggestions=suggest(patterns, events, self._basis(patterns)),
             spared=self._spared,
             homes=_homes(events, patterns),
         )
@@ -222,6 +226,14 @@ class _Retrospect:
             if event.confidence >= self._ask.least_confidence
         ]
         return [(number, event) for number, event in told if self._is_now(number, event.time)]
+
+    def _basis(self, patterns: Iterable[Pattern]) -> Basis:
+        """The projects of sessions, and what the files of those with a pattern say already."""
+        projects = {each.row.uuid: each.row.project for each in self._history.sessions.values()}
+        if self._ask.stated is None:
+            return Basis(projects=projects)
+        named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
+        return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
 
     def _outcomes(self, numbers: Iterable[int]) -> Outcomes:
         kept = [self._history.kept[number] for number in numbers if number in self._history.kept]

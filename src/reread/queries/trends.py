@@ -90,11 +90,17 @@ def changes(
     history: History,
     moments: Sequence[tuple[int, Event]],
     is_now: Callable[[int, datetime | None], bool],
+    applied: Sequence[tuple[str, datetime]] = (),
 ) -> list[Changed]:
     """The last few changes of each sort within the period, the newest first; those with too little on a side are not
-    told."""
+    told. `applied` are files that suggestions were put into, which no session shows."""
     sessions = list(history.sessions.values())
-    told = [*_instructions(connection, history), *_first_seen("model", sessions), *_first_seen("version", sessions)]
+    told = [
+        *_instructions(connection, history),
+        *_applied(applied, sessions),
+        *_first_seen("model", sessions),
+        *_first_seen("version", sessions),
+    ]
     scales = _Scales(history, moments)
     found: list[Changed] = []
     for what, name, session, uuid, time in sorted(told, key=lambda each: each[-1], reverse=True):
@@ -130,6 +136,17 @@ def _instructions(connection: sqlite3.Connection, history: History) -> Iterator[
             yield "instructions", each.path, history.sessions[each.session], each.uuid, time
         if time is not None:
             last[each.path] = time
+
+
+def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[StoredSession]) -> Iterator[_Told]:
+    """Each at the last session before it that it concerns."""
+    for path, time in applied:
+        began = time.timestamp() * 1000
+        earlier = [
+            each for each in sessions if (each.row.started or 0) < began and _is_concerned(each, "instructions", path)
+        ]
+        if earlier:
+            yield "instructions", path, max(earlier, key=lambda each: each.row.started or 0), None, time
 
 
 def _first_seen(what: str, sessions: Sequence[StoredSession]) -> Iterator[_Told]:

@@ -43,6 +43,7 @@ _LEFT_OUT = {
 }
 PATTERNS = {
     "repeated_instruction": "told again",
+    "correction": "corrected again",
     "re_ask": "asked again",
     "repeated_workflow": "done again",
     "after_edit": "run after edits",
@@ -273,7 +274,10 @@ def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
         yield f"  {number}. " + shorten(each.title, view.width - 5)
         yield _INDENT + view.style.paint(shorten(f"into {each.place}", view.width - 4), "cyan")
         yield from _draft(each, view)
+        for line in wrap(checked(each), view.width - len(_INDENT)):
+            yield _INDENT + view.style.paint(line, "dim")
         yield _INDENT + view.style.paint(proof(each, found), "dim")
+    yield view.style.paint("  `reread retro apply N` shows what one of them would change, and asks", "dim")
     if len(found.suggestions) > most:
         yield view.style.paint(f"  and {len(found.suggestions) - most:,} more; --limit shows them", "dim")
 
@@ -285,6 +289,13 @@ def _draft(each: Suggestion, view: View) -> Iterator[str]:
             yield f"{_INDENT}│ {part}".rstrip()
     if len(lines) > _LONGEST_DRAFT:
         yield f"{_INDENT}│ … {count(len(lines) - _LONGEST_DRAFT, 'line')} more, whole in --json"
+
+
+def checked(each: Suggestion) -> str:
+    """How a draft was held against the archive, and what it would have spared."""
+    worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
+    spent = money(nano(each.worth.nanodollars), is_partial=False) if each.worth.nanodollars else ""
+    return "; ".join(part for part in (each.checked, worth, spent) if part)
 
 
 def proof(each: Suggestion, found: Retro) -> str:
@@ -314,3 +325,15 @@ def labelled_lines(uuid: str, kinds: Sequence[str], session: str, view: View, *,
 def labelled(kinds: Sequence[str], *, is_wrong: bool) -> str:
     named = " and ".join(kind_name(kind) for kind in kinds) or "moment"
     return f"{named} {'is left out from now on' if is_wrong else 'counts again'}"
+
+
+def applied_lines(diff: Iterable[str], view: View) -> Iterator[str]:
+    """A change to a file of Claude Code's, as `diff -u` shows it."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff:
+        colour = colours.get(line[:1])
+        yield view.style.paint(harmless(line), colour) if colour else harmless(line)
+
+
+def applied_document(path: str, backup: str | None, diff: list[str], *, is_done: bool) -> dict[str, object]:
+    return {"schema": "reread.applied/1", "path": path, "backup": backup, "diff": diff, "done": is_done}

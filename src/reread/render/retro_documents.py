@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .numbers import nano
+from .retro import MOST_SUGGESTIONS
 from .values import Document, dollars, utc
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: bool = False) -> Document:
-    suggestions = [_suggestion(each, found) for each in found.suggestions[:limit]]
+    suggestions = [_suggestion(each, found) for each in found.suggestions[: limit or MOST_SUGGESTIONS]]
     if only_suggestions:
         return {"schema": "reread.retro/1", "events": [], "patterns": [], "suggestions": suggestions}
     return {
@@ -132,6 +133,14 @@ def _suggestion(each: Suggestion, found: Retro) -> Document:
         "moments": [{"session": found.homes.get(uuid), "uuid": uuid} for uuid in each.evidence],
         "sessions": each.sessions,
         "count": each.count,
+        "days": each.days,
+        "project": each.project,
+        "replay": {"matched": each.matched, "went_well": each.went_well, "checked": each.checked},
+        "worth": {
+            "minutes": each.worth.minutes,
+            "cost_usd": dollars(nano(each.worth.nanodollars)),
+            "estimated": each.worth.how,
+        },
     }
 
 

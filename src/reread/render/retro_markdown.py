@@ -14,6 +14,7 @@ from .retro import (
     NOTHING,
     NOTHING_AT_ALL,
     change_text,
+    checked,
     facts,
     kind_name,
     left_out_line,
@@ -108,7 +109,7 @@ def _suggestions(found: Retro, most: int) -> Iterator[str]:
         yield from (f"   {line}".rstrip() for line in draft.split("\n"))
         yield f"   {fence}"
         yield ""
-        yield f"   `{_code(proof(each, found))}`"
+        yield f"   {_inline(checked(each))}: `{_code(proof(each, found))}`"
 
 
 def _heading(text: str) -> Iterator[str]:

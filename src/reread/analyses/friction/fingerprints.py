@@ -7,7 +7,7 @@ shared; for texts of fewer words than a sketch holds, the estimate is exact.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from itertools import chain, pairwise
 from math import ceil
@@ -94,39 +94,6 @@ def _most_alike(given: Sketch, candidates: Iterable[_Known], alike: float) -> tu
         if found >= alike and (best is None or found >= best[1]):
             best = other.name, found
     return best
-
-
-class Neighbours:
-    """Finds sketches like one that came before, without holding each against all."""
-
-    _LOOKED_UP = 8
-    """Of the eight smallest hashes two must be common; texts that share six tenths miss that less than once in 100."""
-    _CROWDED = 30
-    """A hash that more sketches share tells nothing: only the newest of them are looked at."""
-
-    def __init__(self, alike: float) -> None:
-        self._alike = alike
-        self._sketches: list[_Known] = []
-        self._holders: dict[int, deque[int]] = {}
-
-    def nearest(self, given: Sketch) -> tuple[Hashable, float] | None:
-        """The name of the most alike sketch added so far, if one is alike enough."""
-        seen: set[int] = set()
-        near: set[int] = set()
-        for value in given[: self._LOOKED_UP]:
-            if value in self._holders:
-                near.update(seen.intersection(self._holders[value]))
-                seen.update(self._holders[value])
-        return _most_alike(given, (self._sketches[number] for number in sorted(near)), self._alike)
-
-    def add(self, given: Sketch, name: Hashable) -> None:
-        number = len(self._sketches)
-        self._sketches.append(_Known(given, name))
-        for value in given[: self._LOOKED_UP]:
-            holders = self._holders.get(value)
-            if holders is None:
-                holders = self._holders[value] = deque(maxlen=self._CROWDED)
-            holders.append(number)
 
 
 def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:

@@ -15,26 +15,38 @@ from reread.sessions.kinds import shell_input
 from .calls import EDITS, SHELLS, Call, prefix_of, steps_in
 from .events import quote
 from .fingerprints import Sketch, sketch_of_words, words_of
-from .refusals import is_by_person, reason_given
+from .refusals import is_by_person, is_said_by_hook, reason_given
 from .repeats import FEWEST_WORDS
 from .scene import Scene
 from .toil import decisions, rule_of, was_asked
 
 MOST_CHAINS = 120
+MOST_LINES = 60
+_MOST_STEPS = 12
+_LONGEST_LINE = 160
+_PIPED = re.compile(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
+"""What is done with an output is no part of the work."""
+_MESSAGE = re.compile(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
+_OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
+"""What the client writes in the person's name, beside what hooks say."""
+_EVERYDAY = frozenset(
+    {"commit", "push", "continue", "hello", "hi", "test", "help", "status", "review", "go", "start", "resume"}
+)
+"""Single words that need no command of their own."""
 _CHAIN_LENGTHS = (3, 4)
 _LONGEST_RULE = 200
 _FEWEST_RULE_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
 _RULE = re.compile(
     r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
-    r"|we (?:use|only use|never|don't|always)"
+    r"|we (?:use|only use|never|don't|always)|(?:please )?use \w[\w.-]*,? (?:and )?not|avoid|no more"
     r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
     r"|jamais|ne (?:\w+ ){1,2}pas"
     r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
 )
 _RULE_WORDS = (
     "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
-    "we don", "we only", "prefer",
+    "we don", "we only", "prefer", "not ", "avoid", "no more",
     "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
     " pas", "siempre", "nunca",
     "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
@@ -63,6 +75,8 @@ class Asked(Struct, frozen=True, kw_only=True, gc=False):
     time: datetime | None
     sketch: Sketch
     example: str
+    steps: tuple[str, ...] = ()
+    """For a prompt that opens a session: what was read and run for it, `Read notes/todo.md`, `Run git status`."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, gc=False):
@@ -98,6 +112,10 @@ class Material(Struct, frozen=True, kw_only=True):
     """Permission rules the person was asked about, as settings.json would write them."""
     shell_lines: tuple[Counted, ...] = ()
     """Commands the person ran with `!`."""
+    lines: tuple[Counted, ...] = ()
+    """Whole command lines of the steps that chains are made of."""
+    ran: tuple[Counted, ...] = ()
+    """Programs that ran well, so that nobody says they cannot; `refused` has how often they failed."""
 
 
 def material_of(scene: Scene) -> Material:
@@ -112,18 +130,55 @@ def material_of(scene: Scene) -> Material:
         after_edits=_counted(_after_edits(scene.main_calls)),
         permissions=_permissions(scene),
         shell_lines=_counted(_shell_lines(scene)),
+        lines=_counted(_lines(scene), MOST_LINES),
+        ran=_ran(scene),
     )
 
 
 def _prompts(scene: Scene) -> Iterator[Asked]:
-    for _, prompt, _, words, sketch in scene.asked:
-        if words >= FEWEST_WORDS and prompt.uuid is not None:
-            yield Asked(uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE])
+    """Those that say enough to be told from others; one that opens a session may be a single word of the person's."""
+    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.asked):
+        if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
+            continue
+        is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
+        if words >= FEWEST_WORDS or is_opening:
+            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
+            yield Asked(
+                uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
+            )
+
+
+def is_of_person(text: str) -> bool:
+    """Whether a prompt is a person's own: hooks and the client write some in their name."""
+    return not is_said_by_hook(text) and not text.startswith(_OF_THE_CLIENT)
+
+
+def _done(calls: list[Call], project: str | None) -> Iterator[str]:
+    """What was read and run, as it would stand in a list of steps of the project."""
+
+    def here(text: str) -> str:
+        return text.replace(f"{project}/", "").replace(project, ".") if project else text
+
+    told: dict[str, None] = {}
+    for call in calls:
+        if call.status is not Status.OK or len(told) == _MOST_STEPS:
+            continue
+        if call.name == "Read" and call.path:
+            told[f"Read {here(call.path)}"] = None
+        elif call.name in SHELLS and (line := _one_line(call.command)):
+            told[f"Run {here(line)}"] = None
+    yield from told
+
+
+def _one_line(command: str) -> str:
+    """A command that can be written down as it is; empty for scripts."""
+    line = command.strip()
+    return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
 
 
 def _rules(scene: Scene) -> Iterator[Rule]:
     for _, prompt, prose, _, _ in scene.asked:
-        if prompt.uuid is not None:
+        if prompt.uuid is not None and is_of_person(prompt.text):
             for text in rules_in(prose):
                 yield _rule(prompt.uuid, prompt.time, text)
     for call in scene.troubled:
@@ -162,6 +217,31 @@ def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
             if step and step != last and step not in _TRIVIAL:
                 last = step
                 yield step, uuid
+
+
+def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
+    for call in scene.main_calls:
+        if call.name in SHELLS and call.status is Status.OK and call.record.uuid is not None:
+            for part in _one_line(call.command).split("&&"):
+                step = prefix_of(part)
+                if step and step not in _TRIVIAL and ";" not in part:
+                    yield _MESSAGE.sub(r"\1 <message>", _PIPED.split(part)[0].strip()), call.record.uuid
+
+
+def _ran(scene: Scene) -> tuple[Counted, ...]:
+    """By program and subcommand how often it ran well, and how often it failed."""
+    well: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for call in scene.main_calls:
+        if call.name in SHELLS and call.record.uuid is not None and (step := prefix_of(call.command)):
+            counts = well if call.status is Status.OK else failed
+            counts[step] = counts.get(step, 0) + 1
+            first.setdefault(step, call.record.uuid)
+    return tuple(
+        Counted(what=step, count=well.get(step, 0), uuid=uuid, refused=failed.get(step, 0))
+        for step, uuid in first.items()
+    )[:MOST_LINES]
 
 
 def _chains(steps: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from .calls import prefix_of
 from .events import Cause, Event, Kind, quote
 from .fingerprints import Sketch, grouped
 from .material import Asked, Counted, Material, Rule
 
 FEWEST_SESSIONS = 3
+_FEWEST_CORRECTED = 2
 _ALIKE_RULES = 0.45
 _ALIKE_PROMPTS = 0.6
 _MOST_MOMENTS = 50
@@ -22,6 +26,8 @@ class PatternKind(StrEnum):
     """What is repeated."""
 
     INSTRUCTION = "repeated_instruction"
+    CORRECTION = "correction"
+    """A rule that was given as a correction, again and again."""
     RE_ASK = "re_ask"
     WORKFLOW = "repeated_workflow"
     AFTER_EDIT = "after_edit"
@@ -54,7 +60,7 @@ class Pattern(Struct, frozen=True, kw_only=True):
     def as_events(self) -> list[Event]:
         """The moments of a repeated instruction as events; other patterns have theirs already."""
         if self.kind is not PatternKind.INSTRUCTION:
-            return []
+            return []  # those of a correction are moments already
         return [
             Event(
                 kind=Kind.REPEATED_INSTRUCTION,
@@ -79,17 +85,24 @@ def find_patterns(
     materials: Iterable[Material], events: Iterable[Event] = (), *, fewest: int = FEWEST_SESSIONS
 ) -> list[Pattern]:
     """What repeats in at least so many sessions, what shows in most of them first."""
-    given = list(materials)
+    given, events = list(materials), list(events)
+    corrected = {event.uuid for event in events if event.kind in (Kind.CORRECTION, Kind.REJECTION)}
     rules: list[_Told] = [(each.session, rule) for each in given for rule in each.rules]
     prompts: list[_Told] = [(each.session, asked) for each in given for asked in each.prompts]
+    instructions = list(_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest))
+    known = {moment.uuid for pattern in instructions for moment in pattern.moments}
+    told_off = [each for each in rules if each[1].uuid in corrected - known]
     found = [
-        *_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest),
+        *instructions,
+        *_alike(PatternKind.CORRECTION, told_off, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
         *_alike(PatternKind.RE_ASK, prompts, _ALIKE_PROMPTS, fewest),
-        *_longest(_counted(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)),
+        *_with_lines(
+            _longest(_counted(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)), given
+        ),
         *_counted(PatternKind.AFTER_EDIT, ((each.session, each.after_edits) for each in given), fewest),
         *_counted(PatternKind.PERMISSION, ((each.session, each.permissions) for each in given), 1, least=fewest),
         *_counted(PatternKind.SHELL_LINE, ((each.session, each.shell_lines) for each in given), 1, least=fewest),
-        *_errors(events, fewest),
+        *_errors(events, given, fewest),
     ]
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
@@ -111,12 +124,48 @@ def _alike(kind: PatternKind, told: Sequence[_Told], alike: float, fewest: int) 
                 sessions=sessions,
                 example=shortest,
                 moments=tuple(shown),
+                details=_steps_of([each for _, each in same]),
             )
 
 
 def _moment(session: str, said: Asked | Rule) -> Moment:
     text = said.text if isinstance(said, Rule) else said.example
     return Moment(session=session, uuid=said.uuid, time=said.time, text=quote(text))
+
+
+def _steps_of(said: Sequence[Asked | Rule]) -> dict[str, str | int]:
+    """What was done for most of the prompts that opened a session so, in the order it was done."""
+    opened = [each.steps for each in said if isinstance(each, Asked) and each.steps]
+    if len(opened) < _FEWEST_CORRECTED:
+        return {}
+    often = Counter(step for steps in opened for step in steps)
+    steps = [step for step in max(opened, key=len) if 2 * often[step] > len(opened)]
+    return {"steps": "\n".join(steps)} if steps else {}
+
+
+def _with_lines(patterns: Iterable[Pattern], materials: Iterable[Material]) -> Iterable[Pattern]:
+    """With the command line of each step, where the sessions tell it."""
+    lines: dict[str, Counter[str]] = {}
+    for each in materials:
+        for line in each.lines:
+            lines.setdefault(prefix_of(line.what), Counter())[line.what] += line.count
+    for pattern in patterns:
+        steps = pattern.about.split(" > ")
+        told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
+        yield replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
+
+
+def in_general(lines: Counter[str]) -> str:
+    """One command line for many: what differs between them becomes `<...>`."""
+    usual, count = lines.most_common(1)[0]
+    if 2 * count > lines.total():
+        return usual
+    parted = [line.split() for line in lines]
+    first = parted[0]
+    head = 0
+    while all(len(words) > head and words[head] == first[head] for words in parted) and head < len(first):
+        head += 1
+    return " ".join(first[:head]) + (" <...>" if any(len(words) > head for words in parted) else "")
 
 
 def _counted(
@@ -161,8 +210,13 @@ def _parts(chain: str) -> list[str]:
     return [" > ".join(steps[1:]), " > ".join(steps[:-1])] if len(steps) > 1 else []
 
 
-def _errors(events: Iterable[Event], fewest: int) -> Iterable[Pattern]:
+def _errors(events: Iterable[Event], materials: Iterable[Material], fewest: int) -> Iterable[Pattern]:
     """The same failure of the same tool: what a line of instruction could spare."""
+    ran: Counter[str] = Counter()
+    for each in materials:
+        for counted in each.ran:
+            ran[counted.what] += counted.count
+            ran[counted.what.partition(" ")[0]] += counted.count if " " in counted.what else 0
     by_name: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         if event.kind is Kind.TOOL_ERROR and event.uuid is not None:
@@ -174,9 +228,11 @@ def _errors(events: Iterable[Event], fewest: int) -> Iterable[Pattern]:
         sessions = tuple(dict.fromkeys(event.session for event in same))
         if len(sessions) >= fewest:
             details: dict[str, str | int] = {"class": why, "subject": subject}
-            cures = [str(event.details["recovered_by"]) for event in same if "recovered_by" in event.details]
-            if cures:
-                details["cure"] = max(cures, key=cures.count)
+            missing = {str(event.details["missing"]) for event in same if "missing" in event.details}
+            ways = {str(event.details["works_as"]) for event in same if "works_as" in event.details}
+            if len(missing) == 1 and len(ways) == 1 and all("missing" in event.details for event in same):
+                details |= {"missing": missing.pop(), "works_as": ways.pop()}
+            details["ran_well"] = ran[str(details.get("missing", subject))]
             yield Pattern(
                 kind=PatternKind.TOOL_ERROR,
                 about=f"{why} {subject}",

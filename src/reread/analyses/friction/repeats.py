@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from reread.sessions import Prompt, Status
+from reread.sessions import Status
 
 from .calls import EDITS, SHELLS, Call
 from .detector import Detector
 from .events import Cause, Event, Kind
-from .fingerprints import Neighbours
-from .refusals import is_said_by_hook
 from .scene import Scene
 
-ALIKE = 0.6
 FEWEST_WORDS = 4
 """`run the tests` said twice is a routine, not a question left without an answer."""
 _SEQUENCE_REPEATS = 3
@@ -27,31 +24,27 @@ class ReAsk(Detector):
     """The person asked for the same thing again: the first answer did not do."""
 
     kind = Kind.RE_ASK
-    heuristics = "a prompt that shares most words with an earlier one of the session: how alike they are"
+    heuristics = (
+        "a prompt that says an earlier one of the session again, whole, with words added or in other words; more so "
+        "where the earlier one was stopped or went without an answer: 0.5 to 0.97"
+    )
 
     def find(self, scene: Scene) -> Iterator[Event]:
-        earlier = Neighbours(ALIKE)
-        last: Prompt | None = None
-        for stretch, prompt, _, words, sketch in scene.asked:
-            if is_said_by_hook(prompt.text):
-                continue
-            is_unanswered = stretch.before is not None and not stretch.before.is_answered
-            if last is not None and last.text == prompt.text and is_unanswered:
-                yield self._event(scene, prompt, last, 0.9)
-                continue
-            last = prompt
-            if words < FEWEST_WORDS:
-                continue
-            near = earlier.nearest(sketch)
-            if near is not None and isinstance(near[0], Prompt):
-                yield self._event(scene, prompt, near[0], near[1])
-            earlier.add(sketch, prompt)
+        from .judge import model_of
 
-    def _event(self, scene: Scene, prompt: Prompt, first: Prompt, alike: float) -> Event:
-        confidence = min(0.95, 0.35 + alike / 2)
-        return scene.event(
-            self.kind, prompt.record, prompt.text, Cause.AGENT, confidence, first=first.uuid, likeness=round(alike, 2)
-        )
+        model = model_of(self.kind)
+        for each in scene.judged:
+            verdict = each.verdict(model) if each.again is not None else None
+            if verdict is not None:
+                yield scene.event(
+                    self.kind,
+                    each.record,
+                    each.text,
+                    Cause.AGENT,
+                    verdict.confidence,
+                    first=each.again,
+                    because="; ".join(verdict.because) or None,
+                )
 
 
 class _Run(NamedTuple):

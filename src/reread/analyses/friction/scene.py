@@ -9,13 +9,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 from reread.records import Assistant, Record, User
-from reread.sessions import MAIN, Conversation, Notice, Prompt, Said, Status, ToolCall, Turn
+from reread.sessions import MAIN, Conversation, Notice, Prompt, Said, Status, Thought, ToolCall, Turn
 from reread.sessions import Kind as Speaker
 
 from .calls import Call
 from .events import Cause, Event, Kind, Loss, quote
 from .fingerprints import Sketch, sketch_of_words, words_of
 from .prose import prose_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .judge import Judged
 
 
 class Scene:
@@ -64,6 +68,13 @@ class Scene:
             words = words_of(prose)
             found.append(Asked(stretch, prompt, prose, len(set(words)), sketch_of_words(words)))
         return found
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """Every prompt the person typed, with what speaks for and against its being friction."""
+        from .judge import judge
+
+        return judge(self)
 
     @cached_property
     def spent(self) -> Spent:
@@ -130,6 +141,10 @@ class Stretch(NamedTuple):
     notices: list[Notice]
     said: Said | None
     """The last words of the model."""
+    opening: Said | None
+    """Its first words."""
+    thought: Thought | None
+    """What it thought first, where the client kept that."""
     before: Stretch | None
     answered_before: Stretch | None
     """The nearest turn before it that had an answer; many prompts may have gone without."""
@@ -165,6 +180,8 @@ def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
     troubled: list[Call] = []
     notices: list[Notice] = []
     said: Said | None = None
+    opening: Said | None = None
+    thought: Thought | None = None
     for step in turn.steps:
         kind = type(step)
         if kind is ToolCall:
@@ -174,10 +191,14 @@ def _stretch(turn: Turn, before: Stretch | None, *, is_forked: bool) -> Stretch:
                 troubled.append(call)
         elif kind is Said:
             said = step  # type: ignore[assignment]
+            if opening is None and said.text.strip():  # type: ignore[union-attr]
+                opening = said
+        elif kind is Thought:
+            thought = thought or step  # type: ignore[assignment]
         elif kind is Notice:
             notices.append(step)  # type: ignore[arg-type]
     answered = before if before is None or before.is_answered else before.answered_before
-    return Stretch(turn, calls, troubled, notices, said, before, answered, is_forked)
+    return Stretch(turn, calls, troubled, notices, said, opening, thought, before, answered, is_forked)
 
 
 class Spent:

@@ -13,55 +13,11 @@ from reread.sessions.kinds import shell_input
 from .calls import EDITS, SHELLS, Call, prefix_of
 from .detector import Detector
 from .events import Cause, Event, Kind
-from .prose import pasted_lines
 from .refusals import refused_by
 from .scene import Scene
 
 FEWEST_ASKS = 3
 _HOST = re.compile(r"https?://([^/\s:]+)")
-_FEWEST_PASTED = 4
-_LOOKED_AT = 2000
-_ANNOUNCING = (
-    "output",
-    " log",
-    "result",
-    "error",
-    "trace",
-    "console",
-    "terminal",
-    ":\n",
-    "ausgabe",
-    "sortie",
-    "salida",
-    "saída",
-    "出力",
-    "エラー",
-    "输出",
-    "报错",
-    "错误",
-)
-_STACK_WORDS = ("Traceback", "    at ", "\tat ", 'File "', "panic", "goroutine", "Exception", "npm ERR!")
-_SHELL_PROMPT = re.compile(
-    r"^(?:[\w.-]+@[\w.-]+[^\n$#%>]{0,80}[$#%>❯]|[A-Z]:\\[^>\n]{0,120}>"
-    r"|(?:\([\w.-]+\) )?[~/][^\n$#%>]{0,80}[$#%❯]|[$❯]) ?\S",
-    re.MULTILINE,
-)
-_STACK = re.compile(
-    r"Traceback \(most recent call last\)|^\s+at [\w.$<>]+ ?\(|^\s+File \"[^\"]+\", line \d+|^panic: |^goroutine \d+ \["
-    r"|^Exception in thread |^thread '[^']*' panicked|^npm ERR!|^\w*(?:Error|Exception): .+\n\s+at ",
-    re.MULTILINE,
-)
-_ANNOUNCED = re.compile(
-    r"\b(?:here(?:'s| is| are)|this is|that's|below is)\b[^\n.]{0,40}\b(?:output|log|logs|result|results|error"
-    r"|trace|traceback|console|terminal)\b"
-    r"|\b(?:it|which) (?:says|prints|printed|shows|outputs)\b[^\n]{0,20}:\s*\n"
-    r"|\bhere(?:'s| is) [^\n]{0,60}:\s*\n(?=[^\n]*\n)"
-    r"|\b(?:output|log|error message|stack ?trace)(?: is| was)?:\s*\n|\bi (?:ran|tried|executed) (?:it|this"
-    r"|that|them)\b[^\n]{0,60}:\s*\n"
-    r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bvoici (?:la sortie|l'erreur)|\besta es la salida"
-    r"|\baqui está a saída"
-    r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:输出|报错|错误信息)(?:如下|是|：)",
-)
 
 
 class ManualStep(Detector):
@@ -69,37 +25,34 @@ class ManualStep(Detector):
 
     kind = Kind.MANUAL_STEP
     exact = "shell lines typed with `!`"
-    heuristics = "pasted stack traces and terminal sessions: 0.8; an output that is announced: 0.7"
+    heuristics = "terminals, stacks, logs, errors and outputs among what was typed, by learned weights: 0.5 to 0.97"
 
     def find(self, scene: Scene) -> Iterator[Event]:
+        from .judge import model_of
+
         for record in scene.lines_of(Speaker.SHELL):
             command = shell_input(record.text) or ""
             yield scene.event(
                 self.kind, record, f"! {command}", Cause.ENVIRONMENT, 1.0, about=prefix_of(command), how="shell"
             )
-        for record in scene.lines_of(Speaker.PROMPT):
-            text = record.text
-            if "\n" in text and (found := _carried_over(text)) is not None:
-                how, confidence = found
-                yield scene.event(self.kind, record, text, Cause.ENVIRONMENT, confidence, about=how, how=how)
+        model = model_of(self.kind)
+        for each in scene.judged:
+            verdict = each.verdict(model)
+            if verdict is not None:
+                how = next((how for name, how in _HOW if name in each.features), "output")
+                yield scene.event(
+                    self.kind,
+                    each.record,
+                    each.text,
+                    Cause.ENVIRONMENT,
+                    verdict.confidence,
+                    about=how,
+                    how=how,
+                    because="; ".join(verdict.because) or None,
+                )
 
 
-def _carried_over(text: str) -> tuple[str, float] | None:
-    looked_at = text[:_LOOKED_AT]
-    if any(word in looked_at for word in _STACK_WORDS) and _STACK.search(looked_at):
-        return "stack_trace", 0.8
-    if any(sign in looked_at for sign in "$%#>❯") and _SHELL_PROMPT.search(looked_at):
-        return "terminal", 0.8
-    lowered = looked_at.lower()
-    announced = _ANNOUNCED.search(lowered) if any(word in lowered for word in _ANNOUNCING) else None
-    if announced is not None and looked_at.count("\n", announced.start()) >= 1:
-        return "output", 0.7
-    return ("log", 0.6) if pasted_lines(looked_at) >= _FEWEST_PASTED and _is_mostly_pasted(looked_at) else None
-
-
-def _is_mostly_pasted(text: str) -> bool:
-    lines = [line for line in text.split("\n") if line.strip()]
-    return "```" not in text and pasted_lines(text) > len(lines) / 2
+_HOW = (("paste:stack", "stack_trace"), ("paste:prompt", "terminal"), ("paste:4", "log"), ("paste:error", "error"))
 
 
 class PermissionToil(Detector):

@@ -183,7 +183,49 @@ class ToolError(Detector):
             recovered=cure is not None,
             attempts=attempts,
             recovered_by=_told(cure) if cure is not None else None,
+            **_missing(calls, place, why),
         )
+
+
+_NO_COMMAND = re.compile(
+    r"(?:^|[:\s])(?:command not found: (?P<after>[\w./+-]+)|(?P<before>[\w./+-]+): (?:command )?not found)\s*$"
+    r"|'(?P<quoted>[^']+)' is not recognized as an internal|The term '(?P<term>[^']+)' is not recognized",
+    re.MULTILINE,
+)
+"""The shell's own words for a program that is not there."""
+_NAMED_ALIKE = {"python": ("python3", "py"), "pip": ("pip3",), "node": ("nodejs",), "docker-compose": ("docker",)}
+
+
+def _missing(calls: Sequence[Call], place: int, why: ErrorClass) -> dict[str, str]:
+    """The program a shell did not find, and how the same work was done after all."""
+    failed = calls[place]
+    found = _NO_COMMAND.search(failed.text[:_HEAD]) if why is ErrorClass.NOT_FOUND and failed.name in SHELLS else None
+    if found is None:
+        return {}
+    program = next(name for name in found.groups() if name)
+    if program not in failed.command.replace("/", " ").split():
+        return {}
+    for call in calls[place + 1 : place + 1 + _REACH]:
+        if call.name in SHELLS and call.status is Status.OK:
+            launched = launch(failed.command, call.command, program)
+            if launched is not None:
+                return {"missing": program, "works_as": launched}
+    return {"missing": program}
+
+
+def launch(failed: str, worked: str, program: str) -> str | None:
+    """How a program was started in a command that did the same work: `uv run pytest` for `pytest`; None where it did
+    not: what the failed one was given must be given again."""
+    wanted, given = failed.split(), worked.split()
+    names = (program, *_NAMED_ALIKE.get(program, ()))
+    at = next((number for number, word in enumerate(given) if word.rpartition("/")[2] in names), None)
+    if at is None or program not in wanted or given[: at + 1] == [program]:
+        return None
+    arguments = wanted[wanted.index(program) + 1 :]
+    if any(word not in given[at + 1 :] for word in arguments if not word.startswith(("-", "|", "2>", ">", "&"))):
+        return None
+    start = max((number + 1 for number, word in enumerate(given[:at]) if word in ("&&", ";", "|")), default=0)
+    return " ".join(given[start : at + 1])
 
 
 def _recovery(calls: Sequence[Call], place: int, why: ErrorClass) -> tuple[int, Call | None, Call | None]:

@@ -12,6 +12,7 @@ from . import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.analyses.friction.suggestions import Suggestion
     from reread.archive import Archive
     from reread.config import Config
 
@@ -21,6 +22,7 @@ EXAMPLES = """\
   reread retro @last                        one session
   reread retro --kind correction --kind re_ask --min-confidence 0.8
   reread retro --suggestions                only what to change, with drafts
+  reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
   reread retro --format markdown --since monday > week.md
   reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
 FORMS = ("text", "markdown")
@@ -32,6 +34,8 @@ rework, waiting, by time, cost and count, against your own past before it. Then 
 change: a ready draft for each, with the lines that prove it. Every moment counts once, whatever copies it."""
     made = options.make_parser("retro", about, EXAMPLES)
     options.add_session(made)
+    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the suggestion to put where it belongs")
+    made.add_argument("--yes", action="store_true", help="with `apply`: make the change without asking")
     made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
     made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
     made.add_argument("--agents", action="store_true", help="moments of subagents, too")
@@ -63,6 +67,7 @@ def run(arguments: list[str]) -> int:
         _label(given, config)
         return 0
     wanted = options.make_filter(given, config)
+    number = _number(given)
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
@@ -76,6 +81,8 @@ def run(arguments: list[str]) -> int:
             by=given.by,
             timezone=config.timezone,
         )
+        if number is not None:
+            return _apply(given, config, archive, found.suggestions, number)
         from reread.render.retro import retro_lines
         from reread.render.retro_documents import retro_document
         from reread.render.retro_markdown import markdown_lines
@@ -87,6 +94,49 @@ def run(arguments: list[str]) -> int:
             lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
             lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
         )
+    return 0
+
+
+_APPLY = "apply"
+
+
+def _number(given: argparse.Namespace) -> int | None:
+    """The number behind `apply`, which stands where a session would; None where nothing is to be applied."""
+    if given.session != _APPLY:
+        if given.number is not None:
+            raise BadInput("one session at a time; `reread retro apply N` takes a number")
+        return None
+    given.session = None
+    if given.number is None or not given.number.isdecimal() or int(given.number) < 1:
+        raise BadInput("say which: `reread retro apply 2` takes the second of `reread retro --suggestions`")
+    return int(given.number)
+
+
+def _apply(
+    given: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
+) -> int:
+    """Shows what a suggestion would change and makes it so, if that is wanted."""
+    from reread.render.retro import applied_document, applied_lines
+
+    from .asking import is_agreed
+
+    if number > len(suggestions):
+        there = f"there are {len(suggestions)}" if suggestions else "there is none"
+        raise BadInput(f"there is no suggestion {number}; {there}")
+    plan = archive.planned(suggestions[number - 1])
+    if not given.json:
+        options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
+    is_wanted = given.yes or is_agreed(
+        "Make this change?", "nothing was changed, for there is nobody to ask; say --yes"
+    )
+    if is_wanted:
+        archive.apply(plan)
+    backup = str(plan.file.backup) if plan.change.before is not None else None
+    if given.json:
+        options.print_json(applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted))
+    else:
+        told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
+        options.print_lines(told if is_wanted else ["nothing was changed"])
     return 0
 
 

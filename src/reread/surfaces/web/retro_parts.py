@@ -15,6 +15,7 @@ from reread.queries.retro import Group, Retro, cost_of, ranked
 from reread.render.html.anchors import anchor
 from reread.render.retro import (
     about_name,
+    checked,
     compared,
     guess,
     kind_name,
@@ -111,7 +112,10 @@ class Advice(NamedTuple):
     """A suggestion."""
 
     suggestion: Suggestion
+    number: int
+    """By which `reread retro apply` knows it."""
     seen: str
+    checked: str
     evidence: list[Evidence]
 
 
@@ -220,6 +224,8 @@ def advice(found: Retro, shelf: Shelf) -> list[Advice]:
     return [
         Advice(
             suggestion=each,
+            number=number,
+            checked=checked(each),
             seen=times_in(each.count, each.sessions),
             evidence=[
                 shelf.evidence(found.homes[uuid], uuid, *moments.get(uuid, (None, "")))
@@ -227,7 +233,7 @@ def advice(found: Retro, shelf: Shelf) -> list[Advice]:
                 if uuid in found.homes
             ],
         )
-        for each in found.suggestions[:MOST_SUGGESTIONS]
+        for number, each in enumerate(found.suggestions[:MOST_SUGGESTIONS], 1)
     ]
 
 

@@ -1,0 +1,68 @@
+"""Prompts with what a person said of them: the recordings beside the project, and the sessions written for it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import notation
+import reread
+from reread.analyses.friction.judge import Judged, judge
+from reread.analyses.friction.scene import Scene
+
+HERE = Path(__file__).parent
+LABELS = HERE / "labels"
+CORPUS = HERE.parents[1] / "shared" / "corpus"
+"""Recorded sessions; labels name their lines and quote nothing."""
+KINDS = ("correction", "manual_step", "re_ask")
+_SAID = {"yes": True, "1": True, "no": False, "0": False}
+"""Whatever else was said (`unsure`, `unclear`, `not_a_person`) counts neither way."""
+
+
+class Labelled(NamedTuple):
+    """A prompt with its features and what it is."""
+
+    owner: str
+    repository: str
+    judged: Judged
+    is_one: dict[str, bool | None]
+
+
+def recorded() -> list[Labelled]:
+    """Of the recordings, each prompt once."""
+    return list(_read(_labels()))
+
+
+def _labels() -> dict[str, dict[str, dict[str, bool | None]]]:
+    """By path and prompt: both files name the same three kinds."""
+    found: dict[str, dict[str, dict[str, bool | None]]] = {}
+    for path in (CORPUS / "labels.tsv", LABELS / "prompts.tsv"):
+        with path.open(encoding="utf-8") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                uuid = row.get("prompt_uuid") or row["prompt"]
+                found.setdefault(row["path"], {})[uuid] = {kind: _SAID.get(row[kind]) for kind in KINDS}
+    return found
+
+
+def _read(labels: dict[str, dict[str, dict[str, bool | None]]]) -> Iterator[Labelled]:
+    seen: set[str] = set()
+    for path, said in labels.items():
+        repository = Path(path).parts[1]
+        for each in judge(Scene(session := reread.load(CORPUS / path), session.id)):
+            uuid = each.record.uuid
+            if uuid in said and uuid not in seen:
+                seen.add(uuid)
+                yield Labelled(repository.partition("+")[0], repository, each, said[uuid])
+
+
+def written(path: Path) -> list[Labelled]:
+    """Of the sessions in our own notation; each session is an owner of its own."""
+    found = []
+    for script in notation.read(path):
+        labels = {(label.kind, label.uuid) for label in script.labels}
+        for each in judge(Scene(script.session, script.session.id)):
+            said: dict[str, bool | None] = {kind: (kind, each.record.uuid or "") in labels for kind in KINDS}
+            found.append(Labelled(script.name, "written", each, said))
+    return found

@@ -1,0 +1,158 @@
+"""Learns the weights that prompts are judged by, and tells how well they do on owners they were not learned from.
+
+    python evals/train.py            cross-validate by owner
+    python evals/train.py --write    learn from everything, and write src/reread/analyses/friction/weights.json
+
+A logistic regression moves the beliefs of `priors.py`: the believed score is one column of its own, hardly held back,
+and every feature may depart from it as far as the labels pay for it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
+import priors
+from measuring import TEACH, TUNE, Score, interval
+from prompts import HERE, KINDS, Labelled, recorded, written
+
+WEIGHTS = HERE.parent / "src" / "reread" / "analyses" / "friction" / "weights.json"
+PRIORS = {"correction": priors.CORRECTION, "manual_step": priors.MANUAL_STEP, "re_ask": priors.RE_ASK}
+WANTED_PRECISION = {"correction": 0.81, "manual_step": 0.92, "re_ask": 0.8}
+"""The threshold lies where the cross-validation is still so precise: more than is wanted of prompts of strangers."""
+_STRENGTH = 0.06
+"""The square of how far a weight may depart from its belief, in log-odds: a quarter."""
+_BARELY_HELD = 5.0
+_LEAST_WEIGHT = 0.03
+_WRITTEN_WEIGHT = 0.5
+"""What we made up ourselves says less than what was recorded."""
+
+
+class Learned(NamedTuple):
+    weights: dict[str, float]
+
+    def score(self, each: Labelled) -> float:
+        return sum(self.weights.get(name, 0.0) for name in set(each.judged.features))
+
+
+def learn(kind: str, prompts: Sequence[Labelled]) -> Learned:
+    """Weights from the prompts whose kind is known."""
+    known = [each for each in prompts if each.is_one[kind] is not None]
+    believed = PRIORS[kind]
+    names = _names(kind, known)
+    place = {name: number for number, name in enumerate(names)}
+    table = np.zeros((len(known), len(names) + 1))
+    for row, each in enumerate(known):
+        for name in set(each.judged.features):
+            if name in place:
+                table[row, place[name]] = 1.0
+        table[row, -1] = _BARELY_HELD * sum(believed.get(name, 0.0) for name in set(each.judged.features))
+    weight = [_WRITTEN_WEIGHT if each.repository == "written" else 1.0 for each in known]
+    model = LogisticRegression(C=_STRENGTH, fit_intercept=False, max_iter=5000)
+    model.fit(table, [each.is_one[kind] for each in known], sample_weight=weight)
+    *moved, scale = model.coef_[0]
+    found = {name: believed.get(name, 0.0) * scale * _BARELY_HELD for name in {*names, *believed}}
+    for name, by in zip(names, moved, strict=True):
+        found[name] += by
+    return Learned({name: float(value) for name, value in found.items() if abs(value) >= _LEAST_WEIGHT})
+
+
+def _names(kind: str, prompts: Sequence[Labelled]) -> list[str]:
+    """For corrections every feature; for the rarer kinds what is believed in.
+
+    Single words are no features: learned from so few owners, those with most weight were names of their projects.
+    """
+    if kind != "correction":
+        return sorted(PRIORS[kind])
+    return sorted({name for each in prompts for name in each.judged.features if not name.startswith("alike:")})
+
+
+class Held(NamedTuple):
+    """A prompt with the score of weights that never saw its owner."""
+
+    prompt: Labelled
+    score: float
+
+
+def held_out(kind: str, prompts: Sequence[Labelled], made: Sequence[Labelled]) -> list[Held]:
+    """Each owner's prompts judged by weights that were learned from all others."""
+    known = [each for each in prompts if each.is_one[kind] is not None]
+    found = []
+    for owner in sorted({each.owner for each in known}):
+        others = [each for each in known if each.owner != owner]
+        learned = learn(kind, [*others, *made])
+        found += _scored(learned, [each for each in known if each.owner == owner])
+    return found
+
+
+def _scored(learned: Learned, prompts: Sequence[Labelled]) -> list[Held]:
+    return [Held(each, learned.score(each)) for each in prompts]
+
+
+def threshold(kind: str, held: Sequence[Held]) -> float:
+    """The lowest score down to which the judgement is as precise as wanted."""
+    ordered = sorted(held, key=lambda each: -each.score)
+    right, least = 0, ordered[0].score
+    for number, each in enumerate(ordered, 1):
+        right += bool(each.prompt.is_one[kind])
+        if each.prompt.is_one[kind] and right / number >= WANTED_PRECISION[kind]:
+            least = each.score
+    return least
+
+
+def scored(kind: str, held: Sequence[Held], least: float) -> Score:
+    found = [(each.score >= least, bool(each.prompt.is_one[kind])) for each in held]
+    return Score(found.count((True, True)), found.count((True, False)), found.count((False, True)))
+
+
+def report() -> dict[str, float]:
+    """Prints how each kind does on owners that were not learned from; returns the thresholds."""
+    prompts, made = recorded(), [*written(TUNE), *written(TEACH)]
+    print(f"by owner: {len(prompts)} prompts of {len({each.owner for each in prompts})} owners, each judged by weights")
+    print("that were learned from the other owners and from the sessions written to teach")
+    thresholds = {}
+    for kind in KINDS:
+        held = [each for each in held_out(kind, prompts, made) if kind != "correction" or each.prompt.judged.after]
+        # Those that were asked again are too few among the recordings to set a threshold by.
+        more = _scored(learn(kind, prompts), made) if kind == "re_ask" else []
+        thresholds[kind] = least = threshold(kind, [*held, *more])
+        _print(kind, "all owners", scored(kind, held, least))
+        for owner, count in Counter(each.prompt.owner for each in held if each.prompt.is_one[kind]).most_common():
+            if count > 1:
+                own = [each for each in held if each.prompt.owner == owner]
+                _print("", owner, scored(kind, own, least))
+    return thresholds
+
+
+def _print(kind: str, who: str, score: Score) -> None:
+    precision = interval(score.right, score.right + score.false)
+    recall = interval(score.right, score.right + score.missed)
+    print(
+        f"  {kind:12} {who:22} precision {score.precision:.2f} ({precision[0]:.2f} to {precision[1]:.2f})"
+        f"  recall {score.recall:.2f} ({recall[0]:.2f} to {recall[1]:.2f})"
+        f"  {score.right:3} right {score.false:3} false {score.missed:3} missed"
+    )
+
+
+def write(thresholds: dict[str, float]) -> None:
+    prompts = [*recorded(), *written(TUNE), *written(TEACH)]
+    document: dict[str, object] = {"trained": datetime.now(UTC).date().isoformat()}
+    for kind in KINDS:
+        weights = learn(kind, prompts).weights
+        ordered = {name: round(weights[name], 3) for name in sorted(weights)}
+        document[kind] = {"threshold": round(thresholds[kind], 3), "weights": ordered}
+    WEIGHTS.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    print(f"wrote {WEIGHTS.name}, {WEIGHTS.stat().st_size / 1000:.1f} kB")
+
+
+if __name__ == "__main__":
+    found = report()
+    if sys.argv[1:] == ["--write"]:
+        write(found)

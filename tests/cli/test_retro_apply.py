@@ -1,0 +1,114 @@
+"""`reread retro apply N`: shows what a suggestion would change, asks, writes with a backup, remembers the day."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reread.archive import Archive
+from reread.client_settings.advice import stated_in
+from reread.surfaces.cli.main import main
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from troubled import write
+
+RULE = "never use sleeps in the tests"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose three sessions tell the same rule, and grant the same permission."""
+    folder = tmp_path / "app"
+    folder.mkdir()
+    granted = {"decision": "accept", "source": "user_temporary"}
+    for number in range(3):
+        session = a_session(
+            a_prompt("write a test"),
+            a_tool_call("Bash", {"command": "npm run lint"}),
+            a_tool_result("ok", permissionDecision=granted),
+            a_reply("Written."),
+            a_prompt(f"{RULE}, please"),
+            a_reply("You're right, I removed it."),
+            id=f"0000000{number}-0000-4000-8000-000000000000",
+            cwd=str(folder),
+        )
+        write(session, tmp_path / "claude" / "projects", f"2026-02-0{number + 1}")
+    return folder
+
+
+def retro(tmp_path: Path, *words: str) -> int:
+    places = ["--source", str(tmp_path / "claude"), "--home", str(tmp_path / "home")]
+    return main(["retro", *words, *places])
+
+
+def suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    capsys.readouterr()
+    assert retro(tmp_path, "--suggestions", "--json") == 0
+    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["suggestions"]
+    return found
+
+
+def number_of(kind: str, found: list[dict[str, object]]) -> str:
+    return str([each["kind"] for each in found].index(kind) + 1)
+
+
+def test_a_rule_goes_into_the_projects_memory_and_is_not_suggested_again(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "CLAUDE.md").write_text("# App\n\nUse npm.\n", "utf-8")
+    found = suggestions(tmp_path, capsys)
+    assert retro(tmp_path, "apply", number_of("memory", found), "--yes") == 0
+    said = capsys.readouterr().out
+    assert "+- Never use sleeps in the tests, please." in said
+    text = (project / "CLAUDE.md").read_text("utf-8")
+    assert text == "# App\n\nUse npm.\n\n## Learned from sessions\n\n- Never use sleeps in the tests, please.\n"
+    assert (project / "CLAUDE.md.reread-backup").read_text("utf-8") == "# App\n\nUse npm.\n"
+    assert "memory" not in [each["kind"] for each in suggestions(tmp_path, capsys)]
+    with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
+        ((path, _),) = archive.applied()
+    assert path == str(project / "CLAUDE.md")
+
+
+def test_a_permission_is_added_to_the_settings_and_all_else_stays(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n    "model": "opus",\n    "permissions": {"allow": ["Read"]}\n}\n', "utf-8")
+    found = suggestions(tmp_path, capsys)
+    assert retro(tmp_path, "apply", number_of("permission", found), "--yes") == 0
+    assert settings.read_text("utf-8") == (
+        '{\n    "model": "opus",\n    "permissions": {"allow": ["Read", "Bash(npm run lint:*)"]}\n}\n'
+    )
+    assert "Bash(npm run lint:*)" in stated_in(project).allowed
+    assert "permission" not in [each["kind"] for each in suggestions(tmp_path, capsys)]
+
+
+def test_nothing_is_written_where_nobody_can_be_asked(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = suggestions(tmp_path, capsys)
+    assert retro(tmp_path, "apply", number_of("memory", found)) == 2
+    assert "nobody to ask" in capsys.readouterr().err
+    assert not (project / "CLAUDE.md").exists()
+
+
+@pytest.mark.parametrize("words", [["apply"], ["apply", "0"], ["apply", "99", "--yes"], ["apply", "two"], ["a", "b"]])
+@pytest.mark.usefixtures("project")
+def test_what_cannot_be_applied_is_said_in_one_sentence(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert retro(tmp_path, *words) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_settings_that_cannot_be_understood_stay_as_they_are(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = suggestions(tmp_path, capsys)
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{ not json", "utf-8")
+    assert retro(tmp_path, "apply", number_of("permission", found), "--yes") == 2
+    assert settings.read_text("utf-8") == "{ not json"
