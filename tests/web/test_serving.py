@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -16,6 +17,7 @@ import pytest
 
 from cli.kept import HARBOUR
 from cli.running import reread
+from reread.surfaces.web.guard import LARGEST_BODY
 from reread.surfaces.web.hearing import MOST_STREAMS
 from reread.surfaces.web.serving import MOST_AT_ONCE
 from reread.testing import a_prompt, a_session
@@ -160,6 +162,45 @@ def test_who_listens_leaves_room_for_pages(claude: Path, tmp_path: Path) -> None
             return again.getresponse().status == 200
 
         until(is_heard)
+
+
+def test_those_who_come_at_once_are_counted_before_any_is_served(claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        listening = [server.connect() for _ in range(MOST_STREAMS + 20)]
+        for each in listening:
+            each.connect()
+        for each in listening:
+            each.request("GET", "/events?to=/live", headers=server.cookie)
+        statuses = [each.getresponse().status for each in listening]
+        assert (statuses.count(200), statuses.count(503)) == (MOST_STREAMS, 20)
+
+
+@pytest.mark.parametrize("size", [LARGEST_BODY + 1, 20_000_000])
+def test_too_large_a_body_is_answered_in_words_after_it_was_sent(size: int, claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        asked = server.connect()
+        asked.request("POST", "/sessions/mark", b"x" * size, server.page)
+        answer = asked.getresponse()
+        assert answer.status == 413
+        assert "That is more than this server takes: 256,000 bytes." in answer.read().decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="to be another user one must be root")
+def test_the_cookie_is_nothing_in_the_hands_of_another_user(claude: Path, tmp_path: Path) -> None:
+    ask = (
+        "import sys, http.client\n"
+        "asked = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n"
+        "asked.request('GET', '/sessions', headers={'Cookie': sys.argv[2]})\n"
+        "print(asked.getresponse().status)"
+    )
+    with served(tmp_path / "home", claude) as server:
+
+        def asked_by(user: int) -> bytes:
+            words = ["/usr/bin/env", "python3", "-c", ask, str(server.port), server.cookie["Cookie"]]
+            return subprocess.run(words, user=user, cwd="/", check=True, capture_output=True).stdout.strip()
+
+        assert asked_by(0) == b"200"
+        assert asked_by(65_534) == b"403"
 
 
 def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
 
@@ -122,7 +124,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         routes=ROUTES,
         lifespan=lifespan,
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
-        exception_handlers={RereadError: _told, HTTPException: _http, Refused: _too_much, Exception: _fault},
+        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
@@ -135,18 +137,17 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
-def _refused(refused: Refused) -> Response:
+def _refused(refused: Refused, scope: Scope) -> Response:
     """Before any page: nothing of the archive is in it, not even its menu."""
-    text = pages.render(
-        "refused.html", title=HTTPStatus(refused.status).phrase, reason=refused.reason, hint=refused.hint
-    )
-    return HTMLResponse(text, status_code=refused.status)
-
-
-def _too_much(_: Request, error: Exception) -> Response:
-    """What the guard refuses while a page reads it; as a fault it would be answered twice."""
-    assert isinstance(error, Refused)  # noqa: S101  what it is called for
-    return _refused(error)
+    if Headers(scope=scope).get("x-part"):
+        text = pages.render("problem.html", reason=f"{refused.reason} {refused.hint}".strip())
+    else:
+        title, is_reading = HTTPStatus(refused.status).phrase, scope["method"] == "GET"
+        text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading)
+    headers = {"x-needs": "token"} if refused.needs_token else {}
+    if refused.status == 413:
+        headers["connection"] = "close"  # there may be more to come than was taken
+    return HTMLResponse(text, status_code=refused.status, headers=headers)
 
 
 def _told(request: Request, error: Exception) -> Response:

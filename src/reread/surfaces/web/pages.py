@@ -51,7 +51,7 @@ Form = Mapping[str, Sequence[str]]
 STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = (
-    *("web.js", "hearing.js", "news.js"),
+    *("web.js", "door.js", "hearing.js", "news.js"),
     *("reading.js", "matching.js", "finding.js", "marking.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js"),
 )
@@ -185,6 +185,7 @@ def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, A
         "here": request.url.path,
         "busy": watch.is_busy,
         "sync_problem": watch.problem,
+        "page_key": request.scope.get("page_key", ""),
     }
 
 

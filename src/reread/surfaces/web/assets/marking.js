@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const one = (what, root = document) => root.querySelector(what);
-  const send = (path, given) => fetch(path, {method: "POST", headers: {"x-part": "1"}, body: new URLSearchParams(given)});
+  const send = (path, given) => window.reread.ask(path, {method: "POST", body: new URLSearchParams(given)});
 
   // The forms of a session note without leaving the place one reads at. The answer is our own markup.
   addEventListener("submit", async event => {

@@ -4,7 +4,29 @@
   const one = (what, root = document) => root.querySelector(what);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  // The token came with the address; the cookie has it now, and it should not stay in the bar or the history.
+  // What changes something needs a key besides the cookie, which every server of this machine gets to see. It came with
+  // the answer to the token, and a browser keeps it for this port alone.
+  const KEY = "reread-page-key";
+  const keep = page => {
+    const given = one("meta[name=page-key]", page);
+    if (given) localStorage.setItem(KEY, given.content);
+    return Boolean(given);
+  };
+  keep(document);
+  const key = () => localStorage.getItem(KEY) || "";
+  addEventListener("formdata", event => { if (event.target.method === "post") event.formData.set("page-key", key()); });
+  const lock = one("form.locked");
+  const needKey = isFocused => { lock.hidden = false; if (isFocused) one("input", lock).focus(); };
+  lock.addEventListener("submit", async event => {
+    event.preventDefault();
+    const answer = await fetch(`/?${new URLSearchParams({token: one("input", lock).value.trim()})}`, {cache: "no-store"});
+    const isOurs = answer.ok && keep(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    one(".told", lock).textContent = isOurs ? "" : "That is not the token.";
+    lock.hidden = isOurs;
+  });
+  if (!key()) needKey(false);
+
+  // The token came with the address; it should not stay in the bar or the history.
   const address = new URL(location.href);
   if (address.searchParams.has("token")) {
     address.searchParams.delete("token");
@@ -20,7 +42,7 @@
     if (!one("[data-silent]")) one("header.bar").after(words);
   };
   const ask = async (path, more = {}) => {
-    const asked = fetch(path, {headers: {"x-part": "1"}, cache: "no-store", ...more});
+    const asked = fetch(path, {headers: {"x-part": "1", ...(more.method ? {"x-page-key": key()} : {})}, cache: "no-store", ...more});
     const answer = await asked.catch(problem => {
       if (problem.name !== "AbortError" && !silence) silence = setTimeout(tellSilence, 500);
       throw problem;
@@ -28,7 +50,7 @@
     clearTimeout(silence);
     silence = 0;
     for (const words of all("[data-silent]")) words.remove();
-    if (answer.status === 403) { location.reload(); }
+    if (answer.status === 403) { if (more.method) needKey(true); else location.reload(); }
     return answer;
   };
 
