@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -24,7 +25,7 @@ from reread.render.html.session import SessionParts
 from reread.sessions import Branch, Conversation, Session
 
 from . import pages
-from .unfolding import NEXT_STEPS, Unfolding, Where, places
+from .unfolding import NEXT_STEPS, Mark, Stop, Unfolding, Where, places
 from .wording import Worded, counted, wording
 
 MOST_RECORDS = 5
@@ -121,6 +122,18 @@ def states_in(reading: Reading, request: Request) -> Response:
     unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
     states = unfolding.states(pages.number(request, "from"), unfolding.total) if unfolding else []
     return Response(msgspec.json.encode(states), media_type="application/json")
+
+
+def stops_in(reading: Reading, request: Request, corrections: Sequence[Mark] = ()) -> Response:
+    """Where keys lead to in a branch, loaded or not."""
+    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    found = {
+        "prompt": unfolding.prompts if unfolding else [],
+        "failure": unfolding.failures if unfolding else [],
+        "correction": [Stop(mark.anchor, mark.piece) for mark in corrections if mark.what == "corrected"],
+    }
+    told = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
+    return Response(msgspec.json.encode(told), media_type="application/json")
 
 
 def where_in(reading: Reading, request: Request) -> Response:

@@ -22,7 +22,7 @@ from .library import Held
 from .live import going_of
 from .marking import tag_names
 from .news import BEAT, told
-from .reading import Reading, more_of, record_in, states_in, where_in
+from .reading import Reading, more_of, record_in, states_in, stops_in, where_in
 from .unfolding import FIRST_STEPS, ways
 
 
@@ -74,6 +74,13 @@ def states(request: Request) -> Response:
     """What a page compares with what it shows, when the session grew."""
     with _reading(request) as (reading, _):
         return states_in(reading, request)
+
+
+def stops(request: Request) -> Response:
+    """Where keys lead to: prompts, failures, corrections."""
+    with _reading(request) as (reading, held):
+        unfolding = reading.branch(pages.value(request, "branch"))
+        return stops_in(reading, request, friction_marks(unfolding, held.moments()))
 
 
 def outline(request: Request) -> Response:

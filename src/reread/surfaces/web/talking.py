@@ -24,7 +24,7 @@ from .answering import decision_of
 from .driving import Run
 from .library import link_name
 from .news import BEAT, told
-from .reading import Reading, more_of, record_in, states_in, where_in
+from .reading import Reading, more_of, record_in, states_in, stops_in, where_in
 from .unfolding import FIRST_STEPS, Stretch
 
 AT_MOST_EVERY = 0.04
@@ -117,6 +117,10 @@ async def more(request: Request) -> Response:
 
 async def states(request: Request) -> Response:
     return await _read(request, lambda reading: states_in(reading, request))
+
+
+async def stops(request: Request) -> Response:
+    return await _read(request, lambda reading: stops_in(reading, request))
 
 
 async def where_is(request: Request) -> Response:

@@ -25,6 +25,7 @@ MOST_PROMPTS = 3_000
 """That an outline names at first; the others when they are asked for."""
 HEIGHT = 1_000
 """Of the map, in units of its own."""
+FAILURES = frozenset({"failed", "rejected", "interrupted"})
 _SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
@@ -51,6 +52,15 @@ class Mark(NamedTuple):
     def shape(self) -> tuple[int, int, int]:
         """Where it begins, how wide and how high it is: what it is must not be told by its colour alone."""
         return _SHAPES.get(self.what, (0, 12, 3))
+
+
+class Stop(NamedTuple):
+    """A place that a key leads to."""
+
+    to: str
+    piece: int
+    within: tuple[str, ...] = ()
+    """The agents that it is part of, the outer one first."""
 
 
 class Stretch(NamedTuple):
@@ -169,6 +179,26 @@ class Unfolding:
             done += _weight(turn)
         return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
 
+    @cached_property
+    def prompts(self) -> list[Stop]:
+        prompts = ((number, turn.prompt) for number, turn in enumerate(self.pieces))
+        return [Stop(anchor(asked.uuid), number) for number, asked in prompts if asked is not None and asked.uuid]
+
+    @cached_property
+    def failures(self) -> list[Stop]:
+        """What failed, was refused or broken off, in agents too, in the order of the conversation; each place once."""
+        agents = self.session.agents_by_call
+        found = [
+            Stop(place, number, within)
+            for number, turn in enumerate(self.pieces)
+            for place, within in _failed(turn, agents, ())
+        ]
+        for agent in self.lone:
+            within = (anchor(f"agent-{agent.id}"),)
+            for turn in agent.turns:
+                found += [Stop(place, len(self.pieces), each) for place, each in _failed(turn, agents, within)]
+        return list({stop.to: stop for stop in found}.values())
+
     def found(self, uuids: Container[str]) -> Iterator[tuple[str, int, int]]:
         """Of some messages the piece they stand in and their height on the map, in the order of the conversation."""
         total = sum(map(_weight, self.pieces)) or 1
@@ -202,6 +232,20 @@ def _lines_below(call: ToolCall, agents: Mapping[str, Subagent], seen: set[str])
         return 0
     seen.add(agent.id)
     return len(agent.records) + sum(_lines_below(each, agents, seen) for each in agent.tool_calls)
+
+
+def _failed(
+    turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for step in turn.steps:
+        told = _told(step)
+        if told is not None and told[0] in FAILURES and step.uuid:
+            yield anchor(step.uuid), within
+        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+        if agent is not None and inside not in within:
+            for below in agent.turns:
+                yield from _failed(below, agents, (*within, inside))
 
 
 def _height(done: int, total: int) -> int:

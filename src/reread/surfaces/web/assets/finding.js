@@ -254,6 +254,7 @@
   }};
   addEventListener("keydown", event => {
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (bar.hidden && !isTyping && /^[mM]$/.test(event.key)) window.reread.say("nothing is sought here: / finds");
     if (bar.hidden || isTyping || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
     const act = {m: () => go(1), M: () => go(-1), Escape: close}[event.key];
     if (act) { event.preventDefault(); act(); }
