@@ -459,7 +459,13 @@ def test_usage_has_a_chart_a_table_and_the_accounting_line(by: str, site: Asking
     assert re.search(r"\d+ requests?, \d+ duplicate rows? collapsed", page.text)
 
 
-def test_the_doctor_looks_by_itself_and_again_when_asked(site: Asking) -> None:
+def test_a_look_at_the_doctor_reads_nothing_and_the_button_everything(
+    site: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("reread.surfaces.web.doctor.Doctor.start", lambda _: pytest.fail("a look reads nothing"))
+        assert "Examine everything" in site.page("/doctor").text
+    site.post("/doctor", {})
     for _ in range(500):
         page = site.part("/doctor")
         if "can be read" in page.text:

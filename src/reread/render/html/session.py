@@ -43,7 +43,7 @@ FOLDED_FROM = 9
 DEEPEST = 20
 """Agents in agents that are shown; a transcript may tell of a circle."""
 KEPT_RAW = 20_000
-_FATES = {"interrupted": "interrupted, not kept", "error": "taken back", "cut": "cut off"}
+_FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken back", "cut": "cut off"}
 NOTE_MARKS = {
     "interrupted": "■",
     "compacted": "≡",

@@ -44,6 +44,7 @@ from .watching import Hub, Watch
 
 ROUTES = (
     Route("/", home.home),
+    Route("/alive", pages.alive),
     Route("/events", hearing.events),
     Route("/live", live.live),
     Route("/live", live.start, methods=["POST"]),

@@ -251,6 +251,11 @@ def static(request: Request) -> Response:
     return Response(found.body, media_type=found.kind, headers={"etag": etag})
 
 
+def alive(_: Request) -> Response:
+    """For another process to see that this is the server of its archive."""
+    return Response(f"reread {__version__}", media_type="text/plain")
+
+
 @cache
 def policy() -> str:
     """Our own script and style, the style inside charts by its digest, pictures in the page itself; nothing else."""
