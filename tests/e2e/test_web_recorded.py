@@ -105,3 +105,17 @@ def test_failures_are_counted_as_one_goes(opened: Opened, recorded: tuple[Served
     assert len(set(seen)) == len(many)
     page.keyboard.press("n")
     expect(page.locator(".key-told")).to_have_text(f"no more failures below: {len(many)} in all")
+
+
+def test_a_first_screen_is_light_and_what_is_closed_comes_when_it_is_opened(
+    opened: Opened, recorded: tuple[Served, list[str]]
+) -> None:
+    for address in recorded[1]:
+        page = opened.go(address)
+        weight = page.evaluate("fetch(location.pathname).then(answer => answer.text()).then(text => text.length)")
+        assert weight < 150_000, address
+        for part in page.locator("#content details[data-part]").all()[:2]:
+            part.evaluate(
+                "each => { for (let at = each; at; at = at.parentElement.closest('details')) at.open = true; }"
+            )
+            expect(part.locator(".inside, .turns").first).not_to_be_empty()

@@ -296,7 +296,9 @@ class SessionParts:
             anchor=self._anchors.take(f"agent-{agent.id}"),
             title=shorten(" · ".join([agent.type or agent.kind.value, str(asked.get("description") or "")]), 160),
             facts=[f"{tokens(agent.usage.output_tokens)} out", *(fact for fact in facts if fact)],
-            turns=[self.turn(agent, turn, depth) for turn in agent.turns if turn.prompt is not None or turn.steps],
+            turns=[self.turn(agent, turn, depth) for turn in agent.turns if turn.prompt is not None or turn.steps]
+            if self.shown.open_agents
+            else [],
         )
 
     def _of(self, step: Step) -> str:

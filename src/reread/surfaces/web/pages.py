@@ -31,6 +31,7 @@ from reread.render.numbers import money, nano, size, tokens
 
 from .library import Library, link_name
 from .settings import Settings
+from .unfolding import LATER_FROM
 from .watching import Hub, Watch
 
 TYPE_CHECKING = False
@@ -105,7 +106,7 @@ def environment() -> Environment:
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
     made.filters |= {"link_name": link_name, "query": query}
-    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE}
+    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE, "later_from": LATER_FROM}
     return made
 
 

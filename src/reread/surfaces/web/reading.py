@@ -109,12 +109,32 @@ def more_of(reading: Reading, request: Request) -> Response:
     before = pages.number(request, "before", -1)
     if pages.value(request, "whole"):
         stretch = unfolding.whole(pages.number(request, "from"))
+    elif pages.value(request, "parts"):
+        stretch = unfolding.with_parts(pages.number(request, "from"))
     elif before >= 0:
         stretch = unfolding.before(before, NEXT_STEPS)
     else:
         stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
-    body = pages.render("pieces.html", stretch=stretch)
+    base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
+    body = pages.render("pieces.html", stretch=stretch, part_base=base, agent_base=part_base(request))
     return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+
+
+def part_base(request: Request) -> str:
+    """Where what is folded in a page can be asked for, by its place."""
+    kind = "live" if "run" in request.path_params else "s"
+    name = request.path_params["run" if kind == "live" else "session"]
+    return f"/{kind}/{pages.quoted(name)}/part/"
+
+
+def part_in(reading: Reading, request: Request) -> Response:
+    """What stands folded at a place."""
+    found = reading.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
+    if isinstance(found, parts.Agent):
+        return pages.fragment("agent.html", agent=found, part_base=part_base(request), agent_base=part_base(request))
+    if isinstance(found, parts.Call):
+        return pages.fragment("call.html", item=found)
+    raise HTTPException(404)
 
 
 def states_in(reading: Reading, request: Request) -> Response:

@@ -22,7 +22,7 @@ from .library import Held
 from .live import going_of
 from .marking import tag_names
 from .news import BEAT, told
-from .reading import Reading, more_of, record_in, states_in, stops_in, where_in
+from .reading import Reading, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .unfolding import FIRST_STEPS, ways
 
 
@@ -56,6 +56,8 @@ def show(request: Request) -> Response:
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
+            part_base=part_base(request),
+            agent_base=part_base(request),
             friction=kinds_line(moments),
             marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
             unfolding=unfolding,
@@ -68,6 +70,12 @@ def more(request: Request) -> Response:
     """Pieces of a branch from one on, or before one."""
     with _reading(request) as (reading, _):
         return more_of(reading, request)
+
+
+def part(request: Request) -> Response:
+    """What is folded in a page, when it is opened."""
+    with _reading(request) as (reading, _):
+        return part_in(reading, request)
 
 
 def states(request: Request) -> Response:

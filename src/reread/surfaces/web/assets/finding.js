@@ -65,7 +65,7 @@
   const settle = async ({to, piece, count: many}, step) => {
     const mine = ++settling;
     arrived(watch.takeRecords());
-    if (piece >= 0 && (isSearch || !marksOf(to).length)) {
+    if (piece >= 0 && (isSearch || marksOf(to).length < many)) {
       await session.lead(to, piece);
       arrived(watch.takeRecords());
     }
@@ -232,6 +232,7 @@
     if (wanted && !(history.state && history.state.read)) settleThere();
     look();
   }
+  layout.addEventListener("unfolded", event => { if (!bar.hidden) matching.mark(event.detail); });
   layout.addEventListener("grew", () => { if (!bar.hidden && field.value.trim()) look(); });
   field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 80); });
   bar.addEventListener("submit", event => { event.preventDefault(); });

@@ -49,10 +49,11 @@
   new IntersectionObserver(seen => { if (seen.some(each => each.isIntersecting)) more(); }, {rootMargin: "1500px"}).observe(next.parentElement);
   before.addEventListener("click", event => { event.preventDefault(); earlier(); });
 
-  const reveal = (name, focus = true) => {
+  const reveal = (name, focus = true, opens = true) => {
     const place = document.getElementById(name);
     if (!place) return false;
-    for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    for (let at = opens ? place : place.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (opens) load(place);
     place.scrollIntoView({behavior: "instant"});
     if (focus) {
       const held = place.matches("aside, article") ? place : one("a.number, summary", place) || place;
@@ -68,6 +69,7 @@
     // A result has no place of its own: what is marked as the target is the call.
     const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
     const where = known ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
+    for (const each of (where && where.within) || []) await load(document.getElementById(each));
     if (where && where.anchor && document.getElementById(where.anchor)) {
       location.replace(`#${where.anchor}`);
       reveal(where.anchor, false);
@@ -100,7 +102,8 @@
     const side = each => {
       if (each.piece !== here) return each.piece - here;
       const top = topOf(each);
-      return top === null ? 0 : top - line;
+      // What is in a part that is not loaded stands where the order of all says.
+      return top === null ? (at < 0 ? 1 : 100 * (places.indexOf(each) - at)) : top - line;
     };
     const at = places.findIndex(each => each.to === last), top = at < 0 ? null : topOf(places[at]);
     if (top !== null && top > -innerHeight && top < innerHeight) return places[at + step];
@@ -118,8 +121,8 @@
     const next = nextOf(places, last, step);
     if (!next) { say(`no more ${names[kind]} ${step > 0 ? "below" : "above"}: ${places.length} in all`); return; }
     visited[kind] = next.to;
-    await lead(next.to, next.piece, next.within);
-    reveal(next.to);
+    await lead(next.to, next.piece, next.within, false);
+    reveal(next.to, true, false);
     say(`${kind} ${places.indexOf(next) + 1} of ${places.length}`);
   };
   const step = (kind, by) => { stepping = stepping.then(() => stepTo(kind, by)); };
@@ -167,20 +170,34 @@
     if (place) place.scrollIntoView({behavior: "instant"});
     scrollTo({top: place ? scrollY + place.getBoundingClientRect().top - top : top, behavior: "instant"});
   };
-  const lead = async (name, piece, within = []) => {
+  const lead = async (name, piece, within = [], opens = true) => {
     await loading;
     if (!one(`.piece[data-piece="${piece}"]`, content) && !document.getElementById(name)) await startAt(piece);
-    for (const each of within) await load(document.getElementById(each));
-    if (!reveal(name, false)) (one(`.piece[data-piece="${piece}"]`, content) || pieces[0]).scrollIntoView({behavior: "instant"});
+    if (!document.getElementById(name)) {
+      const inside = within.length ? within : ((await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json()) || {within: []}).within;
+      for (const each of inside) await load(document.getElementById(each));
+    }
+    if (opens) await load(document.getElementById(name));
+    if (!reveal(name, false, opens)) (one(`.piece[data-piece="${piece}"]`, content) || pieces[0]).scrollIntoView({behavior: "instant"});
   };
   // What is closed comes when it is opened.
   const load = async part => {
     if (!part || !part.dataset.part || part.dataset.isLoaded) return;
     part.dataset.isLoaded = "1";
-    const answer = await ask(part.dataset.part);
-    if (answer.ok) one(".turns, .inside", part).replaceWith(one(".turns, .inside", parsed(await answer.text())));
-    else delete part.dataset.isLoaded;
-    layout.dispatchEvent(new CustomEvent("unfolded", {detail: part}));
+    const answer = await ask(`${part.dataset.part}?branch=${branch}`);
+    if (!answer.ok) { delete part.dataset.isLoaded; return; }
+    const got = one(".turns, .inside", parsed(await answer.text()));
+    one(".turns, .inside", part).replaceWith(got);
+    layout.dispatchEvent(new CustomEvent("unfolded", {detail: got}));
+  };
+  content.addEventListener("toggle", event => { if (event.target.open) load(event.target); }, true);
+  // All calls at once, with what is in them.
+  const loadCalls = async () => {
+    const wanted = all(".piece", content).filter(piece => one("details.call[data-part]:not([data-is-loaded])", piece));
+    for (const old of wanted) {
+      const got = one(".piece", (await turns(`from=${old.dataset.piece}&parts=1`)).html);
+      if (got) put(got, old);
+    }
   };
   // Where one reads.
   const whereIs = () => {
@@ -259,6 +276,10 @@
     for (const each of all("details[id]", piece)) {
       const before = document.getElementById(each.id);
       if (before) each.open = before.open;
+      if (before && before.dataset.isLoaded && each.dataset.part) {
+        one(".turns, .inside", each).replaceWith(one(".turns, .inside", before));
+        each.dataset.isLoaded = "1";
+      }
     }
     const groups = old ? all("details.calls", old) : [];
     all("details.calls", piece).forEach((each, at) => { if (groups[at]) each.open = groups[at].open; });
@@ -376,5 +397,5 @@
     copy(text.innerText.trim(), event.target);
   });
   const record = () => { if (target) location.href = one(".record", tools).href; else say("point at a message first"); };
-  window.reread.session = {along, here: whereIs, lead, nextOf, record, step, toStart, toEnd, whole};
+  window.reread.session = {along, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
 })();

@@ -199,7 +199,7 @@
     j: () => move(1), k: () => move(-1), ArrowDown: () => !reread.session && inList(1), ArrowUp: () => !reread.session && inList(-1),
     n: () => inSession(session => session.step("failure", 1)), p: () => inSession(session => session.step("failure", -1)),
     c: () => inSession(session => session.step("correction", 1)), C: () => inSession(session => session.step("correction", -1)),
-    t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(() => toggle("details.call, details.calls", "tool calls")),
+    t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool calls"); }),
     r: () => inSession(session => session.record()),
     G: () => inSession(session => session.toEnd()),
     "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
