@@ -50,6 +50,7 @@ def show(request: Request) -> Response:
             mark=held.mark,
             copies=pages.site_of(request).library.copies(held.stored),
             folder=held.stored.row.folder,
+            project=held.stored.row.project or "",
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,

@@ -93,7 +93,7 @@
 
   // The next of some places, not all of which are loaded: from the last one while it is seen, else from where one reads.
   const nextOf = (places, last, step) => {
-    const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : -1;
+    const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : pieces.length ? pieces[0].dataset.piece - 1 : -1;
     const topOf = ({to, within = []}) => {
       let place = [to, ...within.toReversed()].map(name => document.getElementById(name)).find(Boolean);
       for (let fold = place; fold; fold = fold.parentElement.closest("details:not([open])")) place = fold;
