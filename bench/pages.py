@@ -27,6 +27,7 @@ from generate import byte_count
 from peers import CACHE, install_agentsview, listening, run_timed
 from reader import make_tree
 from reread.archive import Archive
+from reread.surfaces.web.guard import Credentials
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
 LONG = "ten-thousand"
@@ -140,7 +141,7 @@ def serving(home: Path, sources: list[Path]) -> Iterator[Server]:
     try:
         assert process.stdout is not None
         address = urlsplit(process.stdout.readline().decode().split()[-1])
-        yield Server(address.port or 0, f"reread-{address.port}={address.query.partition('=')[2]}")
+        yield Server(address.port or 0, f"reread-{address.port}={Credentials(address.query.partition('=')[2]).cookie}")
     finally:
         process.terminate()
         process.wait()

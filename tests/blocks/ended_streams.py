@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
-from reread.billing import Prices, packaged_prices
 
+from reread.billing import Prices, packaged_prices
 from reread.blocks.model import (
     NOWHERE,
     AgentBlock,

@@ -106,6 +106,8 @@ def test_letters_are_found_wherever_they_stand_and_reached_by_enter(opened: Open
 
 def test_what_is_too_long_for_the_page_is_brought_in(opened: Opened) -> None:
     page = opened.go(f"/s/{TALK}")
+    expect(page.locator("#m-large .left-out")).to_have_count(0)
+    page.evaluate("document.querySelector('#m-large').open = true")
     expect(page.locator("#m-large .left-out")).to_have_count(1)
     typed(page, "foo(7)")
     expect(count_of(page)).to_have_text("1 of 1")

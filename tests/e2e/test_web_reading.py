@@ -303,15 +303,15 @@ def test_keys_lead_to_failures_that_are_not_loaded_and_enter_opens_them(opened: 
     expect(page.locator("pre", has_text="of early")).to_be_visible()
     page.keyboard.press("n")
     expect(page.locator("#m-ran-late > summary")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator("pre", has_text="of late")).to_be_in_viewport()
     page.keyboard.press("p")
     page.keyboard.press("p")
     expect(page.locator("#m-ran-early > summary")).to_be_focused()
     opened.go(f"/s/{FAR}?at=m-q-250")
     page.keyboard.press("n")
-    expect(page.locator(".calls.folded > summary")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator("#m-ran-late")).to_be_visible()
+    expect(page.locator("#m-ran-late > summary")).to_be_focused()
+    expect(page.locator(".calls.folded[open] #m-ran-late")).to_be_in_viewport()
 
 
 def test_keys_lead_to_the_end_of_a_long_session_and_back(opened: Opened) -> None:

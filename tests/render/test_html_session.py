@@ -199,7 +199,7 @@ def test_words_that_were_taken_back_are_marked() -> None:
         shown = page(load(trunk))
         marked = [*shown.of("article", class_="taken-back"), *shown.of("details", class_="taken-back")]
         assert marked, trunk.name
-        assert any(fate in shown.text for fate in ("taken back", "interrupted, not kept", "cut off"))
+        assert any(fate in shown.text for fate in ("taken back", "interrupted; Claude Code dropped it", "cut off"))
 
 
 def _withdrawn(session: Session) -> list[Said | Thought]:

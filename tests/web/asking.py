@@ -13,13 +13,17 @@ from starlette.testclient import TestClient
 from reread.archive import Archive
 from reread.live.starting import Program
 from reread.surfaces.web.app import make_app
-from reread.surfaces.web.guard import Names
+from reread.surfaces.web.guard import KEY_HEADER, Credentials, Names
 from reread.surfaces.web.pages import SCRIPTS
 from reread.surfaces.web.settings import Settings
 
 TOKEN = "the-token-of-this-start"  # noqa: S105  of a test
 COOKIE = "reread-8000"
 HOST = "127.0.0.1:8000"
+READS = {"cookie": f"{COOKIE}={Credentials(TOKEN).cookie}"}
+"""What a browser sends by itself."""
+CHANGES = {**READS, "origin": f"http://{HOST}", KEY_HEADER: Credentials(TOKEN).page_key}
+"""What a page of ours sends."""
 _VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "rect", "line", "circle"})
 _LOADING = frozenset({"src", "srcset", "data", "poster", "background", "action", "formaction", "href"})
 
@@ -99,11 +103,11 @@ class Asking(NamedTuple):
     home: Path
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
-        return self.client.get(path, headers={"cookie": f"{COOKIE}={TOKEN}", **(headers or {})})
+        return self.client.get(path, headers={**READS, **(headers or {})})
 
     def post(self, path: str, fields: Mapping[str, str | Sequence[str]], *, is_part: bool = False) -> Any:
         """A form of ours, sent from a page of ours; where it leads is not followed."""
-        ours = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}", **({"x-part": "1"} if is_part else {})}
+        ours = {**CHANGES, **({"x-part": "1"} if is_part else {})}
         return self.client.post(path, data=dict(fields), headers=ours, follow_redirects=False)
 
     def page(self, path: str, status: int = 200) -> Reading:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from cli.running import start
+from reread.surfaces.web.guard import KEY_HEADER, Credentials
 
 SECONDS = 30
 """However busy the machine is."""
@@ -64,7 +65,13 @@ class Served(NamedTuple):
 
     @property
     def cookie(self) -> dict[str, str]:
-        return {"Cookie": f"reread-{self.port}={self.token}"}
+        """What a browser sends by itself."""
+        return {"Cookie": f"reread-{self.port}={Credentials(self.token).cookie}"}
+
+    @property
+    def page(self) -> dict[str, str]:
+        """What a page of ours sends to change something."""
+        return {**self.cookie, "Origin": self.base, KEY_HEADER: Credentials(self.token).page_key}
 
 
 @contextmanager

@@ -26,8 +26,9 @@ from reread.live.outgoing import Allow
 from reread.render.html.calls import asking_of
 from reread.surfaces.web.answering import decision_of
 from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
+from reread.surfaces.web.guard import Credentials
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
-from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
+from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
 
 
@@ -169,6 +170,10 @@ class TestWhatCannotBeStarted:
             ({"model": "a b"}, "is no name of a model"),
             ({"thinking": "lots"}, "is no number of tokens"),
             ({"permission": "mode:--evil"}, "is no permission mode"),
+            ({"permission": "mode:bypassPermissions"}, "type bypassPermissions"),
+            ({"permission": "mode:bypassPermissions", "confirm": "yes"}, "type bypassPermissions"),
+            ({"permission": "mode:acceptEdits"}, "type acceptEdits"),
+            ({"permission": "allow", "confirm": "deny"}, "type allow"),
         ],
     )
     def test_is_told_in_one_sentence(
@@ -275,7 +280,7 @@ class TestQuestions:
     @pytest.mark.parametrize("policy", ["allow", "deny"])
     def test_a_policy_answers_by_itself(self, serve: Callable[[str], Asking], work: Path, policy: str) -> None:
         site = serve("asks_permission")
-        run = start(site, work, permission=policy)
+        run = start(site, work, permission=policy, confirm=policy if policy == "allow" else "")
         until(lambda: f'"behavior": "{policy}"' in text(site, f"{run}/turns"))
         assert requests(site, run) == set()
 
@@ -371,13 +376,15 @@ def test_nobody_else_starts_or_answers_anything(path: str, serve: Callable[[str]
     until(lambda: requests(site, run))
     address = path.replace("/live/{run}", run)
     form = {"prompt": "evil", "folder": str(work), "request": "p1", "decision": "allow"}
-    ours, cookie = {"origin": f"http://{HOST}"}, {"cookie": f"{COOKIE}={TOKEN}"}
+    ours, cookie = {"origin": f"http://{HOST}"}, READS
     for headers, status in (
         ({}, 403),
         (ours, 403),
         (cookie, 403),
         ({**cookie, "origin": "http://evil.example"}, 403),
         ({**cookie, "origin": "null"}, 403),
+        ({**cookie, **ours}, 403),
+        ({**cookie, **ours, "x-page-key": Credentials(TOKEN).cookie}, 403),
         ({**cookie, **ours, "host": "evil.example:8000"}, 421),
         ({**cookie, **ours, "sec-fetch-site": "cross-site"}, 403),
     ):
@@ -411,7 +418,7 @@ def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, wor
     source = tmp_path / "source"
     source.mkdir()
     with served(tmp_path / "home", source, "--claude", str(program)) as server:
-        headers = {**server.cookie, "Origin": server.base, "Content-Type": "application/x-www-form-urlencoded"}
+        headers = {**server.page, "Content-Type": "application/x-www-form-urlencoded"}
         asked = server.connect()
         asked.request("POST", "/live", f"prompt=hello&folder={work.parent}", headers)
         run = asked.getresponse().headers["location"]

@@ -22,7 +22,7 @@ from reread.surfaces.web.session import show
 from reread.surfaces.web.sessions import SORTS
 from reread.surfaces.web.unfolding import Unfolding
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
-from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
+from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
 
@@ -211,7 +211,7 @@ def test_the_first_screen_is_sent_before_outline_and_map_are_made(
         return marks(unfolding)
 
     monkeypatch.setattr(Unfolding, "marks", property(slowly))
-    headers = {"cookie": f"{COOKIE}={TOKEN}"}
+    headers = READS
     scope = {"type": "http", "method": "GET", "headers": [], "query_string": b"", "path": f"/s/{LONG}"}
     app = long.client.app.app  # type: ignore[attr-defined]
     request = Request({**scope, "path_params": {"session": LONG}, "app": app, "scheme": "http", "server": ("h", 80)})
@@ -269,7 +269,7 @@ def test_a_page_goes_on_with_its_own_session_whatever_it_was_asked_for_by(site: 
 
 def test_a_session_is_starred_tagged_and_hidden_from_its_page(site: Asking) -> None:
     def note(form: str, status: int = 303) -> None:
-        headers = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+        headers = CHANGES
         done = site.client.post(f"/s/{LANTERN}/mark", headers=headers, content=form, follow_redirects=False)
         assert done.status_code == status
 
@@ -295,7 +295,7 @@ def test_a_session_is_starred_tagged_and_hidden_from_its_page(site: Asking) -> N
 
 def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
     def note(form: str, status: int = 303, **headers: str) -> str:
-        ours = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}", **headers}
+        ours = {**CHANGES, **headers}
         done = site.client.post(f"/s/{LANTERN}/mark", headers=ours, content=form, follow_redirects=False)
         assert done.status_code == status
         return str(done.text)
@@ -323,7 +323,7 @@ def test_a_session_is_renamed_and_noted_from_its_page(site: Asking) -> None:
 
 def test_several_sessions_are_marked_at_once(site: Asking) -> None:
     def mark(form: str) -> tuple[int, str]:
-        headers = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+        headers = CHANGES
         done = site.client.post("/sessions/mark", headers=headers, content=form, follow_redirects=False)
         return done.status_code, done.headers.get("location", "")
 
@@ -459,7 +459,13 @@ def test_usage_has_a_chart_a_table_and_the_accounting_line(by: str, site: Asking
     assert re.search(r"\d+ requests?, \d+ duplicate rows? collapsed", page.text)
 
 
-def test_the_doctor_looks_by_itself_and_again_when_asked(site: Asking) -> None:
+def test_a_look_at_the_doctor_reads_nothing_and_the_button_everything(
+    site: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("reread.surfaces.web.doctor.Doctor.start", lambda _: pytest.fail("a look reads nothing"))
+        assert "Examine everything" in site.page("/doctor").text
+    site.post("/doctor", {})
     for _ in range(500):
         page = site.part("/doctor")
         if "can be read" in page.text:

@@ -20,10 +20,10 @@ from reread.queries.trends import Changed
 from reread.surfaces.web.retro_parts import MOST_FIRST, MOST_SUGGESTIONS, OVERVIEW
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, troubled, write
-from web.asking import COOKIE, HOST, TOKEN, Asking, asking, dangers, read
+from web.asking import CHANGES, HOST, Asking, asking, dangers, read
 from web.test_hostile_pages import MARKUP, OBEYED
 
-OURS = {"cookie": f"{COOKIE}={TOKEN}", "origin": f"http://{HOST}"}
+OURS = CHANGES
 DAYS = {ONE: "2026-02-03", TWO: "2026-03-03", THREE: "2026-04-07"}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reread.surfaces.web.guard import LARGEST_BODY, LONGEST_ADDRESS, Names
-from web.asking import COOKIE, HOST, TOKEN, Asking
+from reread.surfaces.web.guard import KEY_FIELD, LARGEST_BODY, LONGEST_ADDRESS, Credentials, Names
+from web.asking import CHANGES, COOKIE, HOST, READS, TOKEN, Asking, read
 
 PATHS = (
     "/",
@@ -32,7 +32,7 @@ PATHS = (
     "/s/@last/compare",
     "/no",
 )
-OURS = {"cookie": f"{COOKIE}={TOKEN}"}
+VALUE = Credentials(TOKEN).cookie
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -61,7 +61,8 @@ def test_a_server_for_others_answers_to_addresses_and_to_its_own_name() -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    "cookie", [None, "", "reread-8000=", "reread-8000=guess", f"reread-9={TOKEN}", f"x={TOKEN}", "\x7f;="]
+    "cookie",
+    [None, "", "reread-8000=", "reread-8000=guess", f"{COOKIE}={TOKEN}", f"x={VALUE}", f"reread-9={VALUE}", "\x7f;="],
 )
 def test_nothing_is_told_without_the_token(path: str, cookie: str | None, site: Asking) -> None:
     answer = site.client.get(path, headers={} if cookie is None else {"cookie": cookie})
@@ -75,7 +76,7 @@ def test_the_address_that_was_printed_opens_the_door_and_the_cookie_keeps_it_ope
     assert site.client.get(f"/?token={TOKEN}x").status_code == 403
     answer = site.client.get(f"/?token={TOKEN}")
     assert answer.status_code == 200
-    assert answer.headers["set-cookie"] == f"{COOKIE}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert answer.headers["set-cookie"] == f"{COOKIE}={VALUE}; Path=/; HttpOnly; SameSite=Strict"
     assert TOKEN not in answer.text
     assert site.client.get("/sessions").status_code == 200
 
@@ -85,7 +86,7 @@ def test_the_address_that_was_printed_opens_the_door_and_the_cookie_keeps_it_ope
     ['theme={"dark":true}; {}', "a b=c; {}", "é=x; {}", "; ;{}", "{}; reread-8000=stale", "reread-8000=stale; {}"],
 )
 def test_the_cookies_of_other_servers_of_this_machine_lock_nobody_out(others: str, site: Asking) -> None:
-    cookie = others.replace("{}", f"{COOKIE}={TOKEN}")
+    cookie = others.replace("{}", f"{COOKIE}={VALUE}")
     assert site.client.get("/sessions", headers={b"cookie": cookie.encode()}).status_code == 200
 
 
@@ -104,11 +105,11 @@ def test_the_cookies_of_other_servers_of_this_machine_lock_nobody_out(others: st
 )
 def test_a_foreign_origin_is_refused_for_reading_and_for_changing(origin: str, site: Asking) -> None:
     assert site.get("/sessions", {"origin": origin}).status_code == 403
-    assert site.client.post("/doctor", headers={**OURS, "origin": origin}).status_code == 403
+    assert site.client.post("/doctor", headers={**READS, "origin": origin}).status_code == 403
 
 
 def test_nobody_else_marks_a_session(site: Asking) -> None:
-    for headers in ({}, OURS, {"origin": f"http://{HOST}"}, {**OURS, "origin": "http://evil.example"}):
+    for headers in ({}, READS, {"origin": f"http://{HOST}"}, {**READS, "origin": "http://evil.example"}):
         assert site.client.post("/s/@last/mark", headers=headers, content="starred=1").status_code == 403
         assert site.client.post("/sessions/mark", headers=headers, content="session=@last&starred=1").status_code == 403
     assert site.get("/s/@last/mark?starred=1").status_code == 405
@@ -118,18 +119,59 @@ def test_nobody_else_marks_a_session(site: Asking) -> None:
 
 def test_what_changes_something_needs_an_origin_and_the_token(site: Asking) -> None:
     ours = f"http://{HOST}"
-    assert site.client.post("/doctor", headers=OURS).status_code == 403, "without an origin"
+    assert site.client.post("/doctor", headers=READS).status_code == 403, "without an origin"
     assert site.client.post("/doctor", headers={"origin": ours}).status_code == 403, "without the token"
     assert site.client.post(f"/doctor?token={TOKEN}", headers={"origin": ours}).status_code == 403, "in the address"
-    other = {**OURS, "origin": ours, "sec-fetch-site": "cross-site"}
+    other = {**CHANGES, "sec-fetch-site": "cross-site"}
     assert site.client.post("/doctor", headers=other).status_code == 403
-    done = site.client.post("/doctor", headers={**OURS, "origin": ours}, follow_redirects=False)
+    done = site.client.post("/doctor", headers=CHANGES, follow_redirects=False)
     assert (done.status_code, done.headers["location"]) == (303, "/doctor")
+
+
+def test_what_a_server_at_another_port_gets_to_see_changes_nothing_here(site: Asking) -> None:
+    """Browsers send a cookie to every port of a machine: whoever has it has no token, and no key of a page."""
+    seen = {**READS, "origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+    key = Credentials(TOKEN).page_key
+    for path in PATHS[:4] + PATHS[6:]:
+        if not path.startswith("/events"):
+            page = site.client.get(path, headers=seen).text
+            assert key not in page, "no page tells the key to who has the cookie alone"
+            assert TOKEN not in page
+    for guess in ("", VALUE, TOKEN, key[:-1]):
+        assert site.client.post("/doctor", headers={**seen, "x-page-key": guess}).status_code == 403
+        assert site.client.post("/doctor", headers=seen, data={KEY_FIELD: guess}).status_code == 403
+        assert site.client.get("/", headers={"cookie": f"{COOKIE}={guess}"}).status_code == (
+            200 if guess == VALUE else 403
+        )
+    refused = site.client.post(
+        "/sessions/mark", headers={**seen, "x-part": "1"}, data={"session": "@last", "starred": "1"}
+    )
+    assert (refused.status_code, refused.headers["x-needs"]) == (403, "token")
+    assert "★" not in site.get("/sessions").text
+
+
+def test_the_key_comes_with_the_answer_to_the_token_and_forms_bring_it_back(site: Asking) -> None:
+    page = read(site.client.get(f"/sessions?token={TOKEN}").text)
+    key = next(each["content"] for each in page.of("meta") if each.get("name") == "page-key")
+    form = {"session": "@last", "starred": "1", KEY_FIELD: key}
+    done = site.client.post(
+        "/sessions/mark", headers={**READS, "origin": f"http://{HOST}"}, data=form, follow_redirects=False
+    )
+    assert done.status_code == 303
+    assert "★" in site.get("/sessions").text
+
+
+def test_a_refused_page_has_a_field_for_the_token_that_leads_on(site: Asking) -> None:
+    page = read(site.client.get("/search?q=beacon&token=old").text)
+    assert [form.get("action") for form in page.of("form")] == [None], "to where one wanted to go"
+    assert [(each["name"], each["type"]) for each in page.of("input")] == [("token", "password")]
+    opened = site.client.get("/search", params={"q": "beacon", "token": TOKEN})
+    assert (opened.status_code, "beacon" in opened.text) == (200, True)
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_do_nothing(method: str, site: Asking) -> None:
-    headers = {**OURS, "origin": f"http://{HOST}"}
+    headers = CHANGES
     assert site.client.request(method, "/sessions", headers=headers).status_code == 405
     assert site.client.request(method, "/sessions").status_code == 403
 
@@ -165,9 +207,9 @@ def test_no_path_leads_out_of_the_archive(path: str, site: Asking) -> None:
 def test_what_is_too_long_or_too_large_is_refused(site: Asking) -> None:
     assert site.get("/search?q=" + "x" * LONGEST_ADDRESS).status_code == 414
     assert site.get("/search?q=" + "x" * 2_000).status_code == 400
-    headers = {**OURS, "origin": f"http://{HOST}"}
+    headers = CHANGES
     assert site.client.post("/doctor", headers=headers, content=b"x" * (LARGEST_BODY + 1)).status_code == 413
-    assert site.client.post("/doctor", headers={**headers, "content-length": "-1"}).status_code == 413
+    assert site.client.post("/doctor", headers={**headers, "content-length": "-1"}).status_code == 400
     pieces = (b"x" * 1_000 for _ in range(LARGEST_BODY // 1_000 + 1))
     unannounced = site.client.post("/sessions/mark", headers=headers, content=pieces)
     assert (unannounced.status_code, "more than this server takes" in unannounced.text) == (413, True)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from cli.kept import HARBOUR
-from cli.running import reread
+from cli.running import reread, start
+from reread.surfaces.web.guard import LARGEST_BODY
 from reread.surfaces.web.hearing import MOST_STREAMS
 from reread.surfaces.web.serving import MOST_AT_ONCE
+from reread.surfaces.web.standing import PORTS
 from reread.testing import a_prompt, a_session
 from web.serving import SECONDS, heard, served, until
 
@@ -162,6 +166,45 @@ def test_who_listens_leaves_room_for_pages(claude: Path, tmp_path: Path) -> None
         until(is_heard)
 
 
+def test_those_who_come_at_once_are_counted_before_any_is_served(claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        listening = [server.connect() for _ in range(MOST_STREAMS + 20)]
+        for each in listening:
+            each.connect()
+        for each in listening:
+            each.request("GET", "/events?to=/live", headers=server.cookie)
+        statuses = [each.getresponse().status for each in listening]
+        assert (statuses.count(200), statuses.count(503)) == (MOST_STREAMS, 20)
+
+
+@pytest.mark.parametrize("size", [LARGEST_BODY + 1, 20_000_000])
+def test_too_large_a_body_is_answered_in_words_after_it_was_sent(size: int, claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as server:
+        asked = server.connect()
+        asked.request("POST", "/sessions/mark", b"x" * size, server.page)
+        answer = asked.getresponse()
+        assert answer.status == 413
+        assert "That is more than this server takes: 256,000 bytes." in answer.read().decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="to be another user one must be root")
+def test_the_cookie_is_nothing_in_the_hands_of_another_user(claude: Path, tmp_path: Path) -> None:
+    ask = (
+        "import sys, http.client\n"
+        "asked = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n"
+        "asked.request('GET', '/sessions', headers={'Cookie': sys.argv[2]})\n"
+        "print(asked.getresponse().status)"
+    )
+    with served(tmp_path / "home", claude) as server:
+
+        def asked_by(user: int) -> bytes:
+            words = ["/usr/bin/env", "python3", "-c", ask, str(server.port), server.cookie["Cookie"]]
+            return subprocess.run(words, user=user, cwd="/", check=True, capture_output=True).stdout.strip()
+
+        assert asked_by(0) == b"200"
+        assert asked_by(65_534) == b"403"
+
+
 def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     process = subprocess.Popen(
@@ -174,6 +217,74 @@ def test_named_sources_are_looked_at_and_not_kept(claude: Path, tmp_path: Path) 
         process.terminate()
         process.communicate(timeout=SECONDS)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_address_that_was_noted_works_after_a_restart(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with served(home, claude, "--port", "0") as first:
+        pass
+    with served(home, claude, "--port", str(first.port)) as second:
+        assert second.address == first.address
+        asked = second.connect()
+        asked.request("GET", f"/s/{HARBOUR}", headers=first.cookie)
+        assert asked.getresponse().status == 200
+    if sys.platform != "win32":
+        assert (home / "web-token").stat().st_mode & 0o777 == 0o600
+    with served(home, claude, "--new-token") as third:
+        assert third.token != first.token
+        asked = third.connect()
+        asked.request("GET", f"/?token={first.token}")
+        assert asked.getresponse().status == 403
+    (home / "web-token").write_text("short")
+    with served(home, claude) as fourth:
+        assert len(fourth.token) > 30, "a token that is none is replaced"
+
+
+def test_the_usual_port_is_tried_first_and_another_where_it_is_taken(claude: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "home", claude) as one, served(tmp_path / "other", claude) as other:
+        assert one.port != other.port
+    taken = list(PORTS)[:-1]
+    with ExitStack() as stack:
+        for port in taken:
+            with suppress(OSError):  # another program has it
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        with served(tmp_path / "home", claude) as server:
+            assert server.port not in taken
+
+
+def test_open_asks_the_server_that_runs(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert reread("sync", "--source", claude, "--home", home).code == 0
+    with served(home, claude) as server:
+        told = reread("open", HARBOUR[:6], "--home", home, "--no-browser")
+        assert told.code == 0, told.err
+        assert told.out.split()[-1] == f"{server.base}/s/{HARBOUR}?token={server.token}"
+        uuid = next(
+            json.loads(line)["uuid"]
+            for line in next(claude.rglob(f"{HARBOUR}.jsonl")).read_text().splitlines()
+            if '"uuid"' in line
+        )
+        told = reread("open", f"{HARBOUR}#{uuid}", "--home", home, "--no-browser")
+        assert told.out.split()[-1] == f"{server.base}/s/{HARBOUR}?at=m-{uuid}&token={server.token}#m-{uuid}"
+        for wrong in ("nobody", f"{HARBOUR}#nobody"):
+            told = reread("open", wrong, "--home", home, "--no-browser")
+            assert (told.code, told.err.count("\n")) == (2, 1)
+
+
+def test_open_starts_a_server_where_none_runs(claude: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert reread("sync", "--source", claude, "--home", home).code == 0
+    (home / "web-server.json").write_text('{"host": "127.0.0.1", "port": 9, "pid": 1}')  # one that was killed
+    process = start("open", HARBOUR, "--home", home, "--no-browser")
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().split()[-1]
+        assert f"/s/{HARBOUR}?token=" in address
+        with urlopen(address, timeout=SECONDS) as answer:  # noqa: S310  our own
+            assert answer.status == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS)
 
 
 def test_a_port_that_is_taken_is_told(claude: Path, tmp_path: Path) -> None:
@@ -198,11 +309,11 @@ def test_the_page_opens_in_the_browser_unless_told_not_to(monkeypatch: pytest.Mo
 
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    serving._open("http://127.0.0.1/")
+    serving.open_browser("http://127.0.0.1/")
     assert opened == ["http://127.0.0.1/"]
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert not serving._has_screen()
+    assert not serving.has_screen()
     monkeypatch.setenv("DISPLAY", ":0")
-    assert serving._has_screen()
+    assert serving.has_screen()

@@ -70,6 +70,7 @@ def test_an_examination_that_fails_says_so(site: Asking, monkeypatch: pytest.Mon
         raise ZeroDivisionError("a mistake")
 
     monkeypatch.setattr("reread.surfaces.web.doctor.examine", fail)
+    site.post("/doctor", {})
     shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/doctor").text))
     assert shown[1] == "ZeroDivisionError: a mistake"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -26,15 +28,34 @@ LONGEST_COLOURED_LINE = 2_000
 
 def coloured(text: str, *, language: str = "", path: str = "") -> Markup:
     """Text as code of a language, or of what a file's name tells."""
-    return Markup("\n").join(coloured_lines(text.split("\n"), language=language, path=path))
+    return Markup("\n").join(_coloured_lines(text.split("\n"), language, path, MOST_COLOURED))
+
+
+_most_in_diffs = ContextVar("most_in_diffs", default=MOST_COLOURED)
+
+
+@contextmanager
+def colouring_at_most(characters: int) -> Iterator[None]:
+    """Longer diffs and files stay plain meanwhile: for parts that a page sends later, when somebody opens them. Their
+    colours were four fifths of what the first screen of a session cost."""
+    before = _most_in_diffs.set(characters)
+    try:
+        yield
+    finally:
+        _most_in_diffs.reset(before)
 
 
 def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> list[Markup]:
     """The same line by line, as many as were given; what stands around a line decides about its colours, too."""
+    return _coloured_lines(lines, language, path, _most_in_diffs.get())
+
+
+def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -> list[Markup]:
     clean = [tabbed(line).replace("\n", " ") for line in lines]
+    if sum(map(len, clean)) > most or max(map(len, clean), default=0) > LONGEST_COLOURED_LINE:
+        return [escape(line) for line in clean]
     lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name)
-    is_long = sum(map(len, clean)) > MOST_COLOURED or max(map(len, clean), default=0) > LONGEST_COLOURED_LINE
-    if lexer is None or is_long:
+    if lexer is None:
         return [escape(line) for line in clean]
     found = list(_tokens_by_line(lexer, "\n".join(clean)))
     return found if len(found) == len(clean) else [escape(line) for line in clean]

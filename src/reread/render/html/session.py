@@ -36,7 +36,7 @@ from .words import words
 FOLDED_FROM = 9
 """Calls in a row before they are folded into one line."""
 KEPT_RAW = 20_000
-_FATES = {"interrupted": "interrupted, not kept", "error": "taken back", "cut": "cut off"}
+_FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken back", "cut": "cut off"}
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 

@@ -16,6 +16,7 @@ from .telling import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.archive import StoredSession
     from reread.config import Config
     from reread.surfaces.web.settings import Settings
 
@@ -26,15 +27,17 @@ EXAMPLES = """\
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
 Your sessions in the browser: read, search, follow, count; start Claude Code and answer what it asks.
-Only this machine can reach it, and only with the token in the address it prints. Ctrl-C ends it, and
-with it the sessions that were started from its pages."""
+Only this machine can reach it, and only with the token in the address it prints. Port and token stay the
+same, so a link that you noted works tomorrow; `reread open SESSION` leads to one. Ctrl-C ends it, and with
+it the sessions that were started from its pages."""
 _HIGHEST_PORT = 65_535
 
 
 def parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, EXAMPLES, syncs=False, has_json=False)
     made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
-    made.add_argument("--port", type=_port, default=0, metavar="N", help="default 0: any free one")
+    made.add_argument("--port", type=_port, metavar="N", help="default 7383, or the next free one; 0: any free one")
+    made.add_argument("--new-token", action="store_true", help="replace the token that is kept; old addresses need it")
     made.add_argument("--no-browser", action="store_true", help="only print the address")
     made.add_argument("--claude", metavar="PATH", help="the client to run; the default is `claude` on PATH")
     made.add_argument("--allow-run", action="store_true", help="run clients even where others can reach the server")
@@ -48,14 +51,39 @@ def run(arguments: list[str]) -> int:
     if not given.host.isprintable() or not given.host:
         raise BadInput(f"--host {given.host!r} is no address")
     from reread.surfaces.web.guard import is_loopback
-    from reread.surfaces.web.serving import Terminal, serve
+    from reread.surfaces.web.serving import ListenAt, Terminal, serve
 
     terminal = Terminal(announce=_announce, complain=tell_lines)
     may_run = given.allow_run or is_loopback(given.host)
     with _settings(config) as found:
         settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
-        serve(settings, given.host, given.port, terminal, opens_browser=not given.no_browser)
+        place = ListenAt(given.host, given.port, is_new_token=given.new_token)
+        serve(settings, place, terminal, opens_browser=not given.no_browser)
     return 0
+
+
+def session_path(stored: StoredSession) -> str:
+    """Of its page."""
+    from reread.surfaces.web.library import link_name
+
+    return f"/s/{link_name(stored)}"
+
+
+def open_page(config: Config, path: str, *, opens_browser: bool) -> None:
+    """In the server that runs on the archive; where there is none, one starts and stays."""
+    from reread.surfaces.web.serving import ListenAt, Terminal, has_screen, open_browser, serve
+    from reread.surfaces.web.standing import standing
+
+    found = None if is_straight(config) else standing(config.home)
+    if found is not None:
+        _announce(found.address(path), is_open=False)
+        if opens_browser and has_screen():
+            open_browser(found.address(path))
+        return
+    terminal = Terminal(announce=_announce, complain=tell_lines)
+    with _settings(config) as settings:
+        place = ListenAt("127.0.0.1", path=path)
+        serve(settings._replace(captures=config.home / "wire"), place, terminal, opens_browser=opens_browser)
 
 
 def _announce(address: str, *, is_open: bool) -> None:

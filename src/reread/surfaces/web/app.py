@@ -9,12 +9,14 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
 
@@ -25,6 +27,7 @@ from . import (
     live,
     marking,
     pages,
+    palette,
     retro,
     search,
     secrets_page,
@@ -43,6 +46,7 @@ from .watching import Hub, Watch
 
 ROUTES = (
     Route("/", home.home),
+    Route("/alive", pages.alive),
     Route("/events", hearing.events),
     Route("/live", live.live),
     Route("/live", live.start, methods=["POST"]),
@@ -50,6 +54,8 @@ ROUTES = (
     Route("/live/{run}", talking.show),
     Route("/live/{run}/turns", talking.more),
     Route("/live/{run}/states", talking.states),
+    Route("/live/{run}/part/{anchor}", talking.part),
+    Route("/live/{run}/stops", talking.stops),
     Route("/live/{run}/where", talking.where_is),
     Route("/live/{run}/record/{anchor}", talking.record),
     Route("/live/{run}/now", talking.now),
@@ -62,6 +68,8 @@ ROUTES = (
     Route("/s/{session}", session.show),
     Route("/s/{session}/turns", session.more),
     Route("/s/{session}/states", session.states),
+    Route("/s/{session}/part/{anchor}", session.part),
+    Route("/s/{session}/stops", session.stops),
     Route("/s/{session}/outline", session.outline),
     Route("/s/{session}/beside", session.beside),
     Route("/s/{session}/where", session.where_is),
@@ -71,6 +79,7 @@ ROUTES = (
     Route("/s/{session}/record/{anchor}", session.record),
     Route("/s/{session}/mark", marking.mark, methods=["POST"]),
     Route("/s/{session}/go-on", live.go_on, methods=["POST"]),
+    Route("/palette", palette.palette),
     Route("/search", search.search),
     Route("/usage", usage.usage),
     Route("/usage/beside", usage.beside),
@@ -124,7 +133,7 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
         routes=ROUTES,
         lifespan=lifespan,
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
-        exception_handlers={RereadError: _told, HTTPException: _http, Refused: _too_much, Exception: _fault},
+        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, driver)
     app.state.doctor = doctor.Doctor(library)
@@ -138,18 +147,17 @@ def make_app(settings: Settings, names: Names, token: str, cookie: str, *, is_wa
     return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
 
 
-def _refused(refused: Refused) -> Response:
+def _refused(refused: Refused, scope: Scope) -> Response:
     """Before any page: nothing of the archive is in it, not even its menu."""
-    text = pages.render(
-        "refused.html", title=HTTPStatus(refused.status).phrase, reason=refused.reason, hint=refused.hint
-    )
-    return HTMLResponse(text, status_code=refused.status)
-
-
-def _too_much(_: Request, error: Exception) -> Response:
-    """What the guard refuses while a page reads it; as a fault it would be answered twice."""
-    assert isinstance(error, Refused)  # noqa: S101  what it is called for
-    return _refused(error)
+    if Headers(scope=scope).get("x-part"):
+        text = pages.render("problem.html", reason=f"{refused.reason} {refused.hint}".strip())
+    else:
+        title, is_reading = HTTPStatus(refused.status).phrase, scope["method"] == "GET"
+        text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading)
+    headers = {"x-needs": "token"} if refused.needs_token else {}
+    if refused.status == 413:
+        headers["connection"] = "close"  # there may be more to come than was taken
+    return HTMLResponse(text, status_code=refused.status, headers=headers)
 
 
 def _told(request: Request, error: Exception) -> Response:

@@ -65,11 +65,9 @@ class Doctor:
 
 
 def doctor(request: Request) -> HTMLResponse:
-    """The page, which begins an examination where there was none; its result alone where a script asks."""
+    """What the last examination found, and a button for a new one, which reads everything; a look changes nothing."""
     site = pages.site_of(request)
     doctor: Doctor = request.app.state.doctor
-    if doctor.found is None and not doctor.problem:
-        doctor.start()
     is_busy, found = doctor.is_busy, doctor.found  # in this order: what ends meanwhile has its result
     kept = site.library.answer("status", Archive.status)
     values: dict[str, Any] = {"kept": kept, "is_busy": is_busy, "found": found, **_lists(found)}

@@ -36,6 +36,8 @@ MODES = {
     "bypassPermissions": "ask for nothing, allow everything",
 }
 """The client's own, by what they mean."""
+WIDER = frozenset({"allow", "mode:acceptEdits", "mode:bypassPermissions"})
+"""Permissions beyond the usual ones; they must be typed besides being chosen."""
 _EMPTY = {"prompt": "", "permission": "ask", "model": "", "thinking": ""}
 _POLICIES = {"ask": "ask me", "allow": "allow whatever asks", "deny": "deny whatever asks"}
 
@@ -62,6 +64,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
             problem=problem,
             policies=_POLICIES,
             modes=MODES,
+            wider=sorted(WIDER),
             refusal="" if site.settings.may_run else NOT_HERE,
             missing=_missing(site),
             most=MOST_AT_ONCE,
@@ -138,6 +141,9 @@ def _wanted(given: dict[str, str]) -> Wanted:
     policy: Policy = next((each for each in POLICIES if each == permission), "ask")
     if mode is not None and mode not in MODES:
         raise BadInput(f"{mode[:100]!r} is no permission mode that is known here.")
+    word = permission.removeprefix("mode:")
+    if permission in WIDER and given.get("confirm", "").strip() != word:
+        raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")
     return Wanted(prompt, folder, model or None, policy, mode, int(thinking) if thinking else None)
 
 

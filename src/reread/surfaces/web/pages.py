@@ -31,6 +31,7 @@ from reread.render.numbers import money, nano, size, tokens
 
 from .library import Library, link_name
 from .settings import Settings
+from .unfolding import LATER_FROM
 from .watching import Hub, Watch
 
 TYPE_CHECKING = False
@@ -51,11 +52,11 @@ Form = Mapping[str, Sequence[str]]
 STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = (
-    *("web.js", "hearing.js", "news.js"),
+    *("web.js", "palette.js", "door.js", "hearing.js", "news.js"),
     *("reading.js", "matching.js", "finding.js", "marking.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js"),
 )
-"""Each sent by its name: `web.js` goes with every page, `news.js` with `hearing.js`, the others with one."""
+"""Each sent by its name: the first two go with every page, `news.js` with `hearing.js`, the others with one."""
 
 
 class Place(NamedTuple):
@@ -105,7 +106,7 @@ def environment() -> Environment:
     made = base.overlay(loader=ChoiceLoader([own, base.loader]))
     made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
     made.filters |= {"link_name": link_name, "query": query}
-    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE}
+    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE, "later_from": LATER_FROM}
     return made
 
 
@@ -185,6 +186,7 @@ def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, A
         "here": request.url.path,
         "busy": watch.is_busy,
         "sync_problem": watch.problem,
+        "page_key": request.scope.get("page_key", ""),
     }
 
 
@@ -248,6 +250,11 @@ def static(request: Request) -> Response:
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers={"etag": etag})
     return Response(found.body, media_type=found.kind, headers={"etag": etag})
+
+
+def alive(_: Request) -> Response:
+    """For another process to see that this is the server of its archive."""
+    return Response(f"reread {__version__}", media_type="text/plain")
 
 
 @cache

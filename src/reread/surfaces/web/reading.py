@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -24,7 +25,7 @@ from reread.render.html.session import SessionParts
 from reread.sessions import Branch, Conversation, Session
 
 from . import pages
-from .unfolding import NEXT_STEPS, Unfolding, Where, places
+from .unfolding import NEXT_STEPS, Mark, Stop, Unfolding, Where, places
 from .wording import Worded, counted, wording
 
 MOST_RECORDS = 5
@@ -108,12 +109,32 @@ def more_of(reading: Reading, request: Request) -> Response:
     before = pages.number(request, "before", -1)
     if pages.value(request, "whole"):
         stretch = unfolding.whole(pages.number(request, "from"))
+    elif pages.value(request, "parts"):
+        stretch = unfolding.with_parts(pages.number(request, "from"))
     elif before >= 0:
         stretch = unfolding.before(before, NEXT_STEPS)
     else:
         stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
-    body = pages.render("pieces.html", stretch=stretch)
+    base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
+    body = pages.render("pieces.html", stretch=stretch, part_base=base, agent_base=part_base(request))
     return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+
+
+def part_base(request: Request) -> str:
+    """Where what is folded in a page can be asked for, by its place."""
+    kind = "live" if "run" in request.path_params else "s"
+    name = request.path_params["run" if kind == "live" else "session"]
+    return f"/{kind}/{pages.quoted(name)}/part/"
+
+
+def part_in(reading: Reading, request: Request) -> Response:
+    """What stands folded at a place."""
+    found = reading.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
+    if isinstance(found, parts.Agent):
+        return pages.fragment("agent.html", agent=found, part_base=part_base(request), agent_base=part_base(request))
+    if isinstance(found, parts.Call):
+        return pages.fragment("call.html", item=found)
+    raise HTTPException(404)
 
 
 def states_in(reading: Reading, request: Request) -> Response:
@@ -121,6 +142,18 @@ def states_in(reading: Reading, request: Request) -> Response:
     unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
     states = unfolding.states(pages.number(request, "from"), unfolding.total) if unfolding else []
     return Response(msgspec.json.encode(states), media_type="application/json")
+
+
+def stops_in(reading: Reading, request: Request, corrections: Sequence[Mark] = ()) -> Response:
+    """Where keys lead to in a branch, loaded or not."""
+    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    found = {
+        "prompt": unfolding.prompts if unfolding else [],
+        "failure": unfolding.failures if unfolding else [],
+        "correction": [Stop(mark.anchor, mark.piece) for mark in corrections if mark.what == "corrected"],
+    }
+    told = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
+    return Response(msgspec.json.encode(told), media_type="application/json")
 
 
 def where_in(reading: Reading, request: Request) -> Response:

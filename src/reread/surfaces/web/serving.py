@@ -1,4 +1,4 @@
-"""Starts the server: a free port, a token, the browser, and an end that comes when it is asked for."""
+"""Starts the server: a port, the browser, and an end that comes when it is asked for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import contextlib
 import gc
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import NamedTuple, Protocol
 
 import uvicorn
@@ -23,6 +23,7 @@ from reread.errors import BadInput
 from .app import make_app
 from .guard import Names, is_loopback
 from .settings import Settings
+from .standing import PORTS, Standing, cookie_name, kept_token, noted
 
 MOST_AT_ONCE = 100
 """Connections; those on which nothing is asked make room for new ones."""
@@ -45,17 +46,30 @@ class Terminal(NamedTuple):
     """Is given a fault of ours, with its traceback."""
 
 
-def serve(settings: Settings, host: str, port: int, terminal: Terminal, *, opens_browser: bool) -> None:
+class ListenAt(NamedTuple):
+    """Where to listen, and what to open first."""
+
+    host: str
+    port: int | None = None
+    """None is the usual one, or another where that is taken; 0 any free one."""
+    path: str = "/"
+    is_new_token: bool = False
+
+
+def serve(settings: Settings, place: ListenAt, terminal: Terminal, *, opens_browser: bool) -> None:
     """Until Ctrl-C or SIGTERM."""
-    token = secrets.token_urlsafe(24)
-    with _listening(host, port) as listener:
+    host = place.host
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listening(host, place.port))
         port = listener.getsockname()[1]
+        token = kept_token(settings.home, is_new=place.is_new_token)
+        stack.enter_context(noted(settings.home, host, port))
         own = () if is_loopback(host) else (socket.gethostname(),)
-        app = make_app(settings, Names(host, port, own), token, f"reread-{port}")
-        address = f"http://{_shown(host)}:{port}/?token={token}"
+        app = make_app(settings, Names(host, port, own), token, cookie_name(port))
+        address = Standing(host, port, token).address(place.path)
         terminal.announce(address, is_open=not is_loopback(host))
-        if opens_browser and _has_screen():
-            threading.Thread(target=_open, args=(address,), daemon=True).start()
+        if opens_browser and has_screen():
+            threading.Thread(target=open_browser, args=(address,), daemon=True).start()
         _log_to(terminal)
         gc.set_threshold(FEW_COLLECTIONS, 50, 100)
         config = uvicorn.Config(
@@ -144,7 +158,12 @@ def _log_to(terminal: Terminal) -> None:
     logger.propagate = False
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int | None) -> socket.socket:
+    if port is None:
+        for usual in PORTS:
+            with contextlib.suppress(BadInput):
+                return _listening(host, usual)
+        port = 0
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
@@ -153,21 +172,14 @@ def _listening(host: str, port: int) -> socket.socket:
         raise BadInput(f"cannot listen on {host} port {port} ({reason}); try another --port or --host") from error
 
 
-def _shown(host: str) -> str:
-    """The name to open: a server that listens everywhere is found here."""
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104  it was asked for
-        return "127.0.0.1" if host != "::" else "[::1]"
-    return f"[{host}]" if ":" in host else host
-
-
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Without one there are only browsers that would take the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _open(address: str) -> None:
+def open_browser(address: str) -> None:
     import webbrowser
 
     webbrowser.open(address)

@@ -22,7 +22,7 @@ from .library import Held
 from .live import going_of
 from .marking import tag_names
 from .news import BEAT, told
-from .reading import Reading, more_of, record_in, states_in, where_in
+from .reading import Reading, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .unfolding import FIRST_STEPS, ways
 
 
@@ -50,12 +50,15 @@ def show(request: Request) -> Response:
             mark=held.mark,
             copies=pages.site_of(request).library.copies(held.stored),
             folder=held.stored.row.folder,
+            project=held.stored.row.project or "",
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,
             is_active=unfolding.branch.active,
             ways=ways(reading.session, unfolding.name),
             stretch=stretch,
+            part_base=part_base(request),
+            agent_base=part_base(request),
             friction=kinds_line(moments),
             marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
             unfolding=unfolding,
@@ -70,10 +73,23 @@ def more(request: Request) -> Response:
         return more_of(reading, request)
 
 
+def part(request: Request) -> Response:
+    """What is folded in a page, when it is opened."""
+    with _reading(request) as (reading, _):
+        return part_in(reading, request)
+
+
 def states(request: Request) -> Response:
     """What a page compares with what it shows, when the session grew."""
     with _reading(request) as (reading, _):
         return states_in(reading, request)
+
+
+def stops(request: Request) -> Response:
+    """Where keys lead to: prompts, failures, corrections."""
+    with _reading(request) as (reading, held):
+        unfolding = reading.branch(pages.value(request, "branch"))
+        return stops_in(reading, request, friction_marks(unfolding, held.moments()))
 
 
 def outline(request: Request) -> Response:

@@ -25,7 +25,7 @@ from .answering import decision_of
 from .driving import Run
 from .library import link_name
 from .news import BEAT, told
-from .reading import Reading, more_of, record_in, states_in, where_in
+from .reading import Reading, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .unfolding import FIRST_STEPS, Stretch
 
 AT_MOST_EVERY = 0.04
@@ -56,6 +56,8 @@ async def show(request: Request) -> HTMLResponse:
             f"{'(1) ' if values['asked'] else ''}{run.title}",
             scripts=["hearing.js", "reading.js", "live.js"],
             stretch=stretch,
+            part_base=part_base(request),
+            agent_base=part_base(request),
             branch=unfolding.name if unfolding else "",
             **values,
         )
@@ -116,8 +118,16 @@ async def more(request: Request) -> Response:
     return await _read(request, lambda reading: more_of(reading, request) if reading.branches else _nothing())
 
 
+async def part(request: Request) -> Response:
+    return await _read(request, lambda reading: part_in(reading, request))
+
+
 async def states(request: Request) -> Response:
     return await _read(request, lambda reading: states_in(reading, request))
+
+
+async def stops(request: Request) -> Response:
+    return await _read(request, lambda reading: stops_in(reading, request))
 
 
 async def where_is(request: Request) -> Response:

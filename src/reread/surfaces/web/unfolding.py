@@ -11,11 +11,14 @@ from msgspec.structs import replace
 
 from reread.render.html import parts
 from reread.render.html.anchors import anchor
+from reread.render.html.code import MOST_COLOURED, colouring_at_most
 from reread.render.html.cutting import USUAL, WIDEST, Limits
 from reread.render.html.session import SessionParts, branch_anchor, branch_label, outline_of
 from reread.render.text import one_line, shorten
-from reread.sessions import Branch, Notice, Session, Step, Subagent, ToolCall, Turn
+from reread.sessions import Branch, Conversation, Notice, Session, Step, Subagent, ToolCall, Turn
 
+LATER_FROM = 900
+"""Letters of what is folded in a call, as markup; longer ones are sent when they are opened."""
 LONGEST_PIECE = 40
 """Steps: a turn may have thousands."""
 FIRST_STEPS, NEXT_STEPS = 30, 120
@@ -25,6 +28,7 @@ MOST_PROMPTS = 3_000
 """That an outline names at first; the others when they are asked for."""
 HEIGHT = 1_000
 """Of the map, in units of its own."""
+FAILURES = frozenset({"failed", "rejected", "interrupted"})
 _SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
 _NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
 
@@ -35,6 +39,8 @@ class Where(NamedTuple):
     branch: str
     piece: int
     anchor: str
+    within: tuple[str, ...] = ()
+    """The agents that it is part of, the outer one first."""
 
 
 class Mark(NamedTuple):
@@ -51,6 +57,15 @@ class Mark(NamedTuple):
     def shape(self) -> tuple[int, int, int]:
         """Where it begins, how wide and how high it is: what it is must not be told by its colour alone."""
         return _SHAPES.get(self.what, (0, 12, 3))
+
+
+class Stop(NamedTuple):
+    """A place that a key leads to."""
+
+    to: str
+    piece: int
+    within: tuple[str, ...] = ()
+    """The agents that it is part of, the outer one first."""
 
 
 class Stretch(NamedTuple):
@@ -117,15 +132,37 @@ class Unfolding:
     def whole(self, number: int) -> Stretch:
         """One piece, with what is too long for a page otherwise."""
         start = min(number, self.total)
-        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST)
+        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST, is_lean=False)
 
-    def _shown(self, start: int, end: int, limits: Limits = USUAL) -> Stretch:
-        made = SessionParts(self.session, parts.Sections(limits=limits))
-        shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
+    def with_parts(self, number: int) -> Stretch:
+        """One piece, with all that is folded in it."""
+        start = min(number, self.total)
+        return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
+
+    def _shown(self, start: int, end: int, limits: Limits = USUAL, *, is_lean: bool = True) -> Stretch:
+        made = SessionParts(self.session, parts.Sections(limits=limits, open_agents=False))
+        with colouring_at_most(0 if is_lean else MOST_COLOURED):
+            shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
         agents = [made.agent(agent) for agent in self.lone] if end == len(self.pieces) else []
         after = end + bool(agents)
         states = self.states(start, after)
         return Stretch(shown, agents, start, after if after < self.total else -1, self.total, states)
+
+    def part(self, place: str) -> parts.Call | parts.Agent | None:
+        """What stands folded at a place: a call with what it was given and gave back, or an agent with what it did."""
+        made = SessionParts(self.session, parts.Sections(open_agents=False))
+        for agent in self.session.subagents:
+            if anchor(f"agent-{agent.id}") == place:
+                turns = [made.turn(agent, turn, 1) for turn in _pieces(agent.turns)]
+                return made.agent(agent, 1)._replace(turns=turns)
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        for talk in talks:
+            for turn in self.pieces if talk is self.session else _pieces(talk.turns):
+                if any(isinstance(step, ToolCall) and place in _names(step) for step in turn.steps):
+                    items = SessionParts(self.session, parts.Sections(open_agents=False)).turn(talk, turn).items
+                    rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
+                    return next((row for row in rows if row.anchor == place), None)
+        return None
 
     def states(self, start: int, end: int) -> list[str]:
         """Of each piece: changes when it was given something since, such as a late result or lines of an agent."""
@@ -169,6 +206,26 @@ class Unfolding:
             done += _weight(turn)
         return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
 
+    @cached_property
+    def prompts(self) -> list[Stop]:
+        prompts = ((number, turn.prompt) for number, turn in enumerate(self.pieces))
+        return [Stop(anchor(asked.uuid), number) for number, asked in prompts if asked is not None and asked.uuid]
+
+    @cached_property
+    def failures(self) -> list[Stop]:
+        """What failed, was refused or broken off, in agents too, in the order of the conversation; each place once."""
+        agents = self.session.agents_by_call
+        found = [
+            Stop(place, number, within)
+            for number, turn in enumerate(self.pieces)
+            for place, within in _failed(turn, agents, ())
+        ]
+        for agent in self.lone:
+            within = (anchor(f"agent-{agent.id}"),)
+            for turn in agent.turns:
+                found += [Stop(place, len(self.pieces), each) for place, each in _failed(turn, agents, within)]
+        return list({stop.to: stop for stop in found}.values())
+
     def found(self, uuids: Container[str]) -> Iterator[tuple[str, int, int]]:
         """Of some messages the piece they stand in and their height on the map, in the order of the conversation."""
         total = sum(map(_weight, self.pieces)) or 1
@@ -202,6 +259,24 @@ def _lines_below(call: ToolCall, agents: Mapping[str, Subagent], seen: set[str])
         return 0
     seen.add(agent.id)
     return len(agent.records) + sum(_lines_below(each, agents, seen) for each in agent.tool_calls)
+
+
+def _names(call: ToolCall) -> tuple[str, ...]:
+    return tuple(anchor(each) for each in (call.uuid, call.id) if each)
+
+
+def _failed(
+    turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for step in turn.steps:
+        told = _told(step)
+        if told is not None and told[0] in FAILURES and step.uuid:
+            yield anchor(step.uuid), within
+        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+        if agent is not None and inside not in within:
+            for below in agent.turns:
+                yield from _failed(below, agents, (*within, inside))
 
 
 def _height(done: int, total: int) -> int:
@@ -266,31 +341,35 @@ def places(unfoldings: Iterable[Unfolding]) -> dict[str, Where]:
         agents = unfolding.session.agents_by_call
         for number, turn in enumerate(unfolding.pieces):
             here = Where(unfolding.name, number, "")
-            for name, place in _anchors(turn, agents, set()):
-                found.setdefault(name, here._replace(anchor=place))
+            for name, place, within in _anchors(turn, agents, ()):
+                found.setdefault(name, here._replace(anchor=place, within=within))
         last = Where(unfolding.name, 0, "")
         for turn in unfolding.pieces:
             for record in turn.records:
                 if record.uuid:
                     last = found.setdefault(anchor(record.uuid), last)
         for agent in unfolding.lone:
+            inside = (anchor(f"agent-{agent.id}"),)
             for turn in agent.turns:
-                for name, place in _anchors(turn, agents, set()):
-                    found.setdefault(name, Where(unfolding.name, len(unfolding.pieces), place))
+                for name, place, within in _anchors(turn, agents, inside):
+                    found.setdefault(name, Where(unfolding.name, len(unfolding.pieces), place, within))
     return found
 
 
-def _anchors(turn: Turn, agents: Mapping[str, Subagent], seen: set[str]) -> Iterator[tuple[str, str]]:
-    """Of the lines of a turn and of the agents below it, each with that of what shows it: of a result, its call."""
+def _anchors(
+    turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Of the lines of a turn and of the agents below it, each with that of what shows it (of a result, its call) and
+    the agents around it."""
     if turn.prompt is not None and turn.prompt.uuid:
-        yield (place := anchor(turn.prompt.uuid)), place
+        yield (place := anchor(turn.prompt.uuid)), place, within
     for step in turn.steps:
         if step.uuid:
-            yield (place := anchor(step.uuid)), place
+            yield (place := anchor(step.uuid)), place, within
             if isinstance(step, ToolCall) and step.output is not None and step.output.uuid:
-                yield anchor(step.output.uuid), place
+                yield anchor(step.output.uuid), place, within
         agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
-        if agent is not None and agent.id not in seen:
-            seen.add(agent.id)
+        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+        if agent is not None and inside not in within:
             for below in agent.turns:
-                yield from _anchors(below, agents, seen)
+                yield from _anchors(below, agents, (*within, inside))

@@ -31,6 +31,11 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened, "typed": typed}
+    made.globals |= {
+        "part_base": "",
+        "agent_base": "",
+        "later_from": 0,
+    }  # a page that brings in folded parts later says where from
     return made
 
 

@@ -65,7 +65,7 @@
   const settle = async ({to, piece, count: many}, step) => {
     const mine = ++settling;
     arrived(watch.takeRecords());
-    if (piece >= 0 && (isSearch || !marksOf(to).length)) {
+    if (piece >= 0 && (isSearch || marksOf(to).length < many)) {
       await session.lead(to, piece);
       arrived(watch.takeRecords());
     }
@@ -232,6 +232,7 @@
     if (wanted && !(history.state && history.state.read)) settleThere();
     look();
   }
+  layout.addEventListener("unfolded", event => { if (!bar.hidden) matching.mark(event.detail); });
   layout.addEventListener("grew", () => { if (!bar.hidden && field.value.trim()) look(); });
   field.addEventListener("input", () => { origin = origin || session.here(); clearTimeout(soon); soon = setTimeout(typedNow, 80); });
   bar.addEventListener("submit", event => { event.preventDefault(); });
@@ -254,6 +255,7 @@
   }};
   addEventListener("keydown", event => {
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (bar.hidden && !isTyping && /^[mM]$/.test(event.key)) window.reread.say("nothing is sought here: / finds");
     if (bar.hidden || isTyping || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
     const act = {m: () => go(1), M: () => go(-1), Escape: close}[event.key];
     if (act) { event.preventDefault(); act(); }

@@ -4,6 +4,21 @@
   // A page that comes back from the browser's memory has missed what happened.
   addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 
+  // What allows more than usual is typed besides being chosen.
+  const confirming = one(".confirming");
+  if (confirming) {
+    const choice = one("select[name=permission]"), field = one("input", confirming);
+    const settleChoice = () => {
+      const isWider = confirming.dataset.wider.split(" ").includes(choice.value), word = choice.value.replace("mode:", "");
+      confirming.hidden = !isWider;
+      field.required = isWider;
+      field.pattern = word;
+      one(".word", confirming).textContent = word;
+    };
+    choice.addEventListener("change", () => { field.value = ""; settleChoice(); });
+    settleChoice();
+  }
+
   // The list of what runs.
   const list = one("#running");
   if (list) {

@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const one = (what, root = document) => root.querySelector(what);
-  const send = (path, given) => fetch(path, {method: "POST", headers: {"x-part": "1"}, body: new URLSearchParams(given)});
+  const send = (path, given) => window.reread.ask(path, {method: "POST", body: new URLSearchParams(given)});
 
   // The forms of a session note without leaving the place one reads at. The answer is our own markup.
   addEventListener("submit", async event => {
@@ -33,10 +33,17 @@
     if (had) { had.remove(); return; }
     title.prepend(Object.assign(document.createElement("span"), {className: "star", title: "starred", textContent: "★"}), " ");
   };
+  // Those that are ticked, together: all starred, or all without where all had one.
+  const starTicked = async rows => {
+    const without = rows.filter(row => !one(".title .star", row)), changed = without.length ? without : rows;
+    for (const row of changed) await star(row);
+    window.reread.say(`${changed.length} ${without.length ? "starred" : "without a star"}`);
+  };
   const keys = {
     s: () => {
       const button = one(".marks button[name='starred']"), row = focused();
-      if (button) button.click(); else if (row) star(row);
+      const ticked = Array.from(document.querySelectorAll(".list > li:has(.tick:checked)"));
+      if (button) button.click(); else if (ticked.length) starTicked(ticked); else if (row) star(row); else window.reread.say("choose a session first: j, k");
     },
     x: () => {
       const box = focused() && one(".tick", focused());

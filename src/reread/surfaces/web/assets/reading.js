@@ -1,7 +1,7 @@
 // A session, kept or running: it loads as one reads, grows while it runs, and leads to any of its messages.
 (() => {
   "use strict";
-  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed} = window.reread;
+  const {all, ask, beforeNextFrame, calm, copy, hear, later, one, parsed, say} = window.reread;
   const layout = one(".layout[data-session]");
   const base = layout.dataset.session, branch = layout.dataset.branch;
   const content = one("#content"), next = one(".later a"), end = one(".end"), fresh = one(".fresh");
@@ -49,12 +49,17 @@
   new IntersectionObserver(seen => { if (seen.some(each => each.isIntersecting)) more(); }, {rootMargin: "1500px"}).observe(next.parentElement);
   before.addEventListener("click", event => { event.preventDefault(); earlier(); });
 
-  const reveal = (name, focus = true) => {
+  const reveal = (name, focus = true, opens = true) => {
     const place = document.getElementById(name);
     if (!place) return false;
-    for (let at = place; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    for (let at = opens ? place : place.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (opens) load(place);
     place.scrollIntoView({behavior: "instant"});
-    if (focus) (one("a.number, summary", place) || place).focus({preventScroll: true});
+    if (focus) {
+      const held = place.matches("aside, article") ? place : one("a.number, summary", place) || place;
+      if (held === place && !place.matches("summary, a")) place.tabIndex = -1;
+      held.focus({preventScroll: true});
+    }
     layout.dispatchEvent(new CustomEvent("revealed", {detail: name}));
     return true;
   };
@@ -64,6 +69,7 @@
     // A result has no place of its own: what is marked as the target is the call.
     const known = new URLSearchParams(location.search).get("at") === name && layout.dataset.at;
     const where = known ? {anchor: known} : await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json();
+    for (const each of (where && where.within) || []) await load(document.getElementById(each));
     if (where && where.anchor && document.getElementById(where.anchor)) {
       location.replace(`#${where.anchor}`);
       reveal(where.anchor, false);
@@ -87,31 +93,39 @@
 
   // The next of some places, not all of which are loaded: from the last one while it is seen, else from where one reads.
   const nextOf = (places, last, step) => {
-    const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : -1;
-    const topOf = ({to}) => {
-      let place = document.getElementById(to);
+    const line = 130, reading = pieces[lastAbove(line)], here = reading ? +reading.dataset.piece : pieces.length ? pieces[0].dataset.piece - 1 : -1;
+    const topOf = ({to, within = []}) => {
+      let place = [to, ...within.toReversed()].map(name => document.getElementById(name)).find(Boolean);
       for (let fold = place; fold; fold = fold.parentElement.closest("details:not([open])")) place = fold;
       return place ? place.getBoundingClientRect().top : null;
     };
     const side = each => {
       if (each.piece !== here) return each.piece - here;
       const top = topOf(each);
-      return top === null ? 0 : top - line;
+      // What is in a part that is not loaded stands where the order of all says.
+      return top === null ? (at < 0 ? 1 : 100 * (places.indexOf(each) - at)) : top - line;
     };
     const at = places.findIndex(each => each.to === last), top = at < 0 ? null : topOf(places[at]);
     if (top !== null && top > -innerHeight && top < innerHeight) return places[at + step];
     return step > 0 ? places.find(each => side(each) > 0) : places.findLast(each => side(each) < -70);
   };
 
-  // Where the person corrected the model; the map knows all such places, loaded or not.
-  let corrected = null;
-  const correction = () => {
-    const links = all(".map a[data-piece]").map(link => ({to: link.dataset.to, piece: +link.dataset.piece, link}));
-    const next = nextOf(links, corrected, 1);
-    if (!next) return;
-    corrected = next.to;
-    if (!reveal(corrected)) location.href = along(next.link.getAttribute("href"));
+  // Where keys lead to; the server knows all such places, loaded or not. One press waits for the one before it.
+  const names = {prompt: "prompts", failure: "failures", correction: "corrections"}, visited = {};
+  let stops = null, stepping = Promise.resolve();
+  layout.addEventListener("grew", () => { stops = null; });
+  const stepTo = async (kind, step) => {
+    stops = stops || await (await ask(`${base}/stops?branch=${branch}`)).json();
+    const places = stops[kind], last = visited[kind];
+    if (!places.length) { say(`no ${names[kind]} on this branch`); return; }
+    const next = nextOf(places, last, step);
+    if (!next) { say(`no more ${names[kind]} ${step > 0 ? "below" : "above"}: ${places.length} in all`); return; }
+    visited[kind] = next.to;
+    await lead(next.to, next.piece, next.within, false);
+    reveal(next.to, true, false);
+    say(`${kind} ${places.indexOf(next) + 1} of ${places.length}`);
   };
+  const step = (kind, by) => { stepping = stepping.then(() => stepTo(kind, by)); };
 
   // The prompt one reads is marked in the outline. Only pieces are measured: what is inside one that is far away
   // has no place until somebody asks for it, and then all of it must be laid out.
@@ -156,10 +170,34 @@
     if (place) place.scrollIntoView({behavior: "instant"});
     scrollTo({top: place ? scrollY + place.getBoundingClientRect().top - top : top, behavior: "instant"});
   };
-  const lead = async (name, piece) => {
+  const lead = async (name, piece, within = [], opens = true) => {
     await loading;
-    if (!document.getElementById(name)) await startAt(piece);
-    if (!reveal(name, false)) pieces[0].scrollIntoView({behavior: "instant"});
+    if (!one(`.piece[data-piece="${piece}"]`, content) && !document.getElementById(name)) await startAt(piece);
+    if (!document.getElementById(name)) {
+      const inside = within.length ? within : ((await (await ask(`${base}/where?at=${encodeURIComponent(name)}`)).json()) || {within: []}).within;
+      for (const each of inside) await load(document.getElementById(each));
+    }
+    if (opens) await load(document.getElementById(name));
+    if (!reveal(name, false, opens)) (one(`.piece[data-piece="${piece}"]`, content) || pieces[0]).scrollIntoView({behavior: "instant"});
+  };
+  // What is closed comes when it is opened.
+  const load = async part => {
+    if (!part || !part.dataset.part || part.dataset.isLoaded) return;
+    part.dataset.isLoaded = "1";
+    const answer = await ask(`${part.dataset.part}?branch=${branch}`);
+    if (!answer.ok) { delete part.dataset.isLoaded; return; }
+    const got = one(".turns, .inside", parsed(await answer.text()));
+    one(".turns, .inside", part).replaceWith(got);
+    layout.dispatchEvent(new CustomEvent("unfolded", {detail: got}));
+  };
+  content.addEventListener("toggle", event => { if (event.target.open) load(event.target); }, true);
+  // All calls at once, with what is in them.
+  const loadCalls = async () => {
+    const wanted = all(".piece", content).filter(piece => one("details.call[data-part]:not([data-is-loaded])", piece));
+    for (const old of wanted) {
+      const got = one(".piece", (await turns(`from=${old.dataset.piece}&parts=1`)).html);
+      if (got) put(got, old);
+    }
   };
   // Where one reads.
   const whereIs = () => {
@@ -178,20 +216,20 @@
     await loading;
     if (+before.dataset.before > 0) await startAt(0);
     scrollTo({top: 0, behavior: "instant"});
+    say("the beginning");
   };
+  // What is far away has a guessed height until it is near: the end moves while one goes there.
+  const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   const toEnd = async () => {
     await loading;
     if (+next.dataset.from >= 0) await instead("before=9999999");
-    scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
-  };
-  // The next failure of what is not loaded; the map knows where there is one.
-  const farFailure = async step => {
-    const failed = all(".map a[data-failed]").map(link => ({to: link.dataset.to, piece: +link.dataset.failed}));
-    const [first, last] = pieces.length ? [pieces[0], pieces[pieces.length - 1]].map(each => +each.dataset.piece) : [0, -1];
-    const found = step > 0 ? failed.find(each => each.piece > last) : failed.findLast(each => each.piece < first);
-    if (!found) return;
-    await lead(found.to, found.piece);
-    reveal(found.to);
+    for (let calm = 0, tries = 0; calm < 2 && tries < 60; tries++) {
+      const bottom = document.documentElement.scrollHeight;
+      scrollTo({top: bottom, behavior: "instant"});
+      await frame();
+      calm = document.documentElement.scrollHeight === bottom && scrollY + innerHeight >= bottom - 2 ? calm + 1 : 0;
+    }
+    say("the end");
   };
   const isLeft = () => history.state && history.state.read;
   if ("run" in layout.dataset) {
@@ -238,6 +276,10 @@
     for (const each of all("details[id]", piece)) {
       const before = document.getElementById(each.id);
       if (before) each.open = before.open;
+      if (before && before.dataset.isLoaded && each.dataset.part) {
+        one(".turns, .inside", each).replaceWith(one(".turns, .inside", before));
+        each.dataset.isLoaded = "1";
+      }
     }
     const groups = old ? all("details.calls", old) : [];
     all("details.calls", piece).forEach((each, at) => { if (groups[at]) each.open = groups[at].open; });
@@ -354,5 +396,6 @@
     const text = one(".asked, .thinking", target) || target;
     copy(text.innerText.trim(), event.target);
   });
-  window.reread.session = {along, more, earlier, correction, farFailure, here: whereIs, lead, nextOf, toStart, toEnd, whole, record: () => { if (target) location.href = one(".record", tools).href; }};
+  const record = () => { if (target) location.href = one(".record", tools).href; else say("point at a message first"); };
+  window.reread.session = {along, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
 })();

@@ -9,7 +9,7 @@
     const button = form.querySelector("button"), said = form.querySelector(".said-so"), to = form.elements.to;
     button.disabled = true;
     try {
-      const answer = await fetch(form.action, {method: "POST", headers: {"x-part": "1"}, body: new URLSearchParams(new FormData(form))});
+      const answer = await window.reread.ask(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))});
       if (!answer.ok) throw new Error(answer.status);
       const isWrong = to.value === "wrong";
       moment.classList.toggle("is-wrong", isWrong);

@@ -4,7 +4,29 @@
   const one = (what, root = document) => root.querySelector(what);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  // The token came with the address; the cookie has it now, and it should not stay in the bar or the history.
+  // What changes something needs a key besides the cookie, which every server of this machine gets to see. It came with
+  // the answer to the token, and a browser keeps it for this port alone.
+  const KEY = "reread-page-key";
+  const keep = page => {
+    const given = one("meta[name=page-key]", page);
+    if (given) localStorage.setItem(KEY, given.content);
+    return Boolean(given);
+  };
+  keep(document);
+  const key = () => localStorage.getItem(KEY) || "";
+  addEventListener("formdata", event => { if (event.target.method === "post") event.formData.set("page-key", key()); });
+  const lock = one("form.locked");
+  const needKey = isFocused => { lock.hidden = false; if (isFocused) one("input", lock).focus(); };
+  lock.addEventListener("submit", async event => {
+    event.preventDefault();
+    const answer = await fetch(`/?${new URLSearchParams({token: one("input", lock).value.trim()})}`, {cache: "no-store"});
+    const isOurs = answer.ok && keep(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    one(".told", lock).textContent = isOurs ? "" : "That is not the token.";
+    lock.hidden = isOurs;
+  });
+  if (!key()) needKey(false);
+
+  // The token came with the address; it should not stay in the bar or the history.
   const address = new URL(location.href);
   if (address.searchParams.has("token")) {
     address.searchParams.delete("token");
@@ -20,7 +42,7 @@
     if (!one("[data-silent]")) one("header.bar").after(words);
   };
   const ask = async (path, more = {}) => {
-    const asked = fetch(path, {headers: {"x-part": "1"}, cache: "no-store", ...more});
+    const asked = fetch(path, {headers: {"x-part": "1", ...(more.method ? {"x-page-key": key()} : {})}, cache: "no-store", ...more});
     const answer = await asked.catch(problem => {
       if (problem.name !== "AbortError" && !silence) silence = setTimeout(tellSilence, 500);
       throw problem;
@@ -28,7 +50,7 @@
     clearTimeout(silence);
     silence = 0;
     for (const words of all("[data-silent]")) words.remove();
-    if (answer.status === 403) { location.reload(); }
+    if (answer.status === 403) { if (more.method) needKey(true); else location.reload(); }
     return answer;
   };
 
@@ -147,45 +169,39 @@
   // For the scripts of single pages; a session says here what keys can do with it.
   const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, later, one, parsed, session: null};
 
+  // What a key did, or why it did nothing.
+  const words = Object.assign(document.createElement("p"), {className: "key-told"});
+  words.setAttribute("role", "status");
+  document.body.append(words);
+  const hush = later(() => { words.textContent = ""; }, 2500);
+  const say = reread.say = text => { words.textContent = text; hush(); };
+
   // Keys.
-  const go = async (places, step) => {
-    const line = 130;
-    const pick = () => {
-      const tops = places().map(place => place.getBoundingClientRect().top);
-      return step > 0 ? tops.findIndex(top => top > line) : tops.findLastIndex(top => top < line - 70);
-    };
-    let next = pick();
-    if (next < 0 && reread.session) { await (step > 0 ? reread.session.more() : reread.session.earlier()); next = pick(); }
-    if (next < 0 && reread.session && places === failures) reread.session.farFailure(step);
-    if (next < 0) return;
-    const place = places()[next];
-    place.scrollIntoView({behavior: "instant"});
-    (place.closest("summary") || one("a.number, summary", place) || place).focus({preventScroll: true});
-  };
   const inList = step => {
-    const rows = all(".list a.row");
-    const at = rows.indexOf(document.activeElement);
-    const row = rows[Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + step))];
-    if (row) { row.focus(); row.scrollIntoView({block: "nearest"}); }
+    const rows = all(".list a.row").filter(row => row.getClientRects().length);
+    const at = rows.indexOf(document.activeElement), to = at < 0 ? 0 : at + step;
+    if (!rows[to]) { say(rows.length ? `no more here: ${to < 0 ? 1 : rows.length} of ${rows.length}` : "nothing is listed here"); return; }
+    rows[to].focus();
+    rows[to].scrollIntoView({block: "nearest"});
   };
-  const toggle = what => {
+  const toggle = (what, name) => {
     const found = all(what);
     const open = found.some(each => !each.open);
     for (const each of found) each.open = open;
+    say(found.length ? `${found.length.toLocaleString("en")} ${name} ${open ? "opened" : "closed"}` : `no ${name} here`);
   };
-  const prompts = () => all(".piece > .turn > .prompt");
-  const failures = () => all(".call.error, .call.rejected, .call.interrupted, .failure, .note-api_error, .note-interrupted").filter(each => each.offsetParent);
+  const inSession = act => reread.session ? act(reread.session) : false;
   const sheet = one("dialog.keys");
   const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
   one(".help").addEventListener("click", help);
-  const move = step => reread.session ? go(prompts, step) : inList(step);
+  const move = step => reread.session ? reread.session.step("prompt", step) : inList(step);
   const keys = {
     j: () => move(1), k: () => move(-1), ArrowDown: () => !reread.session && inList(1), ArrowUp: () => !reread.session && inList(-1),
-    n: () => go(failures, 1), p: () => go(failures, -1),
-    c: () => reread.session && reread.session.correction(),
-    t: () => toggle("details.thought"), o: () => toggle("details.call, details.calls"),
-    r: () => reread.session && reread.session.record(),
-    G: () => reread.session && reread.session.toEnd(),
+    n: () => inSession(session => session.step("failure", 1)), p: () => inSession(session => session.step("failure", -1)),
+    c: () => inSession(session => session.step("correction", 1)), C: () => inSession(session => session.step("correction", -1)),
+    t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool calls"); }),
+    r: () => inSession(session => session.record()),
+    G: () => inSession(session => session.toEnd()),
     "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
     f: () => reread.find ? reread.find.everywhere() : false,
   };

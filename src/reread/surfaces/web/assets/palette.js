@@ -1,0 +1,97 @@
+// Ctrl-K: sessions, projects, text and commands, from every page.
+(() => {
+  "use strict";
+  const {all, ask, later, one} = window.reread;
+  const sheet = one("dialog.palette"), field = one("input", sheet), list = one("ul", sheet), told = one(".told", sheet);
+  const press = (key, shift = false) => () => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, shiftKey: shift, bubbles: true}));
+  const project = () => (one("[data-project]") || {dataset: {}}).dataset.project;
+  const commands = () => [
+    ...all(".places a").map(link => ({title: `Go to ${link.textContent}`, about: `g ${link.dataset.key}`, href: link.getAttribute("href")})),
+    {title: "Keys", about: "?", act: press("?")},
+    ...(window.reread.session ? [
+      {title: "Star, or take the star away", about: "s", act: press("s")},
+      {title: "Next failure", about: "n", act: press("n")},
+      {title: "Previous failure", about: "p", act: press("p")},
+      {title: "Next correction", about: "c", act: press("c")},
+      {title: "To the end", about: "G", act: press("G", true)},
+      {title: "Find in this session", about: "/", act: press("/")},
+      {title: "Open or close all thinking", about: "t", act: press("t")},
+      {title: "Open or close all tool calls", about: "o", act: press("o")},
+    ] : []),
+    ...(one("a.export-page") ? [{title: "Export or share this session", about: "", href: one("a.export-page").getAttribute("href")}] : []),
+    ...(project() ? [{title: "Usage of this project", about: project(), href: `/usage?${new URLSearchParams({project: project(), since: "all"})}`}] : []),
+  ].map(each => ({kind: "command", ...each}));
+
+  let offers = [], at = 0, running = null;
+  const show = () => {
+    list.replaceChildren(...offers.map((offer, number) => {
+      const row = document.createElement("li");
+      row.id = `offer-${number}`;
+      row.setAttribute("role", "option");
+      row.setAttribute("aria-selected", String(number === at));
+      for (const [name, text] of [["kind", offer.kind], ["title", offer.title], ["about", offer.about]]) {
+        row.append(Object.assign(document.createElement("span"), {className: name, textContent: text, dir: "auto"}));
+      }
+      return row;
+    }));
+    field.setAttribute("aria-activedescendant", offers.length ? `offer-${at}` : "");
+    const here = list.children[at];
+    if (here) here.scrollIntoView({block: "nearest"});
+    told.textContent = offers.length ? "" : "Nothing has that.";
+  };
+  const look = async () => {
+    const words = field.value.trim(), parts = words.toLowerCase().split(/\s+/);
+    const own = commands().filter(each => parts.every(part => `${each.title} ${each.about}`.toLowerCase().includes(part)));
+    if (running) running.abort();
+    const mine = running = new AbortController();
+    const asked = ask(`/palette?${new URLSearchParams({q: words})}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
+    const got = await asked.catch(problem => { if (problem.name !== "AbortError") throw problem; });
+    if (!got || mine !== running) return;
+    const first = words ? [...own.slice(0, 4), ...got] : [...got.slice(0, 5), ...own];
+    offers = words ? [...first, {kind: "search", title: `Search everything for “${words}”`, about: "", href: `/search?${new URLSearchParams({q: words})}`}] : first;
+    at = 0;
+    show();
+  };
+  const soon = later(look, 60);
+  const open = () => {
+    if (sheet.open) { sheet.close(); return; }
+    if (one("dialog[open]")) return;
+    sheet.showModal();
+    field.select();
+    look();
+  };
+  const choose = (number, isNew) => {
+    const offer = offers[number];
+    if (!offer) return;
+    sheet.close();
+    if (offer.act) offer.act(); else if (isNew) window.open(offer.href); else location.href = offer.href;
+  };
+  field.addEventListener("input", soon);
+  field.addEventListener("keydown", event => {
+    const step = {ArrowDown: 1, ArrowUp: -1}[event.key] || (event.ctrlKey && {n: 1, p: -1}[event.key]);
+    if (step && offers.length) { event.preventDefault(); at = (at + step + offers.length) % offers.length; show(); }
+    if (event.key === "Enter") { event.preventDefault(); choose(at, event.ctrlKey || event.metaKey); }
+    event.stopPropagation();
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); sheet.close(); }
+  });
+  list.addEventListener("click", event => {
+    const row = event.target.closest("li");
+    if (row) choose([...list.children].indexOf(row), event.ctrlKey || event.metaKey);
+  });
+  sheet.addEventListener("click", event => { if (event.target === sheet) sheet.close(); });
+  addEventListener("keydown", event => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") { event.preventDefault(); open(); }
+  });
+  one(".palette-open").addEventListener("click", open);
+  // The field of the header answers while one types: it is the same list.
+  const quick = one(".quick input");
+  quick.addEventListener("input", () => {
+    if (quick.value.trim().length < 2 || sheet.open) return;
+    field.value = quick.value;
+    quick.value = "";
+    sheet.showModal();
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+    look();
+  });
+})();

@@ -1,0 +1,121 @@
+"""What stays of a server between its starts, in the archive's folder: the token, and where one stands just now."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NamedTuple
+
+from reread.errors import BadInput
+
+from .guard import Credentials
+
+TOKEN_FILE, SERVER_FILE = "web-token", "web-server.json"
+DEFAULT_PORT = 7383
+PORTS = range(DEFAULT_PORT, DEFAULT_PORT + 10)
+"""Tried in this order, so that also the second archive of a person keeps its addresses."""
+PATIENCE = 2.0
+"""Seconds for a server to say that it is there."""
+_TOKEN = re.compile(r"[\w-]{30,100}")
+
+
+def kept_token(home: Path, *, is_new: bool = False) -> str:
+    """The token of this archive; made when it is first asked for, or where another one is wanted."""
+    path = home / TOKEN_FILE
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = "" if is_new else _read(path)
+        if _TOKEN.fullmatch(found):
+            if os.name == "posix":
+                path.chmod(0o600)
+            return found
+        return _written(path, secrets.token_urlsafe(24))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be kept ({error.strerror or error})") from error
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+
+
+def _written(path: Path, text: str) -> str:
+    """Whole or not at all, and never readable by others, not even for a moment."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+    part.replace(path)
+    return text
+
+
+class Standing(NamedTuple):
+    """A server that answers."""
+
+    host: str
+    port: int
+    token: str
+
+    def address(self, path: str = "/") -> str:
+        """With the token, ready to be opened; a path may have a query and a fragment."""
+        head, mark, fragment = path.partition("#")
+        joint = "&" if "?" in head else "?"
+        return f"http://{shown_host(self.host)}:{self.port}{head}{joint}token={self.token}{mark}{fragment}"
+
+
+@contextmanager
+def noted(home: Path, host: str, port: int) -> Iterator[None]:
+    """While it runs, others find it."""
+    path = home / SERVER_FILE
+    told = json.dumps({"host": host, "port": port, "pid": os.getpid()})
+    with contextlib.suppress(OSError):  # then it is not found, and no more
+        _written(path, told)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if path.read_text("ascii") == told:
+                path.unlink()
+
+
+def standing(home: Path) -> Standing | None:
+    """The server that runs on this archive, if it answers to the token that is kept."""
+    try:
+        told = json.loads(_read(home / SERVER_FILE) or "{}")
+        found = Standing(str(told["host"]), int(told["port"]), _read(home / TOKEN_FILE))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if found.token and _answers(found) else None
+
+
+def _answers(found: Standing) -> bool:
+    host = shown_host(found.host).strip("[]")
+    connection = HTTPConnection(host, found.port, timeout=PATIENCE)
+    # The token itself is not sent: somebody else may listen there by now.
+    cookie = {"Cookie": f"{cookie_name(found.port)}={Credentials(found.token).cookie}"}
+    try:
+        connection.request("GET", "/alive", headers=cookie)
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def cookie_name(port: int) -> str:
+    return f"reread-{port}"
+
+
+def shown_host(host: str) -> str:
+    """The name to open: a server that listens everywhere is found here."""
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104  it was asked for
+        return "127.0.0.1" if host != "::" else "[::1]"
+    return f"[{host}]" if ":" in host else host

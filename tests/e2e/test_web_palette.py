@@ -1,0 +1,64 @@
+"""The palette in a real browser: from every page to sessions, projects, text and commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from e2e.browsing import Opened, findings, needs_chromium
+from reread.testing import a_prompt, a_reply, a_session, a_title
+
+pytestmark = [pytest.mark.e2e, needs_chromium]
+
+
+def write_sessions(claude: Path) -> None:
+    for name, words in (("harbour", "the pelican sleeps"), ("zoo", "an okapi"), ("farm", "a goose and <b>hens</b>")):
+        a_session(
+            a_title(f"About the {name}"),
+            a_prompt(f"what is new in the {name}", uuid=f"asked-{name}"),
+            a_reply(f"Only {words}.", uuid=f"said-{name}"),
+            id=f"talk-{name}",
+            cwd=f"/home/ann/{name}",
+        ).write(claude / "projects")
+
+
+def test_a_few_letters_lead_to_a_session_a_project_a_text_or_a_command(opened: Opened) -> None:
+    page = opened.go("/usage?since=all")
+    offers = page.locator(".palette li")
+    page.keyboard.press("Control+k")
+    expect(offers.first).to_be_visible()
+    assert not findings(page)
+    page.keyboard.type("zoo")
+    expect(offers.filter(has_text="About the zoo").first).to_be_visible()
+    expect(offers.filter(has_text="project")).to_contain_text("1 session")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/s/talk-zoo")
+    page.keyboard.press("Meta+k")
+    page.keyboard.type("pelican")
+    expect(offers.filter(has_text="the pelican sleeps")).to_be_visible()
+    offers.filter(has_text="the pelican sleeps").click()
+    page.wait_for_url("**/s/talk-harbour?*#m-said-harbour")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("star")
+    expect(offers.filter(has_text="Star, or take")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".marks button[name=starred]")).to_have_attribute("value", "0")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("usage of this project")
+    expect(offers.first).to_contain_text("Usage of this project")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/usage?project=*harbour*")
+
+
+def test_the_field_of_the_header_answers_while_one_types_and_markup_is_text(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    page.locator(".quick input").press_sequentially("goose")
+    expect(page.locator(".palette li").filter(has_text="a goose and <b>hens</b>")).to_be_visible()
+    assert page.locator(".palette b").count() == 0
+    page.keyboard.press("Escape")
+    expect(page.locator(".palette")).to_be_hidden()
+    opened.go("/sessions?title=okapi")
+    page.get_by_role("link", name="Search the text of all sessions").click()
+    expect(page.locator("#hits")).to_contain_text("About the zoo")
