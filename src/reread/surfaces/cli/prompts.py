@@ -17,9 +17,15 @@ EXAMPLES = """\
   reread prompts --raw | grep -i migration"""
 
 
+MOST_SHOWN = 200
+"""Prompts of all sessions that are shown as text unless a limit is named; how many there are is told."""
+
+
 def parser() -> options.Parser:
     made = options.make_parser(
-        "prompts", "What you typed, newest first; tool results and meta lines left out.", EXAMPLES
+        "prompts",
+        f"What you typed, newest first: in one session, or the {MOST_SHOWN} newest of all (--json, --raw: every one).",
+        EXAMPLES,
     )
     options.add_session(made)
     made.add_argument("--raw", action="store_true", help="only the text, one prompt per line")
@@ -32,6 +38,8 @@ def run(arguments: list[str]) -> int:
     config = options.make_config(given)
     from .opening import open_rows, open_sessions
 
+    if given.limit is None and given.session is None and not (given.json or given.raw):
+        given.limit = MOST_SHOWN
     wanted = options.make_filter(given, config)
     with open_rows(given, config) as archive:
         if archive is not None:
