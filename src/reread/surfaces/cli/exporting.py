@@ -98,7 +98,7 @@ class Exporter:
         from reread.render.html.parts import Sections
 
         given = self.given
-        shown = Sections(given.thinking, given.tools, given.subagents, given.raw)
+        shown = Sections(given.thinking, given.tools, given.subagents, raw=given.raw)
         made = f"{MADE} Secrets were taken out." if given.redact else MADE
         return session_page(source.session, shown, made).encode("utf-8", "replace")
 
