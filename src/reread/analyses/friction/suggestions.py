@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from .events import Event, Kind
 from .fingerprints import words_of
+from .instructions import Stated, said_in
 from .patterns import Moment, Pattern, PatternKind
 
 MOST = 5
@@ -26,7 +27,6 @@ _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
 _FEWEST_PASTES = 3
 _FEWEST_LINES_TYPED = 3
-_STATED = 0.75
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
 _MANY_SESSIONS = 5
@@ -80,19 +80,6 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     checked: str = ""
     """How it was held against the archive."""
     worth: Worth = Worth(0.0, 0, "")
-
-
-class Stated(NamedTuple):
-    """What the files of a project tell the agent already."""
-
-    memory: tuple[tuple[str, str, datetime | None], ...] = ()
-    """Files with their text and when they were last changed."""
-    allowed: frozenset[str] = frozenset()
-    """Permission rules of its settings, allowed or denied."""
-    hooks: str = ""
-    """The commands of its hooks."""
-    commands: frozenset[str] = frozenset()
-    """Names of its commands and skills."""
 
 
 _NOTHING = Stated()
@@ -187,23 +174,13 @@ def _covers(stated: Stated, each: Suggestion) -> bool:
     if each.kind is SuggestionKind.HOOK:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:
-        return not each.draft.startswith(_STRESSED) and _says(stated, each.draft) is not None
+        return not each.draft.startswith(_STRESSED) and said_in(stated, each.draft) is not None
     return _name_in(each.place) in stated.commands
 
 
 def _name_in(place: str) -> str:
     parts = place.split("/")
     return parts[-2] if parts[-1] == "SKILL.md" else parts[-1].removesuffix(".md")
-
-
-def _says(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
-    """The file that says most of a rule in one line, and when it was last changed."""
-    words = set(words_of(rule))
-    for name, text, changed in stated.memory:
-        for line in text.split("\n"):
-            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
-                return name, changed
-    return None
 
 
 def _rule(pattern: Pattern, basis: Basis) -> Suggestion | None:
@@ -221,7 +198,7 @@ def _rule(pattern: Pattern, basis: Basis) -> Suggestion | None:
     )
     projects = {basis.projects.get(session) for session in pattern.sessions}
     for project in [*(each for each in projects if each), ""]:
-        said = _says(basis.stated.get(project, _NOTHING), rule)
+        said = said_in(basis.stated.get(project, _NOTHING), rule)
         if said is not None:
             return _still_broken(made, pattern, *said)
     return made
