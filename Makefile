@@ -46,6 +46,8 @@ bench: $(VENV)/developing
 # How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.
 eval: $(VENV)/developing
 	$(BIN)/python evals/friction.py
+	$(BIN)/python evals/train.py
+	$(BIN)/python evals/suggestions.py
 	$(BIN)/python evals/redaction.py
 
 format: $(VENV)/developing

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reread.analyses.friction.events import Event
-    from reread.analyses.friction.suggestions import Stated, Suggestion
+    from reread.analyses.friction.instructions import Stated
+    from reread.analyses.friction.suggestions import Suggestion
     from reread.client_settings.advice import Applied
     from reread.queries.filters import Filter
     from reread.queries.labelling import Labelled

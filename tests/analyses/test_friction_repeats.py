@@ -25,7 +25,8 @@ from reread.analyses.friction import (
 )
 from reread.analyses.friction.calls import prefix_of
 from reread.analyses.friction.fingerprints import likeness, sketch
-from reread.analyses.friction.suggestions import Basis, Stated
+from reread.analyses.friction.instructions import Stated
+from reread.analyses.friction.suggestions import Basis
 from reread.sessions import Session
 from reread.testing import Block, Entry, a_compaction, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, build
 

@@ -178,7 +178,14 @@ def test_a_command_that_took_longer_than_any_may_waited_for_somebody() -> None:
     call = a_tool_call("Bash", {"command": "make"})
     late = a_tool_result("ok", timestamp="2026-01-05T11:30:00.000Z")
     (event,) = of(Kind.STALL, build(a_prompt("a"), call, late))
-    assert (event.about, event.loss.seconds) == ("long_wait", 3600.0)
+    assert (event.about, event.loss.seconds, event.cause) == ("waited_for_you", None, Cause.PROMPT)
+    assert event.evidence == "Bash waited for you 150 minutes"
+
+
+def test_a_call_of_a_server_may_take_long_by_itself() -> None:
+    late = a_tool_result("ok", timestamp="2026-01-05T09:20:00.000Z")
+    (event,) = of(Kind.STALL, build(a_prompt("a"), a_tool_call("mcp__a__b", {}), late))
+    assert (event.about, event.cause) == ("long_call", Cause.ENVIRONMENT)
 
 
 def test_shell_lines_of_the_person_are_manual_steps() -> None:

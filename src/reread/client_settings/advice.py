@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.analyses.friction.suggestions import Stated, Suggestion, SuggestionKind
+from reread.analyses.friction.instructions import Stated
+from reread.analyses.friction.suggestions import Suggestion, SuggestionKind
 from reread.errors import BadInput, printable
 
 from . import text as json_text

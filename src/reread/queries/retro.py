@@ -10,9 +10,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread.analyses.friction.events import Cause, Event, Kind
+from reread.analyses.friction.instructions import Stated
 from reread.analyses.friction.material import Asked, Rule
 from reread.analyses.friction.patterns import Pattern, PatternKind, find_patterns
-from reread.analyses.friction.suggestions import Basis, Stated, Suggestion, suggest
+from reread.analyses.friction.suggestions import Basis, Suggestion, suggest
 from reread.analyses.rates import Rate, change
 from reread.errors import BadInput, printable
 from reread.store.sessions import StoredSession, bare_sessions

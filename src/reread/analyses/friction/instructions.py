@@ -1,9 +1,10 @@
-"""When the files were changed that tell the agent what to do, as far as a session shows it."""
+"""The files that tell the agent what to do: when sessions changed them, and what they state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from reread.sessions import Kind as Speaker
 from reread.sessions import Status
 
 from .calls import EDITS, name_of
+from .fingerprints import words_of
 from .scene import Scene
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
@@ -40,3 +42,30 @@ def _changes(scene: Scene) -> Iterator[Changed]:
         for record in scene.lines_of(speaker):
             if _MEMORY_LINE in record.raw:
                 yield Changed(path=UNTOLD, uuid=record.uuid, time=record.time)
+
+
+class Stated(NamedTuple):
+    """What the files of a project tell the agent already."""
+
+    memory: tuple[tuple[str, str, datetime | None], ...] = ()
+    """Files with their text and when they were last changed."""
+    allowed: frozenset[str] = frozenset()
+    """Permission rules of its settings, allowed or denied."""
+    hooks: str = ""
+    """The commands of its hooks."""
+    commands: frozenset[str] = frozenset()
+    """Names of its commands and skills."""
+
+
+_STATED = 0.75
+"""Of the words of a rule, how many must stand in one line for it to be said there."""
+
+
+def said_in(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
+    """The file that says most of a rule in one line, and when it was last changed."""
+    words = set(words_of(rule))
+    for name, text, changed in stated.memory:
+        for line in text.split("\n"):
+            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
+                return name, changed
+    return None

@@ -1,8 +1,6 @@
 """What to change, from what repeats: a ready draft for each, checked against the archive, with the lines that prove it.
 
-A draft is made from a verified cause only: a shell's own words that a program is missing and the same work done in
-another way; a permission that was granted often and never refused; a rule the person gave twice. What the project's
-files say already is not said again.
+A draft is made from a verified cause only, and what the project's files say already is not said again.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from msgspec.structs import replace
 
 from .events import Event, Kind
 from .fingerprints import words_of
+from .instructions import Stated, said_in
 from .patterns import Moment, Pattern, PatternKind
 
 MOST = 5
@@ -28,7 +27,6 @@ _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
 _FEWEST_BLOCKS = 3
 _FEWEST_PASTES = 3
 _FEWEST_LINES_TYPED = 3
-_STATED = 0.75
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
 _MANY_SESSIONS = 5
@@ -82,19 +80,6 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     checked: str = ""
     """How it was held against the archive."""
     worth: Worth = Worth(0.0, 0, "")
-
-
-class Stated(NamedTuple):
-    """What the files of a project tell the agent already."""
-
-    memory: tuple[tuple[str, str, datetime | None], ...] = ()
-    """Files with their text and when they were last changed."""
-    allowed: frozenset[str] = frozenset()
-    """Permission rules of its settings, allowed or denied."""
-    hooks: str = ""
-    """The commands of its hooks."""
-    commands: frozenset[str] = frozenset()
-    """Names of its commands and skills."""
 
 
 _NOTHING = Stated()
@@ -189,23 +174,13 @@ def _covers(stated: Stated, each: Suggestion) -> bool:
     if each.kind is SuggestionKind.HOOK:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:
-        return not each.draft.startswith(_STRESSED) and _says(stated, each.draft) is not None
+        return not each.draft.startswith(_STRESSED) and said_in(stated, each.draft) is not None
     return _name_in(each.place) in stated.commands
 
 
 def _name_in(place: str) -> str:
     parts = place.split("/")
     return parts[-2] if parts[-1] == "SKILL.md" else parts[-1].removesuffix(".md")
-
-
-def _says(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
-    """The file that says most of a rule in one line, and when it was last changed."""
-    words = set(words_of(rule))
-    for name, text, changed in stated.memory:
-        for line in text.split("\n"):
-            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
-                return name, changed
-    return None
 
 
 def _rule(pattern: Pattern, basis: Basis) -> Suggestion | None:
@@ -223,7 +198,7 @@ def _rule(pattern: Pattern, basis: Basis) -> Suggestion | None:
     )
     projects = {basis.projects.get(session) for session in pattern.sessions}
     for project in [*(each for each in projects if each), ""]:
-        said = _says(basis.stated.get(project, _NOTHING), rule)
+        said = said_in(basis.stated.get(project, _NOTHING), rule)
         if said is not None:
             return _still_broken(made, pattern, *said)
     return made
@@ -254,10 +229,19 @@ def _re_ask(pattern: Pattern, basis: Basis) -> Suggestion | None:  # noqa: ARG00
         return None
     name = _slug(pattern.example)
     listed = "".join(f"\n- {step.replace(' ', ' `', 1)}`" for step in steps.split("\n") if step)
-    draft = f"{pattern.example}\n\n$ARGUMENTS" + (f"\n\nUsually this takes:{listed}\n" if listed else "")
+    draft = _open_ended(pattern) + (f"\n\nUsually this takes:{listed}\n" if listed else "")
     title = f"Typed in {len(pattern.sessions)} sessions: make it /{name}"
     made = _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
     return replace(made, checked=f"stands for {pattern.count} of {pattern.count} prompts")
+
+
+def _open_ended(pattern: Pattern) -> str:
+    """The prompt with `$ARGUMENTS` in the place of the one word that differs each time, else behind it."""
+    told = [set(moment.text.split()) for moment in pattern.moments]
+    differ = [word for word in pattern.example.split() if any(word not in words for words in told)]
+    if len(differ) == 1 and len(told) > 1:
+        return pattern.example.replace(differ[0], "$ARGUMENTS")
+    return f"{pattern.example}\n\n$ARGUMENTS"
 
 
 def _workflow(pattern: Pattern, basis: Basis) -> Suggestion | None:
@@ -281,45 +265,42 @@ def _workflow(pattern: Pattern, basis: Basis) -> Suggestion | None:
     return replace(made, checked=f"the commands followed each other {_times(pattern.count)}")
 
 
-class _Formatter(NamedTuple):
-    command: str
-    suffixes: str
-
-
 _PYTHON, _SCRIPT = "*.py", "*.js|*.jsx|*.ts|*.tsx|*.css|*.json|*.md"
 _FORMATTERS = {
-    "ruff format": _Formatter("ruff format", _PYTHON),
-    "ruff check": _Formatter("ruff check --fix", _PYTHON),
-    "black": _Formatter("black", _PYTHON),
-    "isort": _Formatter("isort", _PYTHON),
-    "prettier": _Formatter("prettier --write", _SCRIPT),
-    "npx prettier": _Formatter("npx prettier --write", _SCRIPT),
-    "eslint": _Formatter("eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
-    "npx eslint": _Formatter("npx eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
-    "biome": _Formatter("biome check --write", "*.js|*.jsx|*.ts|*.tsx|*.json"),
-    "gofmt": _Formatter("gofmt -w", "*.go"),
-    "go fmt": _Formatter("gofmt -w", "*.go"),
-    "goimports": _Formatter("goimports -w", "*.go"),
-    "cargo fmt": _Formatter("rustfmt", "*.rs"),
-    "rustfmt": _Formatter("rustfmt", "*.rs"),
-    "swiftformat": _Formatter("swiftformat", "*.swift"),
-    "clang-format": _Formatter("clang-format -i", "*.c|*.cc|*.cpp|*.h|*.hpp"),
-    "terraform fmt": _Formatter("terraform fmt", "*.tf"),
+    "ruff format": ("ruff format", _PYTHON),
+    "ruff check": ("ruff check --fix", _PYTHON),
+    "black": ("black", _PYTHON),
+    "isort": ("isort", _PYTHON),
+    "prettier": ("prettier --write", _SCRIPT),
+    "npx prettier": ("npx prettier --write", _SCRIPT),
+    "eslint": ("eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
+    "npx eslint": ("npx eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
+    "biome": ("biome check --write", "*.js|*.jsx|*.ts|*.tsx|*.json"),
+    "gofmt": ("gofmt -w", "*.go"),
+    "go fmt": ("gofmt -w", "*.go"),
+    "goimports": ("goimports -w", "*.go"),
+    "cargo fmt": ("rustfmt", "*.rs"),
+    "rustfmt": ("rustfmt", "*.rs"),
+    "swiftformat": ("swiftformat", "*.swift"),
+    "clang-format": ("clang-format -i", "*.c|*.cc|*.cpp|*.h|*.hpp"),
+    "terraform fmt": ("terraform fmt", "*.tf"),
 }
 
 
 def _after_edit(pattern: Pattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001  all makers are called alike
     """Only what may run after every edit by itself, on the files it is for; a test suite may take minutes."""
-    formatter = _FORMATTERS.get(pattern.about)
-    if formatter is None:
+    if pattern.about not in _FORMATTERS:
         return None
+    formatter, suffixes = _FORMATTERS[pattern.about]
     command = (
         "jq -r '.tool_input.file_path' | while IFS= read -r file; do "
-        f'case "$file" in {formatter.suffixes}) {formatter.command} "$file" ;; esac; done'
+        f'case "$file" in {suffixes}) {formatter} "$file" ;; esac; done'
     )
     hook = {"matcher": "Edit|Write|MultiEdit", "hooks": [{"type": "command", "command": command}]}
     title = f"{pattern.about} was run by hand after edits in {len(pattern.sessions)} sessions: let a hook do it"
-    made = _made(SuggestionKind.HOOK, pattern, title, _settings({"hooks": {"PostToolUse": [hook]}}), _SETTINGS)
+    made = _made(
+        SuggestionKind.HOOK, pattern, title, json.dumps({"hooks": {"PostToolUse": [hook]}}, indent=2), _SETTINGS
+    )
     return replace(made, checked=f"would have spared {_times(pattern.count)}; files of other kinds are left alone")
 
 
@@ -342,7 +323,9 @@ def _permission(pattern: Pattern, basis: Basis) -> Suggestion | None:  # noqa: A
     if int(pattern.details.get("refused", 0)) or rule in _OWN_TOOLS or _RISKY.search(rule) is not None:
         return None
     title = f"Asked for {_times(pattern.count)} and granted each time: allow {rule}"
-    made = _made(SuggestionKind.PERMISSION, pattern, title, _settings({"permissions": {"allow": [rule]}}), _SETTINGS)
+    made = _made(
+        SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
+    )
     return replace(made, checked=f"covers {pattern.count} of {pattern.count} questions; none was refused")
 
 
@@ -425,10 +408,6 @@ def _gathered(events: Sequence[Event], title: str, draft: str) -> Suggestion:
         matched=len(events),
         checked=f"matches {len(events)} of {len(events)} moments",
     )
-
-
-def _settings(change: dict[str, object]) -> str:
-    return json.dumps(change, indent=2, ensure_ascii=False)
 
 
 def _sentence(text: str) -> str:

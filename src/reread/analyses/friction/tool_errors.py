@@ -31,7 +31,21 @@ class ErrorClass(StrEnum):
     PERMISSION = "permission"
     TIMEOUT = "timeout"
     TEST_FAILURE = "test_failure"
-    """Of a test, a compiler, a linter or a build."""
+    """A test runner reported it."""
+    COMPILE_ERROR = "compile_error"
+    """Of a compiler or a build."""
+    LINT = "lint"
+    """Of a linter, a formatter or a type checker."""
+    BAD_ARGUMENTS = "bad_arguments"
+    """A tool or a program was called in a way it does not know."""
+    CONFLICT = "conflict"
+    """Of versions of a file, of branches, or of somebody else's lock."""
+    DEPENDENCY = "dependency"
+    """A package or a version of it could not be had."""
+    RUNTIME_ERROR = "runtime_error"
+    """A program ended with an exception."""
+    NO_MATCH = "no_match"
+    """A search or a comparison that tells its answer by failing: grep, diff, which."""
     NETWORK = "network"
     MCP = "mcp"
     OTHER = "other"
@@ -43,26 +57,78 @@ _CAUSES = {
     ErrorClass.EDIT_MISMATCH: Cause.AGENT,
     ErrorClass.NOT_READ: Cause.AGENT,
     ErrorClass.TEST_FAILURE: Cause.AGENT,
+    ErrorClass.COMPILE_ERROR: Cause.AGENT,
+    ErrorClass.LINT: Cause.AGENT,
+    ErrorClass.BAD_ARGUMENTS: Cause.AGENT,
+    ErrorClass.CONFLICT: Cause.AGENT,
+    ErrorClass.RUNTIME_ERROR: Cause.AGENT,
+    ErrorClass.NO_MATCH: Cause.AGENT,
     ErrorClass.OTHER: Cause.AGENT,
 }
 """All others lie in the environment."""
 
-_CHECKER = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum"
-    r"|golangci-lint|ruff"
-    r"|flake8|pylint|mypy|pyright|eslint|tsc|biome|stylelint|clippy|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild"
-    r"|webpack|vite build|rollup|make|gradlew?|mvn|go (?:test|build|vet|run)|cargo \w*(?:test|build|check|run)"
-    r"|dotnet (?:test|build)|swift (?:test|build)|docker build|pre-commit|\w*test\w*\.(?:sh|py|js)"
-    r"|(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix)(?: run)? \w*[:-]?(?:test|build|lint|check|typecheck|compile)\w*)\b"
+_RUNNERS = r"(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix|make|deno|uv|poetry)(?: run)? \w*[:-]?"
+_TESTER = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|go test"
+    r"|cargo \w*test|dotnet test|swift test|gradlew? \w*test|mvn \w*test|\w*test\w*\.(?:sh|py|js)"
+    rf"|{_RUNNERS}test\w*)\b"
 )
-_COUNTED = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|✖ \d+ problem|error ts\d|error\[e\d")
-_FAILED_CHECK = (
-    "\nfailed ", "\nfail\t", "\nfail ", "\nfail:", "--- fail", "... failed", "....failed", "result: failed",
-    "assertionerror", "could not compile", "syntaxerror", ": ***",
-    "build failed", "compilation failed", ": error:", "error: aborting", "undefined: ", " undefined (",
-    "imported and not used",
-    "declared and not used", "failed to solve", "redeclared in this block", "missing go.sum entry", "(ireturn)",
+_LINTER = re.compile(
+    r"\b(?:golangci-lint|ruff|flake8|pylint|mypy|pyright|eslint|biome|stylelint|prettier|clippy|pre-commit|go vet"
+    rf"|shellcheck|black|isort|{_RUNNERS}(?:lint|check|typecheck|fmt|format)\w*)\b"
+)
+_COMPILER = re.compile(
+    r"\b(?:tsc|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild|webpack|vite build|rollup|make|gradlew?|mvn|go build"
+    r"|go run|cargo (?:build|check|run)|dotnet build|swift build|docker build"
+    rf"|{_RUNNERS}(?:build|compile)\w*)\b"
+)
+_TEST_REPORT = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|failures?)\b|^(?:failed |fail\t|fail |fail:|not ok )|--- fail|\.\.\. ?failed"
+    r"|result: failed|assertionerror|^\s*[✕●✗] ",
+    re.MULTILINE,
+)
+_COUNTED = re.compile(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
+_UNCOMPILED = (
+    "could not compile", "syntaxerror", ": ***", "build failed", "compilation failed", ": error:", "error: aborting",
+    "undefined: ", " undefined (", "imported and not used", "declared and not used", "failed to solve",
+    "redeclared in this block", "missing go.sum entry", "error ts", "error[e", "cannot find symbol",
 )  # fmt: skip
+_LINTED = ("(ireturn)", "(exhaustive)", "(errcheck)", "(unused)", "(lint)", "[lint", "no-unused-vars")
+_OTHER_SIGNS = (
+    (
+        ErrorClass.CONFLICT,
+        (
+            "merge conflict", "conflict (content)", "fix conflicts", "already used by worktree", "index.lock",
+            "could not write index", "would be overwritten", "non-fast-forward", "[rejected]", "already exists",
+            "is immutable", "address already in use", "eaddrinuse", "database is locked",
+        ),
+    ),
+    (
+        ErrorClass.BAD_ARGUMENTS,
+        (
+            "inputvalidationerror", "unrecognized subcommand", "unrecognized argument", "unexpected argument",
+            "unknown option", "unknown command", "unknown flag", "invalid option", "illegal option", "usage: ",
+            "cannot be used with", "invalid argument", "unknown shorthand", "required parameter", "no matches found:",
+            "failed to parse", "missing required", "too many arguments", "is not a git command", "unknown revision or",
+            "bad revision", "ambiguous argument",
+        ),
+    ),
+    (
+        ErrorClass.DEPENDENCY,
+        (
+            "unknown revision", "no matching version", "could not find a version", "unresolved dependency", "eresolve",
+            "version solving failed", "unable to locate package", "no matching distribution", "unmet peer",
+        ),
+    ),
+    (
+        ErrorClass.RUNTIME_ERROR,
+        (
+            "traceback (most recent", "uncaught", "unhandled", "panicked at", "panic: ", "typeerror", "referenceerror",
+            "valueerror", "keyerror", "segmentation fault", "exception in thread", "    at ", "attributeerror",
+        ),
+    ),
+)  # fmt: skip
+_LOOKERS = frozenset({"grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "find", "ls"})
 _SIGNS = (
     (
         ErrorClass.NOT_READ,
@@ -123,24 +189,45 @@ def class_of(call: Call) -> ErrorClass:
     found = _first(_SIGNS, text)
     if found is not None:
         return found
-    is_check = call.name in SHELLS and _CHECKER.search(call.command[:400]) is not None
-    has_failed = call.name in SHELLS and _is_failed_check(text)
-    if is_check and has_failed:
-        return ErrorClass.TEST_FAILURE
-    found = _first(_LATER_SIGNS, text)
+    if call.name in SHELLS and (found := _failed_check(call.command[:400], text)) is not None:
+        return found
+    found = _first(_LATER_SIGNS, text) or _first(_OTHER_SIGNS, text)
     if found is not None:
         return found
-    if has_failed or (is_check and _CHECKER.match(prefix_of(call.command))):
+    return _by_program(call)
+
+
+def _failed_check(command: str, text: str) -> ErrorClass | None:
+    """What a test runner, a linter or a compiler reported."""
+    if _TESTER.search(command) and _TEST_REPORT.search(text):
         return ErrorClass.TEST_FAILURE
-    return ErrorClass.NETWORK if call.name in _WEB else ErrorClass.OTHER
+    is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
+    if any(word in text for word in _LINTED) or (is_linter and not is_compiler and _COUNTED.search(text)):
+        return ErrorClass.LINT
+    if any(word in text for word in _UNCOMPILED) or (is_compiler and _COUNTED.search(text)):
+        return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
+    return ErrorClass.TEST_FAILURE if _TEST_REPORT.search(text) and "assert" in text else None
+
+
+def _by_program(call: Call) -> ErrorClass:
+    """Where the output says nothing: a checker fails by finding something, grep by finding nothing."""
+    if call.name in _WEB:
+        return ErrorClass.NETWORK
+    program = prefix_of(call.command) if call.name in SHELLS else ""
+    for pattern, name in (
+        (_TESTER, ErrorClass.TEST_FAILURE),
+        (_LINTER, ErrorClass.LINT),
+        (_COMPILER, ErrorClass.COMPILE_ERROR),
+    ):
+        if pattern.match(program):
+            return name
+    if program in _LOOKERS or program.partition(" ")[0] in _LOOKERS or "diff " in call.command[:400]:
+        return ErrorClass.NO_MATCH
+    return ErrorClass.OTHER
 
 
 def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> ErrorClass | None:
     return next((name for name, words in signs if any(word in text for word in words)), None)
-
-
-def _is_failed_check(text: str) -> bool:
-    return any(word in text for word in _FAILED_CHECK) or _COUNTED.search(text) is not None
 
 
 def is_failure(call: Call) -> bool:

@@ -42,15 +42,20 @@ class Stall(Detector):
                     yield self._wait(scene, call, seconds)
 
     def _wait(self, scene: Scene, call: Call, seconds: float) -> Event:
-        """Commands end after ten minutes at most: what takes longer waited for somebody's permission."""
+        """Commands end after ten minutes at most: what takes longer waited for the person, who may have been away.
+
+        That is no time a machine lost: it is told, and counts for nothing.
+        """
+        is_of_person = _waited_for_person(call)
+        told = "waited for you" if is_of_person else "took"
         return scene.event(
             self.kind,
             call.record,
-            f"{call.name} waited {seconds / 60:.0f} minutes",
-            Cause.ENVIRONMENT,
+            f"{call.name} {told} {seconds / 60:.0f} minutes",
+            Cause.PROMPT if is_of_person else Cause.ENVIRONMENT,
             0.6,
-            about="long_wait",
-            loss=Loss(seconds=round(min(seconds, _LONGEST_WAIT), 3)),
+            about="waited_for_you" if is_of_person else "long_call",
+            loss=None if is_of_person else Loss(seconds=round(min(seconds, _LONGEST_WAIT), 3)),
             tool=call.name,
             waited=round(seconds),
         )
@@ -104,6 +109,14 @@ def _long_wait(call: Call) -> float | None:
     if seconds is None or seconds < _LONG_CALL or call.name in _WAITS_FOR_SOMEBODY:
         return None
     return seconds
+
+
+def _waited_for_person(call: Call) -> bool:
+    """Whether a permission was waited for: the client noted who decided, or the call cannot take so long by itself."""
+    decision = getattr(call.proof, "permission_decision", None)
+    if decision is not None:
+        return (decision.source or "").startswith("user")
+    return not call.name.startswith("mcp__")
 
 
 class Compaction(Detector):
