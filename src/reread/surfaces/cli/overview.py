@@ -70,16 +70,18 @@ def _show_sources(given: argparse.Namespace, config: Config) -> None:
 
 
 def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.queries.periods import beginnings, periods
+    from reread.queries.periods import beginnings, counted_to, periods
     from reread.render.kept import overview_document
     from reread.render.listing import is_expiring, overview_lines
 
     from .opening import cleanup_days_of
 
     sessions = archive.sessions(cleanup_days=cleanup_days_of(config))
-    starts = beginnings(config.now, config.timezone)
+    last = max((each.stored.ended for each in sessions if each.stored.ended is not None), default=None)
+    until = counted_to(config.now, last, config.timezone)
+    starts = beginnings(until, config.timezone)
     days = archive.usage("day", timezone=config.timezone).rows
-    lately = periods(days, starts, archive.prompts_since(starts))
+    lately = periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
     numbered = list(enumerate(sessions, 1))
     listed = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden]
     newest = listed[:NEWEST]
