@@ -120,7 +120,7 @@ def test_a_chart_adds_up_what_the_table_leaves_out(site: Asking, monkeypatch: py
     assert "2 bars" in whole
     monkeypatch.setattr("reread.surfaces.web.usage.MOST_ROWS", 1)
     page = site.page("/usage?since=all&by=session")
-    assert len(page.of("tr")) < 4
+    assert len(page.of("tr")) < 4 + 3, "day, week and month so far have a row each"
     assert str(page.of("svg")[0]["aria-label"]) == whole
 
 
@@ -262,3 +262,21 @@ def test_the_open_block_is_told_beside_requests_without_a_time(tmp_path: Path) -
     )
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         assert "The open block ends" in plain(site.part("/usage/beside?since=all").text)
+
+
+def test_after_a_long_absence_home_shows_the_last_days_there_were(tmp_path: Path) -> None:
+    claude = tmp_path / "claude"
+    turns = [
+        entry
+        for day in (2, 3, 5)
+        for entry in (
+            a_prompt(f"on day {day}", timestamp=f"2024-03-0{day}T10:00:00.000Z"),
+            a_reply("yes", timestamp=f"2024-03-0{day}T10:00:05.000Z"),
+        )
+    ]
+    a_session(*turns, id="old").write(claude / "projects")
+    with asking(tmp_path / "home", claude) as site:
+        page = site.page("/")
+    assert "these are the last days there were, up to 2024-03-05" in page.text
+    assert "30 days to 2024-03-05" in page.text
+    assert re.search(r"3 prompts", page.text)

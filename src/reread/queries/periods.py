@@ -30,11 +30,19 @@ def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
     return [midnight - timedelta(days=days - 1) for days in LENGTHS.values()]
 
 
-def periods(days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int]) -> list[Period]:
-    """From the rows of a report by day."""
+def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> datetime:
+    """The moment up to which to count: now, or after a long absence the last one that there was."""
+    return now if last is None or last >= min(beginnings(now, zone)) else last
+
+
+def periods(
+    days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int], *, is_past: bool = False
+) -> list[Period]:
+    """From the rows of a report by day; where they are not those up to now, each says up to when."""
+    last = f"{starts[0].date():%Y-%m-%d}"
     return [
         Period(
-            label=label,
+            label=label if not is_past else last if label == "today" else f"{label} to {last}",
             since=start.date(),
             prompts=typed,
             tokens=total(row.tokens for row in days if row.key is not None and row.key >= start.date().isoformat()),

@@ -7,6 +7,7 @@ import time
 
 from reread.store import glance, said
 
+from .budgets import Budget, beginnings_of, read_limits
 from .windows import QUARTER, SECONDS, last_window, told_apart, window_starts
 
 TYPE_CHECKING = False
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 class Spent:
     """Nano-dollars; None where nobody knows."""
 
-    __slots__ = ("hourly", "today")
+    __slots__ = ("budget", "hourly", "today")
 
-    def __init__(self, today: int | None = None, hourly: int | None = None) -> None:
+    def __init__(self, today: int | None = None, hourly: int | None = None, budget: Budget | None = None) -> None:
+        self.budget = budget
+        """The one of which the largest share is used."""
         self.today = today
         """By the machine's clock. Of sessions that began today it has what the client said, taken in yet or not."""
         self.hourly = hourly
@@ -35,7 +38,8 @@ def spent(home: str, line: StatusLine | None, now: int) -> Spent:
     try:
         if line is not None:
             _keep(connection, line, now)
-        return Spent(_today(connection, now // 1000), _hourly(connection, now // 1000))
+        today = _today(connection, now // 1000)
+        return Spent(today, _hourly(connection, now // 1000), _budget(connection, home, today, now // 1000))
     except sqlite3.Error:  # no archive of ours, locked as a whole, or damaged: other commands say which
         return Spent()
     finally:
@@ -56,6 +60,19 @@ def _today(connection: sqlite3.Connection, now: int) -> int | None:
     counted = glance.spent_since(connection, midnight // QUARTER)
     ahead = glance.not_taken_yet(connection, midnight * 1000)
     return None if counted is None and not ahead else (counted or 0) + ahead
+
+
+def _budget(connection: sqlite3.Connection, home: str, today: int | None, now: int) -> Budget | None:
+    limits = read_limits(home)
+    if not limits:
+        return None
+    starts = beginnings_of(now)
+    ahead = max(0, (today or 0) - (glance.spent_since(connection, starts["day"] // QUARTER) or 0))
+    found = [
+        Budget(name, limit, (glance.spent_since(connection, starts[name] // QUARTER) or 0) + ahead)
+        for name, limit in limits.items()
+    ]
+    return max(found, key=lambda each: each.share)
 
 
 def _hourly(connection: sqlite3.Connection, now: int) -> int | None:

@@ -14,6 +14,7 @@ PARTS = {
     "model": "{model}",
     "today": "today {today}",
     "session": "session {session}",
+    "budget": "{budget}",
     "hourly": "{hourly}/h",
     "context": "context {context}",
     "five_hour": "5h {five_hour}",
@@ -32,7 +33,7 @@ def status_line(line: StatusLine | None, spent: Spent, now: int, template: str |
 
 
 def _fields(line: StatusLine | None, spent: Spent, now: int) -> dict[str, str]:
-    fields = {"today": _money(spent.today), "hourly": _money(spent.hourly)}
+    fields = {"today": _money(spent.today), "hourly": _money(spent.hourly), "budget": _budget(spent)}
     if line is not None:
         fields["model"] = line.model
         fields["session"] = _money(line.nanodollars)
@@ -40,6 +41,15 @@ def _fields(line: StatusLine | None, spent: Spent, now: int) -> dict[str, str]:
         fields["five_hour"] = _limit(line.five_hour, now)
         fields["seven_day"] = _limit(line.seven_day, now)
     return {name: text for name, text in fields.items() if text is not None}
+
+
+def _budget(spent: Spent) -> str | None:
+    """`day 82% of $10`; a mark where it is nearly used up."""
+    found = spent.budget
+    if found is None:
+        return None
+    mark = {"ok": "", "near": " !", "over": " !!"}[found.state]
+    return f"{found.period} {found.share:.0%} of ${found.limit / 1e9:,.0f}{mark}"
 
 
 def _money(nanodollars: int | None) -> str | None:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "run": "starts Claude Code: live thinking, permissions at the terminal, everything kept",
     "live": "what happens now: in running sessions, or in a stream on standard input",
     "usage": "tokens and cost by day, session, model, project and more",
+    "budget": "what may be spent in a day, a week, a month, and how it stands",
     "cache": "what the prompt cache saved, what its rebuilds cost and why",
     "explain": "how a cost comes about: every line, the price, each product and the sum",
     "statusline": "a line for Claude Code's status bar: cost, burn rate, context, limits",

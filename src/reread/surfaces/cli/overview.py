@@ -71,7 +71,7 @@ def _show_sources(given: argparse.Namespace, config: Config) -> None:
 
 def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
     from reread.queries.filters import Filter
-    from reread.queries.periods import beginnings, periods
+    from reread.queries.periods import beginnings, counted_to, periods
     from reread.queries.retention import SOON
     from reread.render.kept import overview_document
     from reread.render.listing import overview_lines
@@ -79,9 +79,11 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     from .opening import cleanup_days_of
 
     kept_for = cleanup_days_of(config)
-    starts = beginnings(config.now, config.timezone)
+    ended = [each.stored.ended for each in archive.sessions(Filter(limit=1), kept_for)]
+    until = counted_to(config.now, next(iter(ended), None), config.timezone)
+    starts = beginnings(until, config.timezone)
     days = archive.usage("day", Filter(since=min(starts)), config.timezone).rows
-    lately = periods(days, starts, archive.prompts_since(starts))
+    lately = periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
     everything = archive.count_sessions()
     hidden = 0 if given.hidden else everything - archive.count_sessions(Filter(without_hidden=True))
     numbered = enumerate(archive.sessions(Filter(limit=NEWEST + hidden), kept_for), 1)

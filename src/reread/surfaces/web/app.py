@@ -84,6 +84,7 @@ ROUTES = (
     Route("/usage", usage.usage),
     Route("/usage/beside", usage.beside),
     Route("/usage/saved", usage.saved),
+    Route("/usage/budgets", usage.set_budgets, methods=["POST"]),
     Route("/usage/{name}", usage_files.download),
     Route("/retro", retro.retro),
     Route("/retro/wrong", retro.judge, methods=["POST"]),

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from reread.archive import Archive, Listed
 from reread.queries.filters import Filter
-from reread.queries.periods import Period, beginnings, periods
+from reread.queries.periods import Period, beginnings, counted_to, periods
 from reread.render.charts import Chart, Series
 from reread.render.charts.shapes import Sheet
 from reread.render.listing import fate, is_expiring
@@ -42,8 +42,10 @@ def home(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     now = site.settings.now
     sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
-    midnight = beginnings(now, site.settings.timezone)[0]
-    lately = _lately(site.library)
+    last = max((each.stored.ended for each in sessions if each.stored.ended is not None), default=None)
+    until = counted_to(now, last, site.settings.timezone)
+    midnight = beginnings(until, site.settings.timezone)[0]
+    lately = _lately(site.library, until, is_past=until is not now)
     going = sorted((each for each in sessions if is_expiring(each, now)), key=lambda each: each.expires or now)
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
@@ -60,6 +62,8 @@ def home(request: Request) -> HTMLResponse:
         going=[(each, fate(each, now)) for each in going],
         most_going=MOST_GOING,
         lately=lately,
+        is_past=until is not now,
+        last_day=midnight.date(),
         chart=pages.drawn(lately.cost, replace(_CHART, links=tuple(map(day_address, lately.days))))
         if lately.days
         else "",
@@ -67,9 +71,9 @@ def home(request: Request) -> HTMLResponse:
     )
 
 
-def _plain(chart: Chart) -> Chart:
+def _plain(chart: Chart, span: str) -> Chart:
     """Without its models, which the page of usage has."""
-    title = "Cost, 30 days" if chart.unit == "dollars" else "Tokens, 30 days"
+    title = f"Cost, {span}" if chart.unit == "dollars" else f"Tokens, {span}"
     return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
 
 
@@ -78,19 +82,18 @@ def _since(sessions: list[Listed], moment: datetime) -> int:
     return sum((each.stored.row.ended or 0) >= edge for each in sessions)
 
 
-def _lately(library: Library) -> Lately:
-    settings = library.settings
-    zone = settings.timezone
-    starts = beginnings(settings.now, zone)
+def _lately(library: Library, until: datetime, *, is_past: bool) -> Lately:
+    zone = library.settings.timezone
+    starts = beginnings(until, zone)
     today = starts[0]
 
     def ask(archive: Archive) -> Lately:
         year = archive.usage("day", Filter(since=today - _YEAR), zone)
         month = archive.usage("day", Filter(since=min(starts)), zone)
         return Lately(
-            periods(month.rows, starts, archive.prompts_since(starts)),
+            periods(month.rows, starts, archive.prompts_since(starts), is_past=is_past),
             archive.files_changed_since(today),
-            _plain(usage_chart(month, zone)),
+            _plain(usage_chart(month, zone), f"30 days to {today:%Y-%m-%d}" if is_past else "30 days"),
             tuple(row.key for row in charted_rows(month) if row.key is not None),
             replace(activity_chart(year, (today - _YEAR).date(), today.date()), title="Requests, a year"),
         )

@@ -9,12 +9,16 @@ from datetime import timedelta
 from typing import Any
 
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive import CacheReport, UsageReport
+from reread.errors import BadInput
 from reread.queries.blocks import Block, block
+from reread.queries.budgets import DAYS_BACK, PERIODS, dollars_to_nano, read_limits, spending, write_limits
 from reread.queries.filters import Filter
+from reread.render.budgets import BEFORE, NAMES, budget_words, dollars, projection_words
 from reread.render.cache import cause_words, signed_money, told_or_inferred
 from reread.render.charts.folding import fold_names
 from reread.render.charts.png import NEEDED, can_draw_png
@@ -79,9 +83,45 @@ def usage(request: Request) -> HTMLResponse:
         "percent": percent,
         "is_whole": bool(pages.value(request, "whole")),
     }
+    values |= _spending(site)
     if values["is_whole"]:
         values |= _beside(site, given) | _saved(site, given)
     return pages.page(request, "usage.html", f"Usage by {given.by}", scripts=["charts.js"], **values)
+
+
+def _spending(site: pages.Site) -> dict[str, Any]:
+    """Day, week and month so far, whatever the page is narrowed to."""
+    zone = site.settings.timezone
+    today = site.settings.now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    wanted = Filter(since=today - timedelta(days=DAYS_BACK))
+    report = site.library.answer(("spending", wanted.since), lambda archive: archive.usage("day", wanted, zone))
+    by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
+    found = spending(by_day, today.date().isoformat(), read_limits(str(site.settings.home)))
+    return {
+        "spending": found,
+        "limits_set": {each.period: each for each in found.budgets},
+        "budget_words": budget_words,
+        "projection": projection_words(found),
+        "periods": PERIODS,
+        "period_names": NAMES,
+        "period_before": BEFORE,
+        "dollars": dollars,
+    }
+
+
+async def set_budgets(request: Request) -> Response:
+    """Budgets from the form of the page; an empty field takes one away."""
+    given = await pages.form(request)
+    limits: dict[str, int] = {}
+    for name in PERIODS:
+        text = next(iter(given.get(name, ())), "").strip()
+        try:
+            if text:
+                limits[name] = dollars_to_nano(text[:40])
+        except ValueError:
+            raise BadInput(f"{text[:40]!r} is no amount of dollars for a {name}") from None
+    await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
+    return RedirectResponse("/usage#budgets", status_code=303)
 
 
 def beside(request: Request) -> HTMLResponse:

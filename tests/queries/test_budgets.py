@@ -1,0 +1,81 @@
+"""Budgets: what counts to which period, what the month comes to, and what is kept."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from reread.queries.budgets import (
+    NEAR,
+    Budget,
+    dollars_to_nano,
+    month_range,
+    read_limits,
+    spending,
+    write_limits,
+)
+from reread.render.budgets import budget_words, projection_words, spending_lines
+
+DOLLAR = 10**9
+
+
+def each_day(amount: int, until: date, days: int) -> dict[str, int]:
+    return {(until - timedelta(days=n)).isoformat(): amount for n in range(days)}
+
+
+def test_periods_begin_where_calendars_say_and_stand_beside_the_same_stretch_before() -> None:
+    wednesday = date(2026, 11, 18)
+    found = spending(each_day(DOLLAR, wednesday, 62), wednesday.isoformat(), {})
+    assert found.spent == {"day": DOLLAR, "week": 3 * DOLLAR, "month": 18 * DOLLAR}
+    assert found.before == found.spent
+    assert (found.low, found.high) == (30 * DOLLAR, 30 * DOLLAR), "a steady pace leaves no doubt"
+    assert projection_words(found) == "at this pace $30"
+
+
+def test_the_last_day_of_a_long_month_is_compared_with_the_whole_month_before() -> None:
+    last = date(2026, 10, 31)
+    found = spending(each_day(DOLLAR, last, 62), last.isoformat(), {})
+    assert found.before["month"] == 30 * DOLLAR
+    assert found.low == found.high == found.spent["month"]
+
+
+def test_paces_that_differ_make_a_range() -> None:
+    days = [0] * 20 + [4 * DOLLAR] * 9 + [DOLLAR]
+    low, high = month_range(days, 10, 30)
+    assert low < high
+    assert high == 37 * DOLLAR + 20 * 4 * DOLLAR
+
+
+def test_a_budget_says_so_before_it_is_used_up() -> None:
+    states = [Budget("day", 100, spent).state for spent in (0, 79, int(NEAR * 100), 99, 100, 250)]
+    assert states == ["ok", "ok", "near", "near", "over", "over"]
+    assert budget_words(Budget("day", 10 * DOLLAR, 9 * DOLLAR)) == "90% of $10 for today, nearly used up"
+    found = spending({"2026-11-18": 9 * DOLLAR}, "2026-11-18", {"day": 10 * DOLLAR})
+    assert [each.period for each in found.warnings] == ["day"]
+    assert any("nearly used up" in line for line in spending_lines(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"), [("10", 10 * DOLLAR), ("$1,250.50", 1250_500_000_000), (" 0.5 ", DOLLAR // 2)]
+)
+def test_amounts_as_people_write_them(text: str, amount: int) -> None:
+    assert dollars_to_nano(text) == amount
+
+
+@pytest.mark.parametrize("text", ["", "ten", "-1", "0", "nan", "inf", "1e99"])
+def test_what_is_no_amount(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        dollars_to_nano(text)
+
+
+@pytest.mark.parametrize("kept", ["", "[]", "{", '{"day": "x", "week": -1, "year": 3}'])
+def test_a_file_that_holds_no_budgets_has_none(kept: str, tmp_path: Path) -> None:
+    (tmp_path / "budgets.json").write_text(kept)
+    assert read_limits(str(tmp_path)) == {}
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    write_limits(str(tmp_path / "home"), {"month": 5, "day": 7})
+    assert read_limits(str(tmp_path / "home")) == {"day": 7, "month": 5}
