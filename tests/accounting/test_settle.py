@@ -69,6 +69,7 @@ NEARER = {
     "any time before none": (replace(BASE, time=None), replace(BASE, file="z")),
     "conversation that began first": (replace(BASE, began=2), replace(BASE, file="z")),
     "conversation that ended first": (replace(BASE, ended=10), replace(BASE, file="z")),
+    "smaller digest of the file's beginning": (replace(BASE, head="b"), replace(BASE, head="a", file="z")),
     "smaller file key": (replace(BASE, file="n"), BASE),
 }
 

@@ -155,14 +155,14 @@ class TestCopies:
         assert found.why_home == ("main before sidechain", "earliest conversation")
         assert [copy.session for copy in found.copies] == [BOB, ANN, ANN]
 
-    def test_of_copies_in_conversations_that_are_alike_the_smaller_file_key_owns_it(self, tmp_path: Path) -> None:
+    def test_of_copies_in_conversations_that_are_alike_the_beginning_of_the_file_decides(self, tmp_path: Path) -> None:
         write(tmp_path, a_request(), session=BOB)
         write(tmp_path, a_request(), session=ANN)
         with synced(tmp_path) as archive:
             found = archive.explain("msg_A")
-            [(path,), *_] = archive.sql("SELECT path FROM file ORDER BY key")[1]
+            [(path,), *_] = archive.sql("SELECT path FROM file ORDER BY head")[1]
         assert isinstance(found, ExplainedResponse)
-        assert (found.why_home, found.copies[0].path) == (("smaller file key",), path)
+        assert (found.why_home, found.copies[0].path) == (("beginning of the file",), path)
 
     def test_a_copy_with_more_output_counts_but_is_not_at_home(self, tmp_path: Path) -> None:
         other = a_subagent(a_request(usage=a_usage(10, 300)), id="b2")

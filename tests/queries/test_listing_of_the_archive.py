@@ -140,12 +140,12 @@ def test_the_files_of_a_session_are_listed_with_it(archive: Archive, tmp_path: P
     assert new.stored.row.bytes == load(tmp_path / "projects" / "-home-ann-app" / f"{NEW}.jsonl").size
 
 
-def test_a_copy_in_another_folder_is_a_session_of_its_own(archive: Archive, tmp_path: Path) -> None:
+def test_a_copy_in_another_folder_is_the_same_session(archive: Archive, tmp_path: Path) -> None:
     path = tmp_path / "projects" / "-home-ann-app" / f"{OLD}.jsonl"
     (tmp_path / "projects" / "backup").mkdir()
     (tmp_path / "projects" / "backup" / path.name).write_bytes(path.read_bytes())
     archive.sync()
-    assert listed(archive) == [NEW, MIDDLE, OLD, OLD]
+    assert listed(archive) == [NEW, MIDDLE, OLD]
     assert archive.find(OLD).row.uuid == OLD
     assert archive.usage().totals.requests == 4
 

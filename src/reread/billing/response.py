@@ -42,6 +42,8 @@ class Response(Rated, frozen=True, gc=False, array_like=True):
     """The same wherever the response is told: its message id, or what a gateway's id needs to be one."""
     file: str = ""
     """Key of the file that tells it, made from content or place, never a number of one database."""
+    head: str = ""
+    """Digest of how that file begins: the same on every machine and path, so that it decides before the key does."""
     began: int | None = None
     ended: int | None = None
     """Times of the first and last response of that file's conversation."""

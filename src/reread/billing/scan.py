@@ -55,8 +55,8 @@ class _Rows(Struct, gc=False):
     rows: int = 0
 
 
-def scan(content: bytes, file: str) -> list[Response] | None:
-    """The responses of the file with this key, in the order of their first rows; None where the full reading is due."""
+def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
+    """The responses of the file with this key and beginning, in the order of their first rows; None where the full reading is due."""
     found: dict[str, _Rows] = {}
     find, rfind = content.find, content.rfind
     position = find(_MARK)
@@ -73,7 +73,7 @@ def scan(content: bytes, file: str) -> list[Response] | None:
             if row.type == "stream_event" or (row.type == "assistant" and not _take(found, row)):
                 return None
         position = find(_MARK, end)
-    responses = list(_responses(found, file))
+    responses = list(_responses(found, file, head))
     return None if any(each.time is None for each in responses) else responses
 
 
@@ -110,7 +110,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant) -> bool:
     return True
 
 
-def _responses(found: dict[str, _Rows], file: str) -> Iterator[Response]:
+def _responses(found: dict[str, _Rows], file: str, head: str) -> Iterator[Response]:
     if not found:
         return
     times = [each.time for each in found.values()]
@@ -118,7 +118,7 @@ def _responses(found: dict[str, _Rows], file: str) -> Iterator[Response]:
     for key, each in found.items():
         side, time, usage = each.is_sidechain, milliseconds(parse_time(each.time)), each.usage
         unsure = 0 if each.stop_reason is not None else doubt(None, each.version, usage.output_tokens or 0)
-        about = (key, file, began, ended, time, side, each.model, unsure, each.rows)
+        about = (key, file, head, began, ended, time, side, each.model, unsure, each.rows)
         made = Response(*counts_of(usage, each.web_searches), *about)
         yield made
         if usage.iterations:

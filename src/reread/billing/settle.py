@@ -4,8 +4,8 @@ A resume, a fork, an agent that replays its parent, a backup, a second machine: 
 `settle` all copies of one key, in any order and from anywhere; its answer depends on what they say, never on when they
 came. A database elsewhere can group its rows by `key` (advisors' calls aside) and call it, or sort as `nearness` does:
 
-    owner    ORDER BY is_sidechain, time IS NULL, time, began IS NULL, began, ended, file      LIMIT 1
-    counted  ORDER BY output DESC, and then as the owner                                       LIMIT 1
+    owner    ORDER BY is_sidechain, time IS NULL, time, began IS NULL, began, ended, head, file   LIMIT 1
+    counted  ORDER BY output DESC, and then as the owner                                          LIMIT 1
 
 `began` and `ended` are the first and the last time of a response in the same file.
 """
@@ -22,16 +22,16 @@ from .response import Response
 if TYPE_CHECKING:
     from .prices import Prices
 
-Nearness = tuple[bool, bool, int, bool, int, int, str]
+Nearness = tuple[bool, bool, int, bool, int, int, str, str]
 
 
 def nearness(copy: Response) -> Nearness:
     """Sorts copies by their right to own a response: a main conversation before a sidechain, the earliest row, the
     earliest conversation (one that began first; a fork begins as its origin does and mostly goes on after it), and
-    last the smaller key of the file.
+    last the smaller digest of the file's beginning and the smaller key of the file.
     """
     time, began = copy.time, copy.began
-    return copy.is_sidechain, time is None, time or 0, began is None, began or 0, copy.ended or 0, copy.file
+    return copy.is_sidechain, time is None, time or 0, began is None, began or 0, copy.ended or 0, copy.head, copy.file
 
 
 def settle(copies: Sequence[Response]) -> Response:
@@ -47,6 +47,7 @@ def settle(copies: Sequence[Response]) -> Response:
         counted,
         owner=owner.file,
         time=owner.time,
+        head=owner.head,
         began=owner.began,
         ended=owner.ended,
         is_sidechain=owner.is_sidechain,

@@ -31,6 +31,7 @@ from reread.store.keys import FileKeys
 from reread.store.ledger import quarter, told_elsewhere
 from reread.store.machines import names_of
 
+from .jobs import EDGE, digest
 from .workers import ALONE_BELOW, prepare_worker
 
 _SHARE = 12_000_000
@@ -153,12 +154,13 @@ def _told(files: Iterable[Behind], price_file: Path | None) -> list[Response]:
     for job in files:
         try:
             content = job.path.read_bytes()
-            responses = None if opens_array(content) else scan(content, job.key)
+            head = digest(content[:EDGE]).hex()
+            responses = None if opens_array(content) else scan(content, job.key, head)
             records = tuple(read(job.path)) if responses is None else ()
         except (OSError, SourceError):
             continue
         if responses is None:
             requests = Conversation(with_final_counts(records), id="").requests
-            responses = [response for _, response in told_in(job.key, requests, scope_of(records))]
+            responses = [response for _, response in told_in(job.key, requests, scope_of(records), head)]
         found += (replace(each, nanodollars=prices.cost(each, each.model, each.time)) for each in responses)
     return found

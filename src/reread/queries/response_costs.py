@@ -211,6 +211,7 @@ _RULES: dict[str, Callable[[Response], object]] = {
     "main before sidechain": lambda copy: bool(copy.is_sidechain),
     "earliest": lambda copy: copy.time,
     "earliest conversation": lambda copy: (copy.began, copy.ended),
+    "beginning of the file": lambda copy: copy.head,
     "smaller file key": lambda copy: copy.file,
 }
 

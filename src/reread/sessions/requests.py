@@ -173,7 +173,9 @@ def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterat
         yield request
 
 
-def told_in(file: str, requests: Sequence[Request], scope: str | None = None) -> Iterator[tuple[Request, Response]]:
+def told_in(
+    file: str, requests: Sequence[Request], scope: str | None = None, head: str = ""
+) -> Iterator[tuple[Request, Response]]:
     """Each request with what the file tells of it, without the lines; then with each advisor it asked.
 
     `scope` names the file for rows without any id, where that is not the file's own key.
@@ -183,7 +185,7 @@ def told_in(file: str, requests: Sequence[Request], scope: str | None = None) ->
     span = min(times, default=None), max(times, default=None)
     for each in requests:
         # By position: half of the time that names would take, for every response of a sync.
-        values: tuple[Any, ...] = (*_counts(each), each.name_in(scope), file, *span, *_others(each))
+        values: tuple[Any, ...] = (*_counts(each), each.name_in(scope), file, head, *span, *_others(each))
         response = Response(*values)
         yield each, response
         if each.usage.iterations:

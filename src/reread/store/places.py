@@ -27,6 +27,7 @@ from .pieces import PieceHeader, seal
 from .rows import FileRow
 from .safe import Safe, SafeDamaged
 from .sessions import integers
+from .talk import CopyMarker
 from .unindexing import unindex
 
 PLACE = "place"
@@ -276,12 +277,14 @@ def _begins_with(connection: sqlite3.Connection, files: KeptBytes, full: FileRow
 
 
 def _fold(connection: sqlite3.Connection, files: SafeFiles, ledger: Ledger, home: Original, other: Original) -> None:
+    copies = CopyMarker(connection)
     with transaction(connection):
         for role, row in other.files.items():
             target = home.files[role].id
             unindex(connection, files, row.id)
             ledger.drop(row.id)
-            for table in ("tool_call", "piece", "client_said"):
+            copies.will_change(row.id)
+            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
                 connection.execute(f"DELETE FROM {table} WHERE file = ?", (row.id,))  # noqa: S608  our own names
             connection.execute(
                 """INSERT OR REPLACE INTO place
@@ -296,3 +299,4 @@ def _fold(connection: sqlite3.Connection, files: SafeFiles, ledger: Ledger, home
         drop_friction(connection, other.session)
         connection.execute("DELETE FROM session WHERE id = ?", (other.session,))
         ledger.settle()
+        copies.settle()

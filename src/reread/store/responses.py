@@ -28,7 +28,13 @@ class TellingFile(NamedTuple):
     session: str | None
 
 
-_OF_FILES = {"file": "counts.key", "owner": "owner.key", "began": "owner.first_request", "ended": "owner.last_request"}
+_OF_FILES = {
+    "file": "counts.key",
+    "head": "lower(hex(owner.head))",
+    "owner": "owner.key",
+    "began": "owner.first_request",
+    "ended": "owner.last_request",
+}
 _OF_CIRCUMSTANCE = {name: f"how.{name}" for name in ("model", "speed", "geo", "tier")}
 _ELSEWHERE = _OF_FILES | _OF_CIRCUMSTANCE | {"request_id": "NULL"}
 _COLUMNS = ", ".join(_ELSEWHERE.get(name, f"response.{name}") for name in Response.__struct_fields__)
