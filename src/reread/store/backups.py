@@ -184,11 +184,11 @@ def _shared(connection: sqlite3.Connection, session: int) -> dict[Place, _Sharer
         """SELECT ours.pack, ours.offset, ours.stored, file.id, theirs.generation, theirs.start,
                   key, machine, source, path, kind, mtime_ns
            FROM (SELECT DISTINCT pack, offset, stored FROM file JOIN piece ON piece.file = file.id
-                 WHERE backup_of = ?1) AS ours
+                 WHERE backup_of = ?) AS ours
                 JOIN piece AS theirs ON theirs.pack = ours.pack AND theirs.offset = ours.offset
                 JOIN file ON file.id = theirs.file
-           WHERE backup_of <> ?1 ORDER BY file.id""",
-        (session,),
+           WHERE backup_of <> ? ORDER BY file.id""",
+        (session, session),
     )
     found: dict[Place, _Sharers] = {}
     for pack, offset, stored, file, generation, start, key, machine, source, path, kind, mtime_ns in rows:

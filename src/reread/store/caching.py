@@ -50,7 +50,7 @@ def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[st
     """Keys of the responses in a session's files that were made in another session."""
     rows = connection.execute(
         """SELECT request.key FROM file JOIN request ON request.file = file.id JOIN copied ON copied.key = request.key
-           WHERE file.session = ?1 AND copied.home NOT IN (SELECT id FROM file WHERE session = ?1)""",
-        (session,),
+           WHERE file.session = ? AND copied.home NOT IN (SELECT id FROM file WHERE session = ?)""",
+        (session, session),
     )
     return frozenset(key for (key,) in rows)

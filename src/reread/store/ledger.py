@@ -156,7 +156,12 @@ def _copied(part: Response, owner: int, counted: int) -> tuple[object, ...]:
 _AFTER_ADVISOR = "#advisor;"
 _SHARE = "UPDATE request SET is_shared = ? WHERE key = ? OR (key > ? AND key < ?)"
 _UNSETTLE = "DELETE FROM copied WHERE key = ? OR (key > ? AND key < ?)"
-_OF_FILE = {"file": "file.key", "head": "lower(hex(file.head))", "began": "file.first_request", "ended": "file.last_request"}
+_OF_FILE = {
+    "file": "file.key",
+    "head": "lower(hex(file.head))",
+    "began": "file.first_request",
+    "ended": "file.last_request",
+}
 _OF_CIRCUMSTANCE = ("model", "speed", "geo", "tier")
 
 

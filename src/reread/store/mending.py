@@ -152,10 +152,10 @@ def _name(connection: sqlite3.Connection, hole: _Hole, header: PieceHeader, plac
     is_last = (hole.file, hole.generation)
     # Words of lost lines stay in the index until it is rebuilt, but lead nowhere.
     connection.execute(
-        """DELETE FROM block WHERE offset < ?4 AND offset + length > ?3 AND file = ?1 AND id BETWEEN
-               (SELECT first_block FROM file WHERE id = ?1 AND generation = ?2) AND
-               (SELECT last_block FROM file WHERE id = ?1 AND generation = ?2)""",
-        (*is_last, hole.start, hole.start + hole.length),
+        """DELETE FROM block WHERE offset < ? AND offset + length > ? AND file = ? AND id BETWEEN
+               (SELECT first_block FROM file WHERE id = ? AND generation = ?) AND
+               (SELECT last_block FROM file WHERE id = ? AND generation = ?)""",
+        (hole.start + hole.length, hole.start, hole.file, *is_last, *is_last),
     )
     # Nothing it begins with is known any more: where the source is there, it is taken as a new generation.
     connection.execute("UPDATE file SET head = x'', device = 0, inode = 0 WHERE id = ? AND generation = ?", is_last)

@@ -86,7 +86,8 @@ def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int
 def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
     """What was noted on a session of which no copy is left; inside the transaction that forgets it."""
     connection.execute(
-        "DELETE FROM mark WHERE session = ?1 AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?1)", (session,)
+        "DELETE FROM mark WHERE session = ? AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?)",
+        (session, session),
     )
 
 

@@ -211,10 +211,10 @@ def match_cells(
         f"""SELECT session, field, hour, count(*) FROM (
                 SELECT file.session AS session, block.field AS field, block.time / 3600000 AS hour
                 FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
-                WHERE search MATCH ?1 AND (?2 IS NULL OR block.time >= ?2) AND (?3 IS NULL OR block.time < ?3) {chosen}
-                ORDER BY search.rowid DESC LIMIT ?4
+                WHERE search MATCH ? AND (? IS NULL OR block.time >= ?) AND (? IS NULL OR block.time < ?) {chosen}
+                ORDER BY search.rowid DESC LIMIT ?
             ) GROUP BY 1, 2, 3""",  # noqa: S608  integers only
-        (expression, since, until, most),
+        (expression, since, since, until, until, most),
     ).fetchall()
 
 

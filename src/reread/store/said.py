@@ -134,8 +134,8 @@ def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
     """
     return connection.execute(
         """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_said
-           WHERE file IS NULL AND (five_hour_resets > ?1 OR seven_day_resets > ?1) ORDER BY time DESC LIMIT 20""",
-        (now,),
+           WHERE file IS NULL AND (five_hour_resets > ? OR seven_day_resets > ?) ORDER BY time DESC LIMIT 20""",
+        (now, now),
     ).fetchall()
 
 
