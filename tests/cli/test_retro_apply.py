@@ -37,6 +37,14 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def other_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another project in the same archive, and a client's folder that is not the tester's own."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    session = a_session(a_prompt("hello there"), a_reply("Hi."), cwd="/elsewhere")
+    write(session, tmp_path / "claude" / "projects", "2026-02-09")
+
+
 def retro(tmp_path: Path, *words: str) -> int:
     places = ["--source", str(tmp_path / "claude"), "--home", str(tmp_path / "home")]
     return main(["retro", *words, *places])

@@ -17,7 +17,7 @@ from .phrases import ACKNOWLEDGED, PRAISE
 from .prose import Paste, paste_of, prose_of, quoted_error
 from .refusals import is_by_person
 from .scene import Stretch
-from .signs import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS
+from .signs import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, named_in
 
 _HEAD = 320
 """Letters of a reply that say how it takes the prompt; further down it tells what it did."""
@@ -55,7 +55,7 @@ def features(around: Around, phrases: Callable[[str], float]) -> list[str]:
     prose = prose_of(text)
     words = " ".join(prose[:_LOOKED_AT].lower().replace("’", "'").split())
     if around.before is None and not around.is_forked:  # nothing was answered that could be taken back
-        asked = [cue.name for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST and cue.is_in(words)]
+        asked = [*named_in(_CUES_OF_THE_FIRST, words)]
         return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words, phrases(text)), *_of_before(around), *_of_after(around)]
     names = set(found)
@@ -71,6 +71,7 @@ _ASKED_OF_THE_FIRST = frozenset(
     {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
 )
 """What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
+_CUES_OF_THE_FIRST = tuple(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST)
 _TOGETHER = (
     (
         "both:fault_after_done",
@@ -95,7 +96,7 @@ _DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
 
 
 def _of_words(text: str, prose: str, words: str, phrases: float) -> Iterator[str]:
-    yield from (cue.name for cue in WORDS if cue.is_in(words))
+    yield from named_in(WORDS, words)
     if len(prose) > 12 and sum(map(str.isupper, prose)) > 0.5 * len(prose.replace(" ", "")):
         yield "says:in_capitals"
     for least in (0.3, 0.65, 1.0):
@@ -197,9 +198,9 @@ def _of_after(around: Around) -> Iterator[str]:
         yield "after:nothing"
         return
     reply = _beginning(after.opening.text if after.opening is not None else "")
-    yield from (cue.name for cue in REPLY if cue.is_in(reply))
+    yield from named_in(REPLY, reply)
     if after.thought is not None and (thought := _beginning(after.thought.text)):
-        yield from (cue.name for cue in THOUGHT if cue.is_in(thought))
+        yield from named_in(THOUGHT, thought)
     calls = after.calls
     if not calls:
         yield "after:talks"

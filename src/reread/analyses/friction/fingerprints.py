@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from math import ceil
 from typing import NamedTuple
@@ -38,15 +39,16 @@ _COMMON = """
 _SAYS_LITTLE = frozenset(_COMMON.split())
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def words_of(text: str) -> tuple[str, ...]:
     """The words that tell what a prompt is about; for scripts without spaces, pairs of characters."""
     lowered = text[:LONGEST].lower()
     if lowered.isascii():  # splitting is three times as fast as a pattern, and this is done for every prompt
-        return [word for word in lowered.translate(_SPACED).split() if word not in _SAYS_LITTLE]
+        return tuple(word for word in lowered.translate(_SPACED).split() if word not in _SAYS_LITTLE)
     words = [word for word in _WORD.findall(lowered) if word not in _SAYS_LITTLE]
     if _WITHOUT_SPACES.search(lowered) is None:
-        return words
-    return [part for word in words for part in _parts(word)]
+        return tuple(words)
+    return tuple(part for word in words for part in _parts(word))
 
 
 def _parts(word: str) -> list[str]:
@@ -59,7 +61,7 @@ def sketch(text: str) -> Sketch:
     return sketch_of_words(words_of(text))
 
 
-def sketch_of_words(words: list[str]) -> Sketch:
+def sketch_of_words(words: Sequence[str]) -> Sketch:
     single = [crc32(word.encode()) for word in words]
     pairs = [(one * _ODD ^ other) & 0xFFFFFFFF for one, other in pairwise(single)]
     return tuple(sorted({*single, *pairs})[:SIZE])

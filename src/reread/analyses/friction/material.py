@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.sessions import Kind as Speaker
 from reread.sessions import Status
@@ -130,7 +132,7 @@ def material_of(scene: Scene) -> Material:
         after_edits=_counted(_after_edits(scene.main_calls)),
         permissions=_permissions(scene),
         shell_lines=_counted(_shell_lines(scene)),
-        lines=_counted(_lines(scene), MOST_LINES),
+        lines=tuple(replace(each, what=quote(each.what)) for each in _counted(_lines(scene), MOST_LINES)),
         ran=_ran(scene),
     )
 
@@ -191,13 +193,14 @@ def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
     return Rule(uuid=uuid, time=time, sketch=sketch_of_words(words_of(text)), text=quote(text))
 
 
-def rules_in(prose: str) -> list[str]:
+@lru_cache(maxsize=256)
+def rules_in(prose: str) -> tuple[str, ...]:
     """Sentences that sound as if they were meant for every time, not for this once."""
     lowered = prose.lower()
     if not any(word in lowered for word in _RULE_WORDS):
-        return []
+        return ()
     sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
-    return [text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'"))]
+    return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
 
 
 def _is_rule(sentence: str) -> bool:
@@ -221,11 +224,16 @@ def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
 
 def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
     for call in scene.main_calls:
-        if call.name in SHELLS and call.status is Status.OK and call.record.uuid is not None:
-            for part in _one_line(call.command).split("&&"):
-                step = prefix_of(part)
-                if step and step not in _TRIVIAL and ";" not in part:
-                    yield _MESSAGE.sub(r"\1 <message>", _PIPED.split(part)[0].strip()), call.record.uuid
+        if call.name not in SHELLS or call.status is not Status.OK or call.record.uuid is None:
+            continue
+        command = call.command
+        if len(command) > _LONGEST_LINE or "\n" in command or "<<" in command or ";" in command:
+            continue
+        for part in command.split("&&") if "&&" in command else (command,):
+            step = prefix_of(part.strip())
+            if step and step not in _TRIVIAL:
+                line = _PIPED.split(part, 1)[0].strip()
+                yield _MESSAGE.sub(r"\1 <message>", line) if "-" in line else line, call.record.uuid
 
 
 def _ran(scene: Scene) -> tuple[Counted, ...]:

@@ -158,8 +158,15 @@ _FEWEST_TYPED = 6
 _LONGEST_QUOTE = 1500
 
 
+_MACHINE_MARKS = ":/$%>[]{}=│❯➜_*~"
+"""Without any of them, a single line was typed."""
+_TYPED = Paste(lines=1)
+
+
 def paste_of(text: str) -> Paste:
     """How much of a prompt was not typed; linear, and no more than a few thousand characters are looked at."""
+    if "\n" not in text and not any(mark in text for mark in _MACHINE_MARKS):
+        return _TYPED
     lines = [line for line in text[:LONGEST].split("\n") if line.strip()]
     output = code = document = 0
     has_prompt = has_stack = has_fault = is_below = False

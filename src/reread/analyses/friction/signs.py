@@ -7,6 +7,7 @@ tried only where one of its seeds stands in the text, so that most cost a few na
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -20,12 +21,21 @@ class Cue(NamedTuple):
     source: str
 
     def is_in(self, text: str) -> bool:
-        if not self.seeds:
-            return _compiled(self.source).match(text) is not None
-        for seed in self.seeds:  # any() costs more than the search
+        return next(named_in((self,), text), None) is not None
+
+
+def named_in(cues: Iterable[Cue], text: str) -> Iterator[str]:
+    """The names of the cues that a text shows."""
+    for name, seeds, source in cues:
+        if not seeds:
+            if _compiled(source).match(text):
+                yield name
+            continue
+        for seed in seeds:
             if seed in text:
-                return _compiled(self.source).search(text) is not None
-        return False
+                if _compiled(source).search(text):
+                    yield name
+                break
 
 
 def cue(name: str, seeds: str, source: str) -> Cue:
@@ -39,8 +49,8 @@ _compiled = cache(re.compile)
 REPLY = (
     cue(
         "reply:right",
-        "correct|du hast |fair |hai ragione|raison|razão|right|sie haben recht|that|tienes "
-        "|valid |прав|おっしゃる通り|ご指摘|その通り|你是对的|说得对|맞습니다",
+        "correct|du hast |fair|hai ragione|raison|razão|right|sie haben recht|tienes |valid|прав|おっしゃる通り|ご指摘"
+        "|その通り|你是对的|说得对|맞습니다",
         r"\byou(?:'re| are) (?:absolutely |totally |completely |quite |so |100% |very )*(?:right"
         r"|correct)\b|\bthat(?:'s| is) (?:a )?(?:fair|valid)\b|\bfair (?:point|enough|concern)"
         r"|\bvalid (?:point|concern)|\bdu hast (?:völlig |absolut )?recht|\bsie haben recht"
@@ -51,8 +61,8 @@ REPLY = (
     ),
     cue(
         "reply:catch",
-        "aufgepasst|bien vu|buena observación|catching|clarification|correction|excellent|fair"
-        "|feedback|gesehen|good|great|nice|pointing|well spotted",
+        "aufgepasst|bien vu|buena observación|catch|clarification|correction|eye|spot|find|observation"
+        "|feedback|gesehen|pointing",
         r"\b(?:good|great|nice|excellent|fair) (?:catch|eye|spot|find|observation)|\bgood catches"
         r"|\bthanks? (?:you )?for (?:catching|pointing|the (?:correction|clarification|feedback))"
         r"|\bwell spotted|\bgut (?:gesehen|aufgepasst)|\bbien vu\b|\bbuena observación",
@@ -75,7 +85,7 @@ REPLY = (
     ),
     cue(
         "reply:sees",
-        "clear|found|identified|see|something|spotted|that|the ",
+        "see|found|identified|spotted|issue|problem|bug|cause|culprit|error|regression|mistake|clear|something",
         r"\bi (?:can )?see(?: what| the (?:problem|issue|bug|error|mistake|confusion|discrepancy)"
         r"| now| it now|[,.—:!-]+ ?(?:the|that|so|this|there|you|it)\b)|\b(?:found|spotted"
         r"|identified) (?:it|the (?:\w+ )?(?:bug|issue|problem|culprit|root cause|cause))|\bthe"
@@ -91,14 +101,15 @@ REPLY = (
     ),
     cue(
         "reply:looks_into",
-        " will|'ll|check why|figure out|hm|interesting|investigat|let me |odd|strange",
+        "investigat|debug|dig|see why|find out|look into|trace|diagnose|figure out|check why|hm|interesting"
+        "|odd|strange",
         r"\blet me (?:\w+ )?(?:investigate|debug|dig|see why|find out|look into|trace|diagnose)"
         r"|\blet me (?:\w+ )?(?:figure out|check why)|\bi(?:'ll| will) (?:investigate|debug|dig"
         r"|look into|figure out)|\binvestigat|\binteresting\b|\bhmm+\b|\bstrange\b|\bodd\b",
     ),
     cue(
         "reply:fixes",
-        " will|'ll|fixed|fixing |instead|let me |removed.|revert|undone",
+        "fix|correct|revert|undo|redo|restore|rework|adjust|clean |try again|remove|instead",
         r"\blet me (?:\w+ )?(?:fix|correct|revert|undo|redo|restore|rework|adjust|clean (?:that"
         r"|this|it) up|try again)\b|\bi(?:'ll| will) (?:\w+ )?(?:fix|correct|revert|undo|redo"
         r"|restore|rework|remove)\b|^fixed\b|\bfixing (?:that|this|it|the|both)\b|\brevert(?:ed"
@@ -116,7 +127,7 @@ REPLY = (
     ),
     cue(
         "reply:idea",
-        "absolutely|certainly|exactly|excellent|good|great|nice|of course|sure|yep|yes",
+        "absolutely|certainly|exactly|idea|question|suggestion|choice|call|thinking|of course|sure|yep|yes",
         r"\b(?:good|great|excellent|nice) (?:idea|question|suggestion|choice|call|thinking)"
         r"|\bexactly\b|^(?:yes|sure|absolutely|of course|certainly|yep)\b",
     ),
@@ -147,7 +158,9 @@ THOUGHT = (
     ),
     cue(
         "thought:told",
-        "user ",
+        "pointing|reporting|noting|complain|frustrat|correct|clarif|telling|confused|questioning|happy"
+        "|annoyed|upset|saying|seeing|getting|still|concerned|disagree|pushing|point|report|notice|rejected"
+        "|interrupted|doesn't|does not|say|said|didn't|prefers|found|sees",
         r"\buser (?:is|was) (?:\w+ )?(?:pointing|reporting|noting|complaining|frustrated"
         r"|correcting|clarifying|telling|confused|questioning|not happy|unhappy|annoyed|upset"
         r"|saying|seeing|getting|still|concerned|disagree|pushing)|\buser (?:\w+ )?(?:points? out"
@@ -164,7 +177,7 @@ THOUGHT = (
     ),
     cue(
         "thought:wants",
-        "they|user",
+        "want|ask|would like|request|approved|confirmed|agreed|said yes|chose|picked",
         r"\b(?:user|they) (?:wants?|asked|asks|would like|is asking|are asking|is requesting"
         r"|requests?|approved|confirmed|agreed|said yes|chose|picked)\b",
     ),
@@ -247,7 +260,8 @@ WORDS = (
     ),
     cue(
         "says:you_did",
-        "you",
+        "forgot|missed|broke|removed|deleted|changed|added|put|used|didn't|did not|haven't|ignored|skipped"
+        "|left|made|keep|kept|misunder|are |should|need|were supposed",
         r"\byou(?:'ve| have|'re| are)? (?:\w+ )?(?:forgot|missed|broke|removed|deleted|changed"
         r"|added|put|used|didn't|did not|haven't|ignored|skipped|left|made|keep|kept|misunder\w*"
         r"|are (?:wrong|missing|using|not)|should|shouldn't|need|were supposed)\b",
@@ -349,7 +363,7 @@ WORDS = (
     ),
     cue(
         "says:can_you",
-        "can|could|will|would",
+        "can|could|would|will",
         r"\b(?:can|could|would|will) (?:you|we)\b",
     ),
     cue(
@@ -400,7 +414,6 @@ CLAIMED = cue(
     r"|installed|deployed)\b|✅|✓|erledigt|fertig|corregido|listo|terminé|corrigé|完了|修正しました|已完成"
     r"|完成了|修复",
 )
-"""A turn that says it is done."""
 TO_TRY = cue(
     "to_try",
     "build|est|fresh|go ahead and|let me know|load|run|ry|should |start|you can ",
@@ -408,35 +421,30 @@ TO_TRY = cue(
     r"|all )?(?:work|be|show|see|fix|display|have)\b|\byou can (?:now )?(?:run|test|try|open|use"
     r"|see)\b|\bgo ahead and\b|\b(?:restart|refresh|reload|re-?run|rebuild) (?:the|your|it|and)\b",
 )
-"""One that asks the person to try."""
 UNDOES = cue(
     "undoes",
     "abandon|checkout |reset|restore|revert|rm |stash|undo",
     r"\bgit (?:checkout (?:--|HEAD|\S+ --)|restore|revert|reset|stash)\b|\brm (?:-\w+ )*\S|\bjj"
     r" (?:undo|abandon|restore|op restore)",
 )
-"""A command that takes something back."""
 COMMITS = cue(
     "commits",
     "commit|describe|gh pr|git ",
     r"\bgit (?:commit|push|add|status|diff|log|tag|merge)\b|\bgh pr\b|\bjj (?:commit|describe|git"
     r" push)",
 )
-"""One that only hands work over."""
 ANNOUNCED = cue(
     "announced",
-    " with|aqui está a saída|console|das ist|deu es|error|esta es la salida|executed"
-    "|fehlermeldung|following|get|got|hier ist|log|message|output|ran|result|run|see|stack"
-    "|terminal|this|trace|tried|voici l|warning|what i |というエラー|エラーが出|以下が|出力|报错|输出|错误信息",
-    r"\b(?:here(?:'s| is| are)|this is|that's|below is|these are|got|get|getting|gives?(?: me)?"
-    r"|gave me|see|seeing|shows?|says|said|prints?|printed|throws?|threw|returns?|returned"
-    r"|produces)\b[^.?!]{0,50}\b(?:output|logs?|results?|errors?|trace|traceback|console|terminal"
-    r"|message|warnings?|what i (?:got|get|see)|following|this)\b|\b(?:output|log|logs|error"
-    r"|error message|stack ?trace|console|terminal|result)(?: is| was| says| shows)?: ?(?:$|…|\S)"
-    r"|\bi (?:just )?(?:ran|tried|executed|run|got|get|see)\b[^.?!]{0,60}: ?(?:$|…)|\b(?:fails?"
-    r"|failed|failing|crash\w*) with\b|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)"
-    r"|\bfehlermeldung\b|\bvoici (?:la sortie|l'erreur|les logs)|\besta es la salida|\bme (?:sale"
-    r"|da) (?:este|el) error|\baqui está a saída|\bdeu (?:esse|este) erro|出力(?:は|です)|以下が(?:出力"
-    r"|エラー)|(?:というエラー|エラーが出)|(?:输出|报错|错误信息)(?:如下|是|：)|报错",
+    "output|log|result|error|trace|console|terminal|message|warning|what i |: …|: $|fails with|failed with|failing with"
+    "|crash|ausgabe|fehlermeldung|sortie|erreur|salida|saída|erro|出力|エラー|输出|报错|错误信息",
+    r"\b(?:here(?:'s| is| are)|this is|that's|below is|these are|got|get|getting|gives?(?: me)?|gave me|see|seeing"
+    r"|shows?|says|said|prints?|printed|throws?|threw|returns?|returned|produces)\b[^.?!]{0,50}\b(?:output|logs?|results?"
+    r"|errors?|trace|traceback|console|terminal|message|warnings?|what i (?:got|get|see))\b"
+    r"|\b(?:output|logs?|error|error message|stack ?trace|console|terminal|result)(?: is| was| says| shows)?"
+    r": ?(?:$|…|\S)"
+    r"|\b(?:fail(?:s|ed|ing)|crash\w*) with\b"
+    r"|\b(?:hier ist|das ist) die (?:ausgabe|fehlermeldung)|\bfehlermeldung\b|\bvoici (?:la sortie|l'erreur)"
+    r"|\besta es la salida|\bme (?:sale|da) (?:este|el) error|\baqui está a saída|\bdeu (?:esse|este) erro"
+    r"|出力(?:は|です)|以下が(?:出力|エラー)|(?:というエラー|エラーが出)|(?:输出|报错|错误信息)(?:如下|是|：)|报错",
 )
 """An output or an error is announced."""

@@ -93,14 +93,25 @@ class Basis(NamedTuple):
     """The project of each session."""
     stated: Mapping[str, Stated] = {}
     """By project; `""` is what holds for all of them."""
+    by_line: Mapping[str | None, list[Event]] = {}
+    """The same events by the line that proves them."""
 
 
 def suggest(patterns: Iterable[Pattern], events: Iterable[Event] = (), basis: Basis | None = None) -> list[Suggestion]:
     """What would have spared most, first."""
-    given = (basis or Basis())._replace(events=list(events))
-    found = [made for pattern in _distinct(patterns) if (made := _FROM[pattern.kind](pattern, given)) is not None]
-    found += _from_events(given)
-    placed = [_with_worth(_placed(each, given), given) for each in found]
+    by_line: dict[str | None, list[Event]] = {}
+    for event in (every := list(events)):
+        by_line.setdefault(event.uuid, []).append(event)
+    given = (basis or Basis())._replace(events=every, by_line=by_line)
+    found = [
+        _placed(made, pattern.sessions, given)
+        for pattern in _distinct(patterns)
+        if (made := _FROM[pattern.kind](pattern, given)) is not None
+    ]
+    for each in _from_events(given):
+        proving = [event for uuid in each.evidence for event in by_line.get(uuid, ())]
+        found.append(_placed(each, [event.session for event in proving], given))
+    placed = [_with_worth(each, given) for each in found]
     return sorted(
         (each for each in placed if not _is_stated(each, given)),
         key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title),
@@ -138,10 +149,8 @@ def _uuids(moments: Sequence[Moment]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(moment.uuid for moment in moments))[:_MOST_EVIDENCE]
 
 
-def _placed(each: Suggestion, basis: Basis) -> Suggestion:
-    """With the project it belongs into, where all of its evidence is of one."""
-    homes = {event.uuid: event.session for event in basis.events}
-    sessions = {homes[uuid] for uuid in each.evidence if uuid in homes} or set(basis.projects)
+def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggestion:
+    """With the project it belongs into, where all of its sessions are of one."""
     projects = {basis.projects.get(session) for session in sessions}
     return replace(each, project=projects.pop()) if len(projects) == 1 else each
 
@@ -149,7 +158,7 @@ def _placed(each: Suggestion, basis: Basis) -> Suggestion:
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
     """Rules and failures are moments that went wrong, whose time is known in part; the others spare typing."""
     wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
-    losses = [event.loss for event in basis.events if event.uuid in wanted]
+    losses = [event.loss for uuid in wanted for event in basis.by_line.get(uuid, ())]
     measured = [loss.seconds for loss in losses if loss.seconds]
     minutes = _MINUTES.get(each.kind, _SOME_MINUTES)
     assumed = max(0, each.count - len(measured)) * minutes
@@ -186,8 +195,8 @@ def _name_in(place: str) -> str:
 def _rule(pattern: Pattern, basis: Basis) -> Suggestion | None:
     """A rule in the person's own words: told again and again, or given as a correction."""
     rule = _sentence(pattern.example)
-    corrections = {event.uuid for event in basis.events if event.kind is Kind.CORRECTION}
-    is_corrected = all(moment.uuid in corrections for moment in pattern.moments)
+    kinds = [{event.kind for event in basis.by_line.get(moment.uuid, ())} for moment in pattern.moments]
+    is_corrected = all(Kind.CORRECTION in each for each in kinds)
     verb = "Corrected" if pattern.kind is PatternKind.CORRECTION or is_corrected else "Told"
     made = _made(SuggestionKind.MEMORY, pattern, "", f"- {rule}", _MEMORY)
     days = f" on {made.days} days" if made.days > 1 else ""
