@@ -18,8 +18,8 @@ _LEAST_WIDTH, _LEAST_HEIGHT = 52, 40
 """A field smaller than this has no name of its own."""
 _GAP = 3.0
 _SHORTEST_NAME = 48
-_BOLDER = 1.12
-"""How much wider than the plain letters of Inter the bold ones of any font may be."""
+_BOLDER, _WIDER = 1.3, 1.18
+"""How much wider than the plain letters of Inter the bold and the plain ones of any font may be; DejaVu's are."""
 
 
 def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
@@ -57,7 +57,7 @@ def _name(chart: Chart, number: int, field: Box) -> str:
     """The name, and the value where both fit."""
     room = field.width - 3 * _GAP
     value = written(chart.totals[number], chart.unit)
-    beside = breadth(value, SMALL) + 7
+    beside = breadth(value, SMALL) * _WIDER + 7
     label = chart.labels[number]
     has_both = room - beside > _SHORTEST_NAME
     name = fit_name(label, (room - beside if has_both else room) / _BOLDER, SMALL)

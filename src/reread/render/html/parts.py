@@ -22,12 +22,12 @@ class Sections(NamedTuple):
     thinking: bool = True
     tools: bool = True
     subagents: bool = True
-    open_agents: bool = True
-    """Whether what agents did comes with them; a page that brings it in when it is wanted needs only their names."""
     raw: bool = False
     """The records as they stand in the transcript, below what they say."""
     limits: Limits = USUAL
     """Of long texts."""
+    open_agents: bool = True
+    """Whether what agents did comes with them; a page that brings it in when it is wanted needs only their names."""
 
 
 class Words(NamedTuple):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import html
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.analyses.secrets import Redactor, placeholders, redacted_line, redacted_session
-from reread.analyses.secrets.structures import learn_line, left_in_value, redacted_value
+from reread.analyses.secrets.structures import learn_line, redacted_value
 from reread.errors import BadInput, printable
+from reread.render.exports import left_in_export
 from reread.sessions import Session
 
 from . import options
@@ -19,10 +18,6 @@ from . import options
 if TYPE_CHECKING:
     from reread.config import Config
     from reread.render.values import Document
-
-_IMAGES = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*")
-_COLOURS = re.compile(r"</?span[^>]*>")
-_TAGS = re.compile(r"<[^>]*>")
 
 
 class Source(NamedTuple):
@@ -78,7 +73,7 @@ class Exporter:
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
         taken, distinct = placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
-        left = _left(redactor, text, self.form)
+        left = left_in_export(redactor, text, self.form)
         return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: Source, redactor: Redactor) -> Source:
@@ -167,30 +162,6 @@ FORMATS = tuple(_FORMS)
 
 def _joined(lines: Iterable[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
-
-
-def _left(redactor: Redactor, text: str, form: str) -> Counter[str]:
-    """Looks at an export as a reader does: colours of code split what belongs together."""
-    left: Counter[str] = Counter()
-    for value in _readable(text, form):
-        left += left_in_value(redactor, value)
-    return left
-
-
-def _readable(text: str, form: str) -> Iterator[Any]:
-    from reread.records import parse_or_none
-
-    if form == "html":
-        shown = _IMAGES.sub("", text)
-        yield html.unescape(_TAGS.sub("\n", _COLOURS.sub("", shown)))
-    elif form == "json":
-        yield parse_or_none(text.encode())
-    elif form == "jsonl":
-        for line in text.split("\n"):
-            value = parse_or_none(line.encode())
-            yield line if value is None else value
-    else:
-        yield text
 
 
 def told(counts: Counter[str], distinct: Counter[str] | None = None) -> str:

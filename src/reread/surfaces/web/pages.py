@@ -54,7 +54,7 @@ STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "se
 SCRIPTS = (
     *("web.js", "palette.js", "door.js", "hearing.js", "news.js"),
     *("reading.js", "matching.js", "finding.js", "marking.js"),
-    *("charts.js", "lists.js", "search.js", "retro.js", "live.js"),
+    *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
 """Each sent by its name: the first two go with every page, `news.js` with `hearing.js`, the others with one."""
 

@@ -15,7 +15,7 @@ from reread.queries.filters import Filter
 from reread.queries.language import DEFAULT_FIELDS
 from reread.render.html.anchors import anchor
 from reread.render.listing import last_part
-from reread.render.snippets import snippet
+from reread.render.snippets import Snippet, snippet
 
 from . import pages
 from .library import link_name
@@ -83,9 +83,7 @@ def _hits(site: pages.Site, typed: str) -> list[Offer]:
         return [
             Offer(
                 "text",
-                "".join(
-                    [(cut := snippet(hit.text, answer.terms, _WIDTH)).before, *(p.text for p in cut.parts), cut.after]
-                ),
+                _words(snippet(hit.text, answer.terms, _WIDTH)),
                 f"{hit.field.value} · {hit.session.row.title or '(no title)'}"[:80],
                 f"/s/{link_name(hit.session)}"
                 + pages.query({"q": typed, "at": anchor(hit.uuid) if hit.uuid else ""})
@@ -98,3 +96,7 @@ def _hits(site: pages.Site, typed: str) -> list[Offer]:
         return site.library.answer(("palette", typed), ask)
     except BadInput:
         return []
+
+
+def _words(cut: Snippet) -> str:
+    return "".join([cut.before, *(part.text for part in cut.parts), cut.after])

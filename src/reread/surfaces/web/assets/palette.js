@@ -22,7 +22,7 @@
     ...(project() ? [{title: "Usage of this project", about: project(), href: `/usage?${new URLSearchParams({project: project(), since: "all"})}`}] : []),
   ].map(each => ({kind: "command", ...each}));
 
-  let offers = [], at = 0, running = null;
+  let offers = [], at = 0, running = null, shownFor = null, hurried = null;
   const show = () => {
     list.replaceChildren(...offers.map((offer, number) => {
       const row = document.createElement("li");
@@ -50,7 +50,9 @@
     const first = words ? [...own.slice(0, 4), ...got] : [...got.slice(0, 5), ...own];
     offers = words ? [...first, {kind: "search", title: `Search everything for “${words}”`, about: "", href: `/search?${new URLSearchParams({q: words})}`}] : first;
     at = 0;
+    shownFor = words;
     show();
+    if (hurried && words === field.value.trim()) choose(0, hurried.isNew);
   };
   const soon = later(look, 60);
   const open = () => {
@@ -62,15 +64,21 @@
   };
   const choose = (number, isNew) => {
     const offer = offers[number];
+    hurried = null;
     if (!offer) return;
     sheet.close();
     if (offer.act) offer.act(); else if (isNew) window.open(offer.href); else location.href = offer.href;
   };
-  field.addEventListener("input", soon);
+  field.addEventListener("input", () => { hurried = null; soon(); });
   field.addEventListener("keydown", event => {
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key] || (event.ctrlKey && {n: 1, p: -1}[event.key]);
     if (step && offers.length) { event.preventDefault(); at = (at + step + offers.length) % offers.length; show(); }
-    if (event.key === "Enter") { event.preventDefault(); choose(at, event.ctrlKey || event.metaKey); }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      // Whoever types fast means what they typed, not what was listed before.
+      const isNew = event.ctrlKey || event.metaKey, words = field.value.trim();
+      if (words === shownFor) choose(at, isNew); else { hurried = {isNew}; look(); }
+    }
     event.stopPropagation();
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); sheet.close(); }
   });

@@ -363,6 +363,33 @@
     document.addEventListener("visibilitychange", look);
   }
 
+  // The head of a session shrinks to one line that stays, with ways to what matters.
+  const headline = one(".headline"), heading = one("h1", layout);
+  if (headline) {
+    const marks = {prompt: "❯", failure: "✗", correction: "⟲"};
+    const fill = async () => {
+      stops = stops || await (await ask(`${base}/stops?branch=${branch}`)).json();
+      for (const button of all("button", headline)) {
+        const number = stops[button.dataset.stop].length;
+        button.textContent = `${marks[button.dataset.stop]} ${number.toLocaleString("en")}`;
+        button.setAttribute("aria-label", `${number} ${names[button.dataset.stop]}: to the next one`);
+        button.hidden = !number;
+      }
+      const cost = all(".figures .facts li", layout).find(each => each.textContent.includes("$"));
+      one(".cost", headline).textContent = cost ? cost.textContent : "";
+    };
+    let isFilled = false;
+    new IntersectionObserver(([seen]) => {
+      headline.hidden = seen.isIntersecting || seen.boundingClientRect.top > 0;
+      if (!headline.hidden && !isFilled) { isFilled = true; fill(); }
+    }, {rootMargin: "-60px 0px 0px"}).observe(heading);
+    headline.addEventListener("click", event => {
+      const button = event.target.closest("button");
+      if (button) step(button.dataset.stop, 1);
+      if (event.target.closest("a")) { event.preventDefault(); toStart(); }
+    });
+  }
+
   // Link, record and copy for the message under the pointer.
   const tools = document.createElement("div");
   tools.className = "tools";

@@ -1,0 +1,68 @@
+"""Handing out a session from its page: seen before, checked, encrypted where that is wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from e2e.browsing import Opened, findings, needs_chromium
+from reread.testing import a_prompt, a_reply, a_session
+
+pytestmark = [pytest.mark.e2e, needs_chromium]
+KEY = "ghp_" + "Zq8Lm2Xv9Rt4Yw7Kc1Bn6Hd3Jf5Gp0SaUeTi"
+MAIL = "ann.keeper@zoo-of-tests.org"
+
+
+def write_sessions(claude: Path) -> None:
+    for number in range(3):
+        a_session(
+            a_prompt(f"push it with {KEY} please", uuid=f"asked-{number}"),
+            a_reply(f"Pushed; I told {MAIL}.", uuid=f"said-{number}"),
+            id=f"talk-{number}",
+            cwd="/home/ann/zoo",
+        ).write(claude / "projects")
+
+
+def test_what_goes_out_is_seen_before_and_can_be_kept_by_kind(opened: Opened) -> None:
+    page = opened.go("/s/talk-1")
+    page.get_by_role("link", name="Export or share").click()
+    finds = page.locator(".finds")
+    expect(finds.locator("mark").first).to_be_visible()
+    assert KEY not in finds.inner_html()
+    assert not findings(page)
+    page.get_by_label("Markdown").first.check()
+    page.get_by_label("keep e-mail address").check()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export", exact=True).click()
+    text = Path(started.value.path()).read_text("utf-8")
+    assert started.value.suggested_filename == "talk-1.md"
+    assert KEY not in text
+    assert MAIL in text
+    page.get_by_label("Take out secrets").uncheck()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export", exact=True).click()
+    assert KEY in Path(started.value.path()).read_text("utf-8"), "as it is, where one says so"
+
+
+def test_an_encrypted_file_opens_with_its_passphrase_and_nothing_else(opened: Opened, tmp_path: Path) -> None:
+    page = opened.go("/s/talk-1/export")
+    page.get_by_label("HTML, encrypted").check()
+    page.get_by_role("textbox", name="Passphrase").fill("correct horse")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export", exact=True).click()
+    file = tmp_path / "sealed.html"
+    started.value.save_as(file)
+    assert "Pushed" not in file.read_text("utf-8")
+    other = page.context.new_page()
+    asked: list[str] = []
+    other.on("request", lambda request: asked.append(request.url))
+    other.goto(file.as_uri())
+    other.get_by_label("Passphrase").fill("wrong horse")
+    other.keyboard.press("Enter")
+    expect(other.get_by_role("status")).to_have_text("That is not the passphrase.")
+    other.get_by_label("Passphrase").fill("correct horse")
+    other.keyboard.press("Enter")
+    expect(other.get_by_text("Pushed; I told")).to_be_visible()
+    assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
