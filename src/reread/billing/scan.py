@@ -8,6 +8,7 @@ usage that counts no tokens is not seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -56,7 +57,8 @@ class _Rows(Struct, gc=False):
 
 
 def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
-    """The responses of the file with this key and beginning, in the order of their first rows; None where the full reading is due."""
+    """The responses of the file with this key and beginning, in the order of their first rows; None where the full
+    reading is due."""
     found: dict[str, _Rows] = {}
     find, rfind = content.find, content.rfind
     position = find(_MARK)
@@ -118,7 +120,7 @@ def _responses(found: dict[str, _Rows], file: str, head: str) -> Iterator[Respon
     for key, each in found.items():
         side, time, usage = each.is_sidechain, milliseconds(parse_time(each.time)), each.usage
         unsure = 0 if each.stop_reason is not None else doubt(None, each.version, usage.output_tokens or 0)
-        about = (key, file, head, began, ended, time, side, each.model, unsure, each.rows)
+        about: tuple[Any, ...] = (key, file, head, began, ended, time, side, each.model, unsure, each.rows)
         made = Response(*counts_of(usage, each.web_searches), *about)
         yield made
         if usage.iterations:
