@@ -161,8 +161,10 @@ def kinds_line(events: Iterable[Event]) -> str:
 
 
 def guess(event: Event) -> str:
-    """How sure it is, where the lines do not prove it; empty where they do."""
-    return f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
+    """How sure it is and why, where the lines do not prove it; empty where they do."""
+    because = one_line(str(event.details.get("because", "")))
+    told = f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
+    return f"{told}: {because}" if told and because else told
 
 
 def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
@@ -213,6 +215,9 @@ def compared(group: Group) -> str:
 def _quoted(event: Event, view: View) -> Iterator[str]:
     for line in wrap(f"“{one_line(event.evidence)}”", view.width - len(_INDENT)):
         yield _INDENT + line
+    because = one_line(str(event.details.get("because", "")))
+    for line in wrap(f"because: {because}", view.width - len(_INDENT)) if because else ():
+        yield _INDENT + view.style.paint(line, "dim")
     yield _INDENT + view.style.paint(show_command(event.session, event.uuid), "dim")
 
 

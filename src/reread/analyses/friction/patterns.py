@@ -145,13 +145,15 @@ def _steps_of(said: Sequence[Asked | Rule]) -> dict[str, str | int]:
 
 def _with_lines(patterns: Iterable[Pattern], materials: Iterable[Material]) -> Iterable[Pattern]:
     """With the command line of each step, where the sessions tell it."""
-    lines: dict[str, Counter[str]] = {}
-    for each in materials:
+    patterns = list(patterns)
+    lines: dict[str, Counter[str]] = {step: Counter() for each in patterns for step in each.about.split(" > ")}
+    for each in materials if patterns else ():
         for line in each.lines:
-            lines.setdefault(prefix_of(line.what), Counter())[line.what] += line.count
+            if (step := prefix_of(line.what)) in lines:
+                lines[step][line.what] += line.count
     for pattern in patterns:
         steps = pattern.about.split(" > ")
-        told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
+        told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if lines[step]}
         yield replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
 
 
