@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from e2e.browsing import Opened, needs_chromium, open_page
+from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.archive import Archive
 from reread.surfaces.web.library import link_name
 from test_corpus import CORPUS
@@ -119,3 +119,21 @@ def test_a_first_screen_is_light_and_what_is_closed_comes_when_it_is_opened(
                 "each => { for (let at = each; at; at = at.parentElement.closest('details')) at.open = true; }"
             )
             expect(part.locator(".inside, .turns").first).not_to_be_empty()
+
+
+def test_the_head_stays_as_one_line_that_leads_to_what_matters(
+    opened: Opened, recorded: tuple[Served, list[str]]
+) -> None:
+    page = opened.go(recorded[1][0])
+    line = page.locator(".headline")
+    expect(line).to_be_hidden()
+    page.keyboard.press("G")
+    expect(line).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    expect(line).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    line.locator("[data-stop=failure]").click()
+    expect(page.locator(".key-told")).to_contain_text("failure ")
+    assert not findings(page)

@@ -51,6 +51,8 @@ def show(request: Request) -> Response:
             copies=pages.site_of(request).library.copies(held.stored),
             folder=held.stored.row.folder,
             project=held.stored.row.project or "",
+            cost=held.stored.row.nanodollars,
+            unpriced=held.stored.row.unpriced_tokens,
             own_title=lead.title,
             tag_names=tag_names(pages.site_of(request).library),
             branch=unfolding.name,

@@ -375,8 +375,6 @@
         button.setAttribute("aria-label", `${number} ${names[button.dataset.stop]}: to the next one`);
         button.hidden = !number;
       }
-      const cost = all(".figures .facts li", layout).find(each => each.textContent.includes("$"));
-      one(".cost", headline).textContent = cost ? cost.textContent : "";
     };
     let isFilled = false;
     new IntersectionObserver(([seen]) => {
@@ -393,6 +391,8 @@
   // Link, record and copy for the message under the pointer.
   const tools = document.createElement("div");
   tools.className = "tools";
+  tools.setAttribute("role", "region");
+  tools.setAttribute("aria-label", "This message");
   tools.hidden = true;
   tools.append(...["Link", "Record"].map(name => Object.assign(document.createElement("a"), {textContent: name, className: name.toLowerCase()})));
   tools.append(Object.assign(document.createElement("button"), {type: "button", textContent: "Copy"}));
