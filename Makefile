@@ -6,7 +6,7 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: run serve test check faults e2e bench eval format clean
+.PHONY: run serve test quick check faults e2e bench eval house format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -17,12 +17,20 @@ serve: $(VENV)/installed
 test: $(VENV)/developing
 	$(BIN)/pytest -n auto
 
+# The inner loop: what is fast and makes no large archive, about a minute on two cores.
+quick: $(VENV)/developing
+	$(BIN)/pytest -n auto tests/records tests/sessions tests/sources tests/pricing tests/blocks tests/render tests/test_rules.py
+
+# Format, lint, types and the arrows between the rooms.
 check: $(VENV)/developing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto
+
+# How large and how well named the code is.
+house: $(VENV)/developing
+	@$(BIN)/python bench/house.py
 
 # Cuts the power while commands write, at 450 points, and looks for what is lost; needs strace. `make test` tries a few.
 faults: $(VENV)/developing

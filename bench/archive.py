@@ -20,8 +20,8 @@ from pathlib import Path
 from generate import byte_count
 from peers import CACHE, Peers, Timing, install, install_reread, run_timed, serving
 from reader import make_tree
-from reread.analyses.texts import texts_of
-from reread.loading import Shelf
+from reread.features.search_text import texts_of
+from reread.loading import SourceTree
 from truth import Truth
 
 ROUNDS = 12
@@ -150,7 +150,7 @@ class Bench:
 def _indexed_text(tree: Path) -> int:
     """Bytes of all text that can be searched, read as the archive reads it."""
     size = 0
-    for session in Shelf([tree]):
+    for session in SourceTree([tree]):
         for records in (session.records, *(agent.records for agent in session.subagents)):
             size += sum(len(found.text.encode("utf-8", "replace")) for record in records for found in texts_of(record))
     for path in tree.rglob("tool-results/*"):

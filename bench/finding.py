@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from reread import sources
-from reread.analyses.friction import find
-from reread.loading import Strays, load_session
+from reread.features.friction import find
+from reread.loading import OrphanAgentFiles, load_session
 from reread.sessions import Session
 
 ROUNDS = 3
@@ -22,7 +22,7 @@ def main(folder: str, sessions: str = "400") -> None:
     gc.set_threshold(100_000, 50, 100)  # as the command line does
     files = list(sources.find(Path(folder)))
     groups = sorted(sources.group(files), key=lambda group: -(group.trunk.size if group.trunk else 0))
-    strays = Strays(files)
+    strays = OrphanAgentFiles(files)
     picked = groups[:: max(1, len(groups) // int(sessions))]
     best = [float("inf")] * 3
     size = events = 0

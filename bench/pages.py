@@ -27,8 +27,8 @@ from generate import byte_count
 from peers import CACHE, install_agentsview, listening, run_timed
 from reader import make_tree
 from reread.archive import Archive
-from reread.surfaces.web.guard import Credentials
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.web.guard import Credentials
 
 LONG = "ten-thousand"
 ROUNDS = 7

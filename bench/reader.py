@@ -22,10 +22,10 @@ import msgspec
 from generate import byte_count
 from reread import sources
 from reread.records import decode
-from reread.records.decoding import AnyRecord
-from reread.records.tolerant import FAILURES
+from reread.records.decoder import AnyRecord
+from reread.records.lenient import FAILURES
 from reread.sessions import SessionBuilder
-from reread.sources import Kind
+from reread.sources import FileKind
 
 GENERATOR = Path(__file__).with_name("generate.py")
 CACHE = Path(__file__).parents[1] / ".cache" / "trees"
@@ -66,7 +66,7 @@ def make_tree(size: int) -> Path:
 
 
 def _transcripts(tree: Path) -> list[Path]:
-    return [file.path for file in sources.find(tree) if file.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT)]
+    return [file.path for file in sources.find(tree) if file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)]
 
 
 def _loop(decoder: Callable[[bytes], object], lines_by_file: list[Lines]) -> None:

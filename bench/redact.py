@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import process_time
 
-from reread.analyses.secrets import Redactor, find, redacted_line
-from reread.analyses.secrets.structures import learn_line, texts_of
+from reread.features.secrets import Redactor, find, redacted_line
+from reread.features.secrets.redact import learn_line, texts_of
 from reread.records import decode, parse_or_none
 
 WANTED = 15

@@ -19,9 +19,9 @@ from pathlib import Path
 from generate import byte_count
 from peers import run_timed
 from reader import make_tree
-from reread.analyses.friction import find, find_patterns, suggest
 from reread.archive import Archive
-from reread.loading import Shelf
+from reread.features.friction import find, find_patterns, suggest
+from reread.loading import SourceTree
 
 WANTED = 20.0
 WANTED_SECONDS = 2.0
@@ -70,7 +70,7 @@ def _command(tree: Path, home: Path, rounds: int) -> float:
 
 def _again(tree: Path) -> tuple[float, int]:
     began = time.perf_counter()
-    found = [find(session, with_agents=True) for session in Shelf([tree])]
+    found = [find(session, with_agents=True) for session in SourceTree([tree])]
     events = [event for each in found for event in each.events]
     suggest(find_patterns([each.material for each in found], events), events)
     return time.perf_counter() - began, len(events)

@@ -11,7 +11,7 @@ import string
 from typing import NamedTuple
 from uuid import UUID
 
-from reread.analyses.secrets import Redactor
+from reread.features.secrets import Redactor
 
 _ALPHABETS = {
     "A": string.ascii_letters + string.digits,

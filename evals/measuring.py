@@ -10,7 +10,7 @@ from typing import NamedTuple
 import notation
 import reread
 from notation import SPANS, Label, Labelled
-from reread.analyses.friction.detectors import find_events
+from reread.features.friction.detectors import find_events
 
 HERE = Path(__file__).parent
 LABELS = HERE / "labels"

@@ -26,7 +26,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from reread.sessions import Session
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_compaction,
     a_prompt,
@@ -91,7 +91,7 @@ class _Script:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.entries: list[Entry | Block] = []
+        self.entries: list[Entry | ContentBlock] = []
         self.labels: set[Label] = set()
         self.moments = 0
         self._last: str | None = None

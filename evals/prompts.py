@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import notation
 import reread
-from reread.analyses.friction.judge import Judged, judge
-from reread.analyses.friction.scene import Scene
+from reread.features.friction.corrections import Judged, judge
+from reread.features.friction.scene import Scene
 
 HERE = Path(__file__).parent
 LABELS = HERE / "labels"

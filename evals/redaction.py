@@ -17,9 +17,9 @@ from pathlib import Path
 from contexts import CONTEXTS, is_found, made
 from held_out import HELD_OUT
 from planting import ORDINARY, planted
-from reread.analyses.secrets import Redactor, find
-from reread.analyses.secrets.kinds import EMAIL, USER
-from reread.analyses.secrets.structures import secrets_of
+from reread.features.secrets import Redactor, find
+from reread.features.secrets.redact import secrets_of
+from reread.features.secrets.shapes import EMAIL, USER
 from reread.loading import read
 
 SEEDS = 20

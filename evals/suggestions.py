@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import reread
 from prompts import CORPUS, LABELS
-from reread.analyses.friction.suggestions import MOST, Suggestion
 from reread.archive import Archive
+from reread.features.friction.suggestions import MOST, Suggestion
 
 JUDGED = LABELS / "suggestions.tsv"
 SAMPLES = Path(reread.__file__).parent / "samples"

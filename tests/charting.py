@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from reread.render.charts import Chart, Kind, Number, Series, Unit
-from reread.render.charts.palette import LIGHT
+from reread.views.charts import Chart, Kind, Number, Series, Unit
+from reread.views.charts.chart import LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"
 

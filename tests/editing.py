@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from reread.testing import Block, Entry, a_reply, a_tool_call, a_tool_result
+from reread.testing import ContentBlock, Entry, a_reply, a_tool_call, a_tool_result
 
 Json = dict[str, Any]
 NO_NEWLINE = "\\ No newline at end of file"
@@ -23,7 +23,7 @@ class Desk:
     def __init__(self, path: Path, named: str | None = None) -> None:
         self.path = path
         self.named = named or str(path)
-        self.entries: list[Entry | Block] = []
+        self.entries: list[Entry | ContentBlock] = []
         self.points: dict[str, bytes | None] = {}
         self._calls = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reread.render.text import cells
+from reread.views.text import cells
 
 FAR = "\x00"
 """The second cell of a wide character."""

@@ -11,7 +11,7 @@ import pytest
 
 import reread
 from reread.archive import Archive
-from reread.queries.filters import Filter
+from reread.archive.filters import Filter
 from reread.sessions import Session
 from reread.testing import (
     Transcript,

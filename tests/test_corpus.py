@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import reread
-from reread.analyses.edits.changes import changes_of
-from reread.analyses.edits.patches import applied
+from reread.features.edits.changes import changes_of
+from reread.features.edits.patches import applied
 from reread.records import Unknown
 from reread.sessions import Session
 from reread.sources import find

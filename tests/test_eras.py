@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reread
-from reread.sessions import Kind, Notice, Session, Turn
+from reread.sessions import Notice, Session, Speaker, Turn
 
 ERAS = Path(__file__).parent / "eras"
 
@@ -73,7 +73,7 @@ def _normal(reading: dict[str, Any]) -> dict[str, Any]:
 def _prompts(turns: tuple[Turn, ...]) -> list[str]:
     found: list[str] = []
     for turn in turns:
-        if turn.prompt is not None and turn.prompt.kind is Kind.PROMPT:
+        if turn.prompt is not None and turn.prompt.kind is Speaker.PROMPT:
             found.append(turn.prompt.text)
         found += [step.text for step in turn.steps if isinstance(step, Notice) and step.what == "queued"]
     return found
@@ -91,5 +91,5 @@ def _notices(session: Session, what: str) -> int:
 def _commands(session: Session) -> list[str]:
     found = [(notice.record.line, notice.text) for notice in _all_notices(session) if notice.what == "command"]
     prompts = [turn.prompt for branch in session.branches for turn in branch.turns if turn.prompt is not None]
-    found += [(prompt.record.line, prompt.text) for prompt in prompts if prompt.kind is Kind.COMMAND]
+    found += [(prompt.record.line, prompt.text) for prompt in prompts if prompt.kind is Speaker.COMMAND]
     return [text.split()[0] for _, text in sorted(found) if text.startswith("/")]

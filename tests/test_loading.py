@@ -9,17 +9,9 @@ from pathlib import Path
 import pytest
 
 import reread
-from reread.loading import Shelf
+from reread.loading import SourceTree
 from reread.records import User
-from reread.testing import (
-    Transcript,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
 
 ERAS = Path(__file__).parent / "eras"
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -86,7 +78,7 @@ def test_agents_of_the_old_layout_lie_beside_the_trunk(tmp_path: Path) -> None:
     ).write(tmp_path)
     assert [agent.id for agent in reread.load(path).subagents] == ["abc"]
     assert [agent.id for agent in reread.load(stranger).subagents] == ["strange"]
-    shelf = Shelf([tmp_path])
+    shelf = SourceTree([tmp_path])
     assert [agent.id for agent in shelf.session(ID).subagents] == ["abc"]
 
 
@@ -214,15 +206,15 @@ def test_a_missing_file_is_a_source_error_with_its_path(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
+def shelf(tmp_path: Path) -> SourceTree:
     """Two sessions, the second one older."""
     for age, name in enumerate((ID, OTHER)):
         path = a_session(a_prompt(f"of {name[:8]}"), id=name).write(tmp_path)
         os.utime(path, (1_790_000_000 - age, 1_790_000_000 - age))
-    return Shelf([tmp_path])
+    return SourceTree([tmp_path])
 
 
-def test_a_shelf_holds_the_newest_session_first(shelf: Shelf) -> None:
+def test_a_shelf_holds_the_newest_session_first(shelf: SourceTree) -> None:
     assert [session.id for session in shelf] == [ID, OTHER]
     assert (shelf.session("@last").id, shelf.session("@1").id, shelf.session("@2").id) == (ID, ID, OTHER)
 
@@ -233,35 +225,35 @@ def test_a_session_counts_as_new_as_its_newest_agent(tmp_path: Path) -> None:
     newer = a_session(a_prompt("q"), id=OTHER).write(tmp_path)
     os.utime(newer, (2_000, 2_000))
     os.utime(old.with_suffix("") / "subagents" / "agent-abc.jsonl", (3_000, 3_000))
-    assert Shelf([tmp_path]).session("@last").id == ID
+    assert SourceTree([tmp_path]).session("@last").id == ID
 
 
-def test_a_session_is_found_by_its_id_or_a_unique_beginning(shelf: Shelf) -> None:
+def test_a_session_is_found_by_its_id_or_a_unique_beginning(shelf: SourceTree) -> None:
     assert shelf.session(ID).id == ID
     assert shelf.session("0a1b2").id == ID
     assert shelf.trunk("0a1b9").stem == OTHER
 
 
-def test_a_beginning_of_several_ids_is_ambiguous(shelf: Shelf) -> None:
+def test_a_beginning_of_several_ids_is_ambiguous(shelf: SourceTree) -> None:
     with pytest.raises(reread.AmbiguousSession) as caught:
         shelf.session("0a1b")
     assert caught.value.candidates == (ID, OTHER)
 
 
 @pytest.mark.parametrize("name", ["zzz", "@", "@0", "@3", "@-1", "@x"])
-def test_a_name_nobody_has_is_unknown(shelf: Shelf, name: str) -> None:
+def test_a_name_nobody_has_is_unknown(shelf: SourceTree, name: str) -> None:
     with pytest.raises(reread.UnknownSession):
         shelf.session(name)
 
 
 def test_a_renamed_session_is_found_by_the_id_it_is_shown_with(tmp_path: Path) -> None:
     (tmp_path / "backup.jsonl").write_bytes(a_session(a_prompt("q"), id=OTHER).bytes)
-    shelf = Shelf([tmp_path])
+    shelf = SourceTree([tmp_path])
     (session,) = shelf
     assert shelf.session(session.id).id == session.id
 
 
-def test_a_session_that_vanished_is_a_problem_and_the_others_are_read(shelf: Shelf) -> None:
+def test_a_session_that_vanished_is_a_problem_and_the_others_are_read(shelf: SourceTree) -> None:
     shelf.trunk(ID).unlink()
     assert [session.id for session in shelf] == [OTHER]
     assert [problem.path.stem for problem in shelf.problems] == [ID]
@@ -270,7 +262,7 @@ def test_a_session_that_vanished_is_a_problem_and_the_others_are_read(shelf: She
 def test_a_session_known_by_its_agents_only_cannot_be_followed(tmp_path: Path) -> None:
     delegating().write(tmp_path).unlink()
     with pytest.raises(reread.SourceError, match="no transcript left"):
-        Shelf([tmp_path]).trunk(ID)
+        SourceTree([tmp_path]).trunk(ID)
 
 
 def test_a_multi_megabyte_line_is_read(tmp_path: Path) -> None:

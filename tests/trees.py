@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 
 from generate import Truth, append, generate, resume_copy
 from reread.archive import Archive, UsageReport
-from reread.queries.language import ALL_FIELDS
+from reread.archive.search_language import ALL_FIELDS
 
 __all__ = [
     "Tree",

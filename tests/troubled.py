@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reread.archive import Archive
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     Transcript,
     a_prompt,
@@ -28,7 +28,7 @@ REFUSED = (
 )
 
 
-def a_failure(text: str, command: str = "pytest -q", call: str = "toolu_failing") -> list[Entry | Block]:
+def a_failure(text: str, command: str = "pytest -q", call: str = "toolu_failing") -> list[Entry | ContentBlock]:
     return [
         a_reply(a_tool_call("Bash", {"command": command}, id=call)),
         a_tool_result(f"Exit code 1\n{text}", of=call, is_error=True),
@@ -36,14 +36,14 @@ def a_failure(text: str, command: str = "pytest -q", call: str = "toolu_failing"
     ]
 
 
-def an_edit(path: str) -> list[Entry | Block]:
+def an_edit(path: str) -> list[Entry | ContentBlock]:
     return [
         a_reply(a_tool_call("Write", {"file_path": path, "content": "- be brief"})),
         a_tool_result("ok"),
     ]
 
 
-def troubled(name: str = ONE, *more: Entry | Block, cwd: str = "/home/ann/app") -> Transcript:
+def troubled(name: str = ONE, *more: Entry | ContentBlock, cwd: str = "/home/ann/app") -> Transcript:
     """An error, a refusal with a rule, an interrupt and a correction; an agent with an error of its own."""
     return a_session(
         a_prompt("please make the parser handle empty lines"),

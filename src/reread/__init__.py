@@ -10,24 +10,15 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
-    from .archive import Archive, load
-    from .archive import open_archive as open  # noqa: A004  the name users know it by
-    from .errors import (
-        AmbiguousSession,
-        BadInput,
-        ClientError,
-        ClientRefused,
-        RereadError,
-        SourceError,
-        UnknownSession,
-    )
-    from .live.client import Client
-    from .live.hooks import Hook
+    from .archive.archive import Archive, load
+    from .archive.archive import open_archive as open  # noqa: A004  the name users know it by
+    from .archive.filters import Filter
+    from .errors import AmbiguousSession, BadInput, ClientError, ClientRefused, RereadError, SourceError, UnknownSession
+    from .live.client import Client, Hook
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
-    from .live.thinking import thinking_budget
+    from .live.turns import thinking_budget
     from .loading import read
-    from .queries.filters import Filter
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
     from .sources import follow
@@ -40,17 +31,17 @@ _HOME = {
     "ClientError": ".errors",
     "ClientRefused": ".errors",
     "Deny": ".live.outgoing",
-    "Filter": ".queries.filters",
-    "Hook": ".live.hooks",
+    "Filter": ".archive.filters",
+    "Hook": ".live.client",
     "Stream": ".live.protocol",
-    "thinking_budget": ".live.thinking",
+    "thinking_budget": ".live.turns",
     "AmbiguousSession": ".errors",
-    "Archive": ".archive",
+    "Archive": ".archive.archive",
     "BadInput": ".errors",
     "RereadError": ".errors",
     "SourceError": ".errors",
     "UnknownSession": ".errors",
-    "load": ".archive",
+    "load": ".archive.archive",
     "read": ".loading",
     "Record": ".records",
     "Unknown": ".records",
@@ -60,7 +51,7 @@ _HOME = {
     "Subagent": ".sessions",
     "Tokens": ".sessions",
     "follow": ".sources",
-    "open": ".archive:open_archive",
+    "open": ".archive.archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
 

@@ -1,5 +1,5 @@
 """`python -m reread`."""
 
-from reread.surfaces.cli.main import main
+from reread.cli.main import main
 
 raise SystemExit(main())

@@ -15,7 +15,7 @@ from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSes
 from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
 from reread.sessions import Captured, Session, SessionBuilder
-from reread.sources import Kind, Line, SessionFiles, SourceFile
+from reread.sources import FileKind, Line, SessionFiles, SourceFile
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PEEK = 20
@@ -56,13 +56,13 @@ def load(path: str | Path) -> Session:
     """The session in a file or a session folder, with its subagents and side files."""
     place = Path(path)
     files = _files_of(place)
-    if files and not place.is_dir() and files[0].kind is not Kind.TRANSCRIPT:
+    if files and not place.is_dir() and files[0].kind is not FileKind.TRANSCRIPT:
         return _load_alone(files[0])
     sessions = sources.group(files)
     wanted = [found for found in sessions if found.trunk is not None and _is_meant(place, found)] or sessions
     if len(wanted) != 1:
         raise SourceError(place, f"holds {len(wanted) or 'no'} sessions; name one of its files")
-    return load_session(wanted[0], Strays(files).of(wanted[0]))
+    return load_session(wanted[0], OrphanAgentFiles(files).of(wanted[0]))
 
 
 def _files_of(place: Path) -> list[SourceFile]:
@@ -70,10 +70,10 @@ def _files_of(place: Path) -> list[SourceFile]:
     if place.is_dir():
         return list(sources.find(place))
     named = next(iter(sources.find(place)))
-    if named.kind is not Kind.TRANSCRIPT:
+    if named.kind is not FileKind.TRANSCRIPT:
         return [named]
     found = [file for part in parts_of(place) for file in sources.find(part)]
-    return [named, *(file for file in found if file.kind is not Kind.TRANSCRIPT)]
+    return [named, *(file for file in found if file.kind is not FileKind.TRANSCRIPT)]
 
 
 def parts_of(trunk: Path) -> list[Path]:
@@ -90,7 +90,7 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
 
 def _load_alone(file: SourceFile) -> Session:
     """A file read for itself: an agent's own, a history, a capture, anything a person points at."""
-    if file.kind is Kind.CAPTURE:
+    if file.kind is FileKind.CAPTURE:
         return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)))
     builder = SessionBuilder(file.path.stem)
     builder.add_file(str(file.path), file.size)
@@ -99,7 +99,7 @@ def _load_alone(file: SourceFile) -> Session:
     return builder.session()
 
 
-class Disk:
+class FileReader:
     """Gives the content of source files. The archive has one of its own, which also knows files that are gone."""
 
     def records(self, file: SourceFile) -> Iterator[Record]:
@@ -123,13 +123,13 @@ class Disk:
         return None
 
 
-DISK = Disk()
+DISK = FileReader()
 
 
 def load_session(
     files: SessionFiles,
     strays: Sequence[SourceFile] = (),
-    disk: Disk = DISK,
+    disk: FileReader = DISK,
     prices: Prices | None = None,
     mark: Mark = NO_MARK,
 ) -> Session:
@@ -158,25 +158,25 @@ def load_session(
     return builder.session()
 
 
-def _captured(file: SourceFile, disk: Disk) -> Captured:
-    from reread.live.folding import fold  # with the whole protocol: few sessions were captured
+def _captured(file: SourceFile, disk: FileReader) -> Captured:
+    from reread.live.capture_fold import fold  # with the whole protocol: few sessions were captured
 
     return fold(disk.content(file), str(file.path))
 
 
-def add_file(builder: SessionBuilder, file: SourceFile, disk: Disk = DISK) -> None:
+def add_file(builder: SessionBuilder, file: SourceFile, disk: FileReader = DISK) -> None:
     """What a file beside the trunk tells; tool results are read when they are asked for."""
-    if file.kind is Kind.SUBAGENT:
+    if file.kind is FileKind.SUBAGENT:
         agent = file.agent or file.path.stem
         for record in disk.records(file):
             builder.add(record, agent)
         if file.workflow is not None:
             builder.add_workflow(agent, file.workflow)
-    elif file.kind is Kind.META and file.agent is not None:
+    elif file.kind is FileKind.META and file.agent is not None:
         meta = decode_side_file(disk.content(file), AgentMeta)
         if meta is not None:
             builder.add_meta(file.agent, meta)
-    elif file.kind is Kind.TITLE:
+    elif file.kind is FileKind.TITLE:
         title = decode_side_file(disk.content(file), CustomTitleFile)
         if title is not None:
             builder.add_title(title.custom_title)
@@ -187,7 +187,7 @@ def _session_id(files: SessionFiles, builder: SessionBuilder) -> str:
     return files.id if has_own_name(files) else builder.recorded_id or files.id
 
 
-def ids_of(files: SessionFiles, disk: Disk = DISK) -> set[str]:
+def ids_of(files: SessionFiles, disk: FileReader = DISK) -> set[str]:
     """The names a session answers to: its file's, and what its records say where the file was renamed."""
     if files.trunk is None or has_own_name(files):
         return {files.id}
@@ -199,7 +199,7 @@ def has_own_name(files: SessionFiles) -> bool:
     return _UUID.fullmatch(files.id) is not None
 
 
-def _recorded_ids(file: SourceFile, disk: Disk) -> set[str]:
+def _recorded_ids(file: SourceFile, disk: FileReader) -> set[str]:
     try:
         return {record.session_id for record in islice(disk.records(file), _PEEK) if record.session_id is not None}
     except SourceError:  # whoever reads all of it says so
@@ -221,12 +221,12 @@ def _last_time(file: SourceFile) -> float | None:
     return next((time.timestamp() for time in times if time is not None), None)
 
 
-class Strays:
+class OrphanAgentFiles:
     """Agent files of 2.0 clients, which lie beside the trunks: only their records tell whose they are."""
 
-    def __init__(self, files: Iterable[SourceFile], disk: Disk = DISK) -> None:
+    def __init__(self, files: Iterable[SourceFile], disk: FileReader = DISK) -> None:
         self._disk = disk
-        self._all = [file for file in files if file.kind is Kind.SUBAGENT and file.session is None]
+        self._all = [file for file in files if file.kind is FileKind.SUBAGENT and file.session is None]
         self._waiting = list(self._all)
         self._owned: dict[tuple[Path, str], list[SourceFile]] = {}
 
@@ -256,7 +256,7 @@ class Strays:
         return [SessionFiles(id=owner, subagents=tuple(files)) for (_, owner), files in left.items()]
 
 
-class Shelf:
+class SourceTree:
     """All sessions of some sources, newest first, read one at a time."""
 
     def __init__(self, places: Sequence[Path]) -> None:
@@ -264,7 +264,7 @@ class Shelf:
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
-        self._strays = Strays(self.files)
+        self._strays = OrphanAgentFiles(self.files)
 
     def __iter__(self) -> Iterator[Session]:
         yield from self._read(self.sessions)

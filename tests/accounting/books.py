@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import reread.accounts
+import reread.archive.archive
 from cli.running import Ran, Run
 from reread import Tokens
 from reread.archive import Archive
 from reread.home import this_machine
-from reread.render.values import tokens_document
-from reread.testing import Agent, Block, Entry, a_prompt, a_reply, a_session
+from reread.testing import Agent, ContentBlock, Entry, a_prompt, a_reply, a_session
+from reread.views.values import tokens_document
 
 Json = dict[str, Any]
 AHEAD = ("day", "week", "month", "model", "block")
@@ -48,7 +48,11 @@ class Books:
         self._archives = 0
 
     def write(
-        self, *entries: Entry | Block | Agent, session: str = ANN, cwd: str = "/home/ann/app", version: str = "2.1.197"
+        self,
+        *entries: Entry | ContentBlock | Agent,
+        session: str = ANN,
+        cwd: str = "/home/ann/app",
+        version: str = "2.1.197",
     ) -> Path:
         made = a_session(
             a_prompt("go", timestamp="2026-11-02T09:59:00.000Z"), *entries, id=session, cwd=cwd, version=version
@@ -100,7 +104,7 @@ class Books:
     def _document(self, by: str, *options: str, ahead: bool) -> Json:
         with self._monkeypatch.context() as patch:
             if ahead:
-                patch.setattr(reread.accounts, "QUICK_SYNC", 1)
+                patch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
             ran = self.command("usage", by, "--json", *options)
         assert ran.code == 0, ran.err
         assert ("counted straight from the sources" in ran.err) is ahead

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import reread.accounts
+import reread.archive.archive
 from reread.archive import Archive, UsageReport
-from reread.queries.language import ALL_FIELDS
+from reread.archive.search_language import ALL_FIELDS
 
 SHARED = Path(__file__).parents[3] / "shared"
 GENERATOR = SHARED / "tools" / "gen_corpus.py"
@@ -82,7 +82,7 @@ def test_every_day_and_model_is_as_generated(archive: Archive, truth: dict[str, 
 def test_every_day_and_model_is_as_generated_ahead_of_a_sync(
     generated: Path, truth: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reread.accounts, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [generated], machine="desk") as empty:
         counted = empty.usage_ahead("day", timezone=UTC)
     assert counted is not None
@@ -153,7 +153,7 @@ def test_recorded_transcripts_add_up_as_a_naive_script_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ahead: bool
 ) -> None:
     if is_ahead:
-        monkeypatch.setattr(reread.accounts, "QUICK_SYNC", 1)
+        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [CORPUS], machine="desk") as archive:
         if not is_ahead:
             archive.sync()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reread import accounts, load
+from reread import load
 from reread.archive import Archive
-from reread.queries.response_costs import ExplainedResponse
+from reread.archive import archive as accounts
+from reread.archive.explain import ExplainedResponse
 
 ERAS = Path(__file__).parents[1] / "eras"
 STREAMS = [ERAS / f"{era}-stream-partial" / "source" / "stream.jsonl" for era in ("e09", "e11")]

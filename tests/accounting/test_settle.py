@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from accounting.books import a_response
 from accounting.traps import write_traps
 from reread.archive import Archive
+from reread.archive.filters import Filter
 from reread.billing import Doubt, Response, packaged_prices
 from reread.billing.settle import settle, settle_all
-from reread.ingest.counting import Behind, count
-from reread.queries.filters import Filter
-from reread.store.keys import file_key
-from reread.store.usage_cells import cells
+from reread.index.meta import file_key
+from reread.index.usage_sums import cells
+from reread.ingest.cold_usage import Behind, count
 from reread.testing import Entry, a_prompt, a_session, a_subagent, a_usage
 
 MACHINES = ("desk", "laptop")

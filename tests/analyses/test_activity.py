@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reread.analyses.activity import Activity, Doing, activity_of
+from reread.features.activity import Activity, Doing, activity_of
 from reread.loading import last_of
-from reread.render.activity import activity_words
 from reread.sessions import Session
 from reread.testing import (
     a_prompt,
@@ -22,6 +21,7 @@ from reread.testing import (
     an_interrupt,
     build,
 )
+from reread.views.reports import activity_words
 
 NOW, LATER, MUCH_LATER = 1.0, 30.0, 3_600.0
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import editing
 from editing import Desk
-from reread.analyses.edits.blame import BlamedLine, blame
-from reread.analyses.edits.changes import changes_of
-from reread.analyses.edits.histories import histories_of
-from reread.analyses.edits.sightings import rewinds_of, sightings_of
-from reread.testing import Block, Entry, a_prompt, a_reply, build
+from reread.features.edits.blame import BlamedLine, blame
+from reread.features.edits.changes import changes_of
+from reread.features.edits.history import histories_of, rewinds_of, sightings_of
+from reread.testing import ContentBlock, Entry, a_prompt, a_reply, build
 
 steps = st.lists(
     st.tuples(st.sampled_from(["write", "edit"]), st.integers(0, 50), st.integers(0, 4), st.integers(0, 4)),
@@ -22,7 +21,7 @@ steps = st.lists(
 )
 
 
-def blamed(*entries: Entry | Block) -> list[BlamedLine]:
+def blamed(*entries: Entry | ContentBlock) -> list[BlamedLine]:
     session = build(a_prompt("go"), *entries)
     [history] = histories_of([*sightings_of(session), *changes_of(session)], rewinds_of(session)).values()
     found = blame(history)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reread.analyses.caching import Chain, Measured, chains, thinking_estimate
 from reread.billing import Rated, packaged_prices
+from reread.features.cache_rebuilds import Chain, Measured, chains, thinking_estimate
 from reread.testing import (
     Agent,
-    Block,
+    ContentBlock,
     Entry,
     a_compaction,
     a_prompt,
@@ -27,11 +27,11 @@ from reread.testing import (
 PRICES = packaged_prices()
 
 
-def found(*entries: Entry | Block | Agent, copied: frozenset[str] = frozenset()) -> list[Chain]:
+def found(*entries: Entry | ContentBlock | Agent, copied: frozenset[str] = frozenset()) -> list[Chain]:
     return chains(build(a_prompt("go", uuid="root"), *entries), PRICES, copied)
 
 
-def measured(*entries: Entry | Block | Agent, copied: frozenset[str] = frozenset()) -> list[Measured]:
+def measured(*entries: Entry | ContentBlock | Agent, copied: frozenset[str] = frozenset()) -> list[Measured]:
     [chain] = found(*entries, copied=copied)
     return list(chain.requests)
 
@@ -194,7 +194,7 @@ class TestRewinds:
 REBUILD = a_request("after", hour=40_000)
 
 
-def cause_of(*entries: Entry | Block | Agent, copied: frozenset[str] = frozenset()) -> tuple[str, bool, int]:
+def cause_of(*entries: Entry | ContentBlock | Agent, copied: frozenset[str] = frozenset()) -> tuple[str, bool, int]:
     rebuild = measured(*entries, copied=copied)[-1].rebuild
     assert rebuild is not None
     return rebuild.cause, rebuild.is_told, rebuild.tokens
@@ -280,7 +280,7 @@ class TestCause:
         assert cause_of(before, after, copied=frozenset({"msg_1", "msg_2"}))[0] == "unknown"
 
 
-def estimate(*parts: str | Block | dict[str, Any], **fields: Any) -> int | None:
+def estimate(*parts: str | ContentBlock | dict[str, Any], **fields: Any) -> int | None:
     [request] = build(a_prompt("go"), a_reply(*parts, **fields)).requests
     return thinking_estimate(request)
 

@@ -6,18 +6,9 @@ from typing import Any
 
 import pytest
 
-from reread.analyses.decisions import Decision, chosen, decisions_of
-from reread.analyses.summaries import summary_of
-from reread.testing import (
-    Entry,
-    a_line,
-    a_prompt,
-    a_reply,
-    a_tool_call,
-    a_tool_result,
-    an_interrupt,
-    build,
-)
+from reread.features.decisions import Decision, chosen, decisions_of
+from reread.features.summaries import summary_of
+from reread.testing import Entry, a_line, a_prompt, a_reply, a_tool_call, a_tool_result, an_interrupt, build
 
 COLOUR = {
     "question": "Which colour?",

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 
 import editing
 from editing import Desk
-from reread.analyses.edits.changes import changes_of
-from reread.analyses.edits.histories import History, histories_of, is_called
-from reread.analyses.edits.net import SessionEdits
-from reread.analyses.edits.sightings import rewinds_of, sightings_of
-from reread.analyses.edits.texts import exact
+from reread.features.edits.changes import changes_of
+from reread.features.edits.history import FileHistory, histories_of, is_called, rewinds_of, sightings_of
+from reread.features.edits.net import SessionEdits
+from reread.features.edits.patches import exact
 from reread.sessions import Session
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_line,
     a_prompt,
@@ -39,16 +38,16 @@ FILE = "/home/ann/app/a.txt"
 ReadBackup = Callable[[str, str], bytes | None]
 
 
-def histories(session: Session, read_backup: ReadBackup | None = None) -> dict[str, History]:
+def histories(session: Session, read_backup: ReadBackup | None = None) -> dict[str, FileHistory]:
     return histories_of([*sightings_of(session), *changes_of(session)], rewinds_of(session), read_backup)
 
 
-def history(*entries: Entry | Block, read_backup: ReadBackup | None = None) -> History:
+def history(*entries: Entry | ContentBlock, read_backup: ReadBackup | None = None) -> FileHistory:
     [found] = histories(build(a_prompt("go"), *entries), read_backup).values()
     return found
 
 
-def held(found: History | None) -> bytes | None:
+def held(found: FileHistory | None) -> bytes | None:
     assert found is not None
     content = found.last
     return None if content is None or content.text is None else content.to_bytes()
@@ -273,7 +272,7 @@ def test_the_end_of_a_file_that_a_command_made_is_learned_later() -> None:
 def test_a_read_of_the_whole_file_is_where_a_history_may_begin() -> None:
     found = history(*read("one\ntwo\n"), *call("Edit", None, old_string="two", new_string="2"))
     assert held(found) == b"one\n2\n"
-    assert held(History(path=FILE, base=found.base, versions=())) == b"one\ntwo\n"
+    assert held(FileHistory(path=FILE, base=found.base, versions=())) == b"one\ntwo\n"
 
 
 def test_a_read_of_a_part_tells_nothing() -> None:
@@ -447,7 +446,7 @@ def test_endings_told_later_hold_for_earlier_contents() -> None:
     entries = [*edit("one", "1", "one\ntwo\n"), snapshot(at(5), {"a.txt": "f00d@v2"})]
     found = history(*entries, read_backup=lambda *_: b"1\r\ntwo\r\n")
     assert held(found) == b"1\r\ntwo\r\n"
-    assert held(History(path=FILE, base=found.base, versions=())) == b"one\r\ntwo\r\n"
+    assert held(FileHistory(path=FILE, base=found.base, versions=())) == b"one\r\ntwo\r\n"
 
 
 def test_the_name_of_a_backup_tells_that_a_file_went_back() -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from reread.analyses.files import paths_of
-from reread.analyses.tools import count_tools
-from reread.sessions import Status
+from reread.features.tool_use import count_tools, paths_of
+from reread.sessions import CallStatus
 from reread.testing import a_prompt, a_reply, a_tool_call, a_tool_result, build
 
 
@@ -51,11 +50,11 @@ def test_tools_are_counted_with_how_they_ended_and_how_long_they_took() -> None:
         a_reply(a_tool_call("Bash", {"command": "c"}, id="t5")),
     )
     assert [call.status for call in session.tool_calls] == [
-        Status.OK,
-        Status.ERROR,
-        Status.REJECTED,
-        Status.INTERRUPTED,
-        Status.MISSING,
+        CallStatus.OK,
+        CallStatus.ERROR,
+        CallStatus.REJECTED,
+        CallStatus.INTERRUPTED,
+        CallStatus.MISSING,
     ]
     counts = count_tools(session.tool_calls)
     assert [(count.name, count.calls) for count in counts] == [("Bash", 3), ("Read", 1), ("mcp__web__fetch", 1)]

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from editing import Desk
-from reread.analyses.edits.net import SessionEdits
-from reread.analyses.edits.parting import Outcome
-from reread.analyses.forks import Comparison, Way, compare
+from reread.features.branch_comparison import BranchSide, Comparison, compare
+from reread.features.edits.net import BranchOutcome, SessionEdits
 from reread.sessions import Session
-from reread.testing import Block, Entry, a_prompt, a_reply, a_subagent, a_tool_call, a_tool_result, build
+from reread.testing import ContentBlock, Entry, a_prompt, a_reply, a_subagent, a_tool_call, a_tool_result, build
 
 FILE = "/home/ann/app/a.txt"
 
 
-def prompts(way: Way) -> list[str]:
+def prompts(way: BranchSide) -> list[str]:
     return [turn.prompt.text for turn in way.turns if turn.prompt is not None]
 
 
@@ -35,7 +34,7 @@ def wrote(name: str, content: str, path: str = FILE) -> list[Entry]:
     return [a_reply(call, uuid=name), a_tool_result("done", of=f"toolu_{name}", twin=twin)]
 
 
-def outcomes(found: Comparison) -> dict[str, Outcome]:
+def outcomes(found: Comparison) -> dict[str, BranchOutcome]:
     return {Path(file.path).name: file.outcome for file in found.files}
 
 
@@ -111,15 +110,15 @@ def test_the_agents_of_a_way_count_to_it() -> None:
 @pytest.mark.parametrize(
     ("left", "right", "outcome"),
     [
-        (["a\n"], [], Outcome.LEFT_ONLY),
-        ([], ["a\n"], Outcome.RIGHT_ONLY),
-        (["a\n"], ["a\n"], Outcome.SAME),
-        (["b\n", "a\n"], ["a\n"], Outcome.SAME),
-        (["a\n"], ["b\n"], Outcome.DIFFERENT),
+        (["a\n"], [], BranchOutcome.LEFT_ONLY),
+        ([], ["a\n"], BranchOutcome.RIGHT_ONLY),
+        (["a\n"], ["a\n"], BranchOutcome.SAME),
+        (["b\n", "a\n"], ["a\n"], BranchOutcome.SAME),
+        (["a\n"], ["b\n"], BranchOutcome.DIFFERENT),
     ],
 )
 def test_a_file_is_told_by_who_changed_it_and_how_it_ended(
-    left: Sequence[str], right: Sequence[str], outcome: Outcome
+    left: Sequence[str], right: Sequence[str], outcome: BranchOutcome
 ) -> None:
     def calls(side: str, contents: Sequence[str]) -> list[Entry]:
         return [entry for number, content in enumerate(contents) for entry in wrote(f"{side}{number}", content)]
@@ -142,9 +141,9 @@ def test_a_file_is_told_by_who_changed_it_and_how_it_ended(
 def test_what_each_way_did_begins_where_they_parted(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "a.txt", FILE)
     desk.write("one\ntwo\nthree\n")
-    shared: list[Entry | Block] = list(desk.entries)
+    shared: list[Entry | ContentBlock] = list(desk.entries)
     before = desk.now()
-    sides: list[list[Entry | Block]] = []
+    sides: list[list[Entry | ContentBlock]] = []
     for old, new in (("one", "ONE"), ("three", "THREE")):
         desk.entries.clear()
         desk.path.write_bytes(before or b"")
@@ -160,7 +159,7 @@ def test_what_each_way_did_begins_where_they_parted(tmp_path: Path) -> None:
         *sides[1],
     )
     [file] = between(session, "left", "main").files
-    assert file.outcome is Outcome.DIFFERENT
+    assert file.outcome is BranchOutcome.DIFFERENT
     assert file.left is not None
     assert file.right is not None
     assert [side.before.plain for side in (file.left, file.right) if side.before] == ["one\ntwo\nthree\n"] * 2
@@ -186,7 +185,7 @@ def test_what_is_not_known_is_told_as_unknown() -> None:
         *edit("e2", "z"),
     )
     found = between(session, "left", "main")
-    assert outcomes(found) == {"a.txt": Outcome.UNKNOWN}
+    assert outcomes(found) == {"a.txt": BranchOutcome.UNKNOWN}
     assert found.files[0].left is not None
     assert [line for hunk in found.files[0].left.hunks for line in hunk.lines] == ["-x", "+y"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reread.analyses.friction import Cause, Event, Kind, find_events
+from reread.features.friction import Cause, FrictionKind, Moment, find_events
 from reread.sessions import Session
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_prompt,
     a_queued_prompt,
@@ -19,18 +19,18 @@ from reread.testing import (
 )
 
 
-def corrections(session: Session) -> list[Event]:
-    return [event for event in find_events(session) if event.kind is Kind.CORRECTION]
+def corrections(session: Session) -> list[Moment]:
+    return [event for event in find_events(session) if event.kind is FrictionKind.CORRECTION]
 
 
-def an_edit(old: str, new: str) -> list[Block | Entry]:
+def an_edit(old: str, new: str) -> list[ContentBlock | Entry]:
     given = {"file_path": "/app/page.css", "old_string": old, "new_string": new}
     return [a_tool_call("Edit", given), a_tool_result("updated")]
 
 
 def after_an_answer(
     text: str, answer: str = "I changed it.", reply: str = "Changed.", *, is_redone: bool = True
-) -> list[Event]:
+) -> list[Moment]:
     """What is found where a file was changed, the person says something, and the same lines are changed again."""
     session = build(
         a_prompt("change it"),
@@ -96,7 +96,7 @@ def test_no_to_a_question_is_an_answer() -> None:
     assert after_an_answer("no, leave them", answer="I removed the old ones.")
 
 
-def answered(text: str, reply: str) -> list[Event]:
+def answered(text: str, reply: str) -> list[Moment]:
     return corrections(build(a_prompt("which is it?"), a_reply("It is 18."), a_prompt(text), a_reply(reply)))
 
 
@@ -121,7 +121,7 @@ def test_what_a_hook_said_in_the_persons_name_is_none() -> None:
     assert not after_an_answer("Stop hook feedback:\n- no, this is wrong, revert it", reply="You're right, sorry.")
 
 
-def stopped(text: str) -> list[Event]:
+def stopped(text: str) -> list[Moment]:
     return corrections(
         build(
             a_prompt("upgrade it"),

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from reread.analyses.friction import ErrorClass, Event, Kind, find_events
+from reread.features.friction import ErrorClass, FrictionKind, Moment, find_events
 from reread.sessions import Session
-from reread.testing import Block, Entry, a_prompt, a_reply, a_tool_call, a_tool_result, a_usage, build
+from reread.testing import ContentBlock, Entry, a_prompt, a_reply, a_tool_call, a_tool_result, a_usage, build
 
-Part = Entry | Block
+Part = Entry | ContentBlock
 
 
-def errors(session: Session) -> list[Event]:
-    return [event for event in find_events(session) if event.kind is Kind.TOOL_ERROR]
+def errors(session: Session) -> list[Moment]:
+    return [event for event in find_events(session) if event.kind is FrictionKind.TOOL_ERROR]
 
 
 def tool(name: str, given: dict[str, Any], output: str = "ok", *, failed: bool = False) -> list[Part]:

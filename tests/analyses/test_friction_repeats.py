@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from reread.analyses.friction import (
-    Event,
+from reread.features.friction import (
     Findings,
-    Kind,
+    FrictionKind,
     Material,
-    Pattern,
+    Moment,
     PatternKind,
+    RepeatedPattern,
     Suggestion,
     SuggestionKind,
     find,
@@ -23,17 +23,26 @@ from reread.analyses.friction import (
     find_patterns,
     suggest,
 )
-from reread.analyses.friction.calls import prefix_of
-from reread.analyses.friction.fingerprints import likeness, sketch
-from reread.analyses.friction.instructions import Stated
-from reread.analyses.friction.suggestions import Basis
+from reread.features.friction.refusals import Stated
+from reread.features.friction.scene import likeness, prefix_of, sketch
+from reread.features.friction.suggestions import Basis
 from reread.sessions import Session
-from reread.testing import Block, Entry, a_compaction, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, build
+from reread.testing import (
+    ContentBlock,
+    Entry,
+    a_compaction,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_tool_call,
+    a_tool_result,
+    build,
+)
 
-Part = Entry | Block
+Part = Entry | ContentBlock
 
 
-def of(kind: Kind, session: Session) -> list[Event]:
+def of(kind: FrictionKind, session: Session) -> list[Moment]:
     return [event for event in find_events(session) if event.kind is kind]
 
 
@@ -66,7 +75,7 @@ def test_a_prompt_said_again_in_other_words_is_asked_again() -> None:
         a_prompt("could you please make the sidebar collapsible on small screens?", uuid="again"),
         a_reply("now"),
     )
-    (event,) = of(Kind.RE_ASK, session)
+    (event,) = of(FrictionKind.RE_ASK, session)
     assert (event.uuid, event.details["first"]) == ("again", "first")
 
 
@@ -80,11 +89,13 @@ def test_a_prompt_said_again_in_other_words_is_asked_again() -> None:
 )
 def test_routines_and_neighbours_are_not_asked_again(texts: tuple[str, str]) -> None:
     first, second = texts
-    assert not of(Kind.RE_ASK, build(a_prompt(first), a_reply("done"), a_prompt(second), a_reply("done")))
+    assert not of(FrictionKind.RE_ASK, build(a_prompt(first), a_reply("done"), a_prompt(second), a_reply("done")))
 
 
 def test_a_prompt_sent_again_because_nothing_came_back_is_asked_again_however_short() -> None:
-    assert of(Kind.RE_ASK, build(a_prompt("go"), a_reply("x"), a_prompt("fix it"), a_prompt("fix it"), a_reply("y")))
+    assert of(
+        FrictionKind.RE_ASK, build(a_prompt("go"), a_reply("x"), a_prompt("fix it"), a_prompt("fix it"), a_reply("y"))
+    )
 
 
 def test_sketches_are_the_same_in_every_process_and_tell_how_alike_texts_are() -> None:
@@ -98,12 +109,12 @@ def test_sketches_are_the_same_in_every_process_and_tell_how_alike_texts_are() -
 
 def test_a_sequence_three_times_over_is_a_loop() -> None:
     session = work(*([*bash("make test", failed=True), *edit("/a.py", "x", "y")] * 3))
-    (event,) = of(Kind.LOOP, session)
+    (event,) = of(FrictionKind.LOOP, session)
     assert (event.details["repeats"], event.about) == (3, "make test > Edit a.py")
 
 
 def test_one_command_four_times_over_is_a_loop() -> None:
-    (event,) = of(Kind.LOOP, work(*bash(*["kubectl get pods"] * 4)))
+    (event,) = of(FrictionKind.LOOP, work(*bash(*["kubectl get pods"] * 4)))
     assert event.details["repeats"] == 4
 
 
@@ -111,14 +122,14 @@ def test_one_command_that_keeps_failing_between_other_work_is_a_loop() -> None:
     parts = [
         part for n in range(3) for part in (*bash("make", failed=True), *read(f"/{n}.py"), *edit("/a", "x", f"{n}"))
     ]
-    (event,) = of(Kind.LOOP, work(*parts))
+    (event,) = of(FrictionKind.LOOP, work(*parts))
     assert event.evidence == "failed 3 times: make"
 
 
 def test_ordinary_work_is_no_loop() -> None:
-    assert not of(Kind.LOOP, work(*[part for n in range(6) for part in edit("/a.py", f"{n}", f"{n + 1}")]))
-    assert not of(Kind.LOOP, work(*[part for n in range(6) for part in read(f"/{n}.py")]))
-    assert not of(Kind.LOOP, work(*bash("make a", "make b", "make c", "make d")))
+    assert not of(FrictionKind.LOOP, work(*[part for n in range(6) for part in edit("/a.py", f"{n}", f"{n + 1}")]))
+    assert not of(FrictionKind.LOOP, work(*[part for n in range(6) for part in read(f"/{n}.py")]))
+    assert not of(FrictionKind.LOOP, work(*bash("make a", "make b", "make c", "make d")))
 
 
 def test_lines_written_and_taken_away_again_are_rework() -> None:
@@ -126,31 +137,34 @@ def test_lines_written_and_taken_away_again_are_rework() -> None:
         *tool("Write", {"file_path": "/a.py", "content": "one\ntwo\nthree\nfour"}),
         *edit("/a.py", "one\ntwo\nthree", "other"),
     )
-    (event,) = of(Kind.REWORK, session)
+    (event,) = of(FrictionKind.REWORK, session)
     assert (event.about, event.details["lines"], event.loss.tokens) == ("/a.py", 3, 2)
 
 
 def test_an_edit_turned_round_is_rework() -> None:
-    (event,) = of(Kind.REWORK, work(*edit("/a", "old way", "new way"), *edit("/a", "new way", "old way")))
+    (event,) = of(FrictionKind.REWORK, work(*edit("/a", "old way", "new way"), *edit("/a", "new way", "old way")))
     assert event.details["undone"] == 1
 
 
 def test_edits_that_failed_or_build_on_each_other_are_no_rework() -> None:
     failed = tool("Edit", {"file_path": "/a", "old_string": "b", "new_string": "a"}, "no", failed=True)
-    assert not of(Kind.REWORK, work(*edit("/a", "a", "b"), *failed))
-    assert not of(Kind.REWORK, work(*edit("/a", "a", "a\nb"), *edit("/a", "b", "b\nc")))
+    assert not of(FrictionKind.REWORK, work(*edit("/a", "a", "b"), *failed))
+    assert not of(FrictionKind.REWORK, work(*edit("/a", "a", "a\nb"), *edit("/a", "b", "b\nc")))
 
 
 def test_a_file_read_again_unchanged_is_a_waste() -> None:
-    (event,) = of(Kind.READ_WASTE, work(*read("/a"), *read("/a"), *read("/a")))
+    (event,) = of(FrictionKind.READ_WASTE, work(*read("/a"), *read("/a"), *read("/a")))
     assert (event.details["reads"], event.loss.tokens) == (2, 200)
 
 
 def test_reading_after_an_edit_another_part_or_after_a_compaction_is_no_waste() -> None:
     assert not of(
-        Kind.READ_WASTE, work(*read("/a"), *edit("/a", "x", "y"), *read("/a"), *edit("/a", "y", "z"), *read("/a"))
+        FrictionKind.READ_WASTE,
+        work(*read("/a"), *edit("/a", "x", "y"), *read("/a"), *edit("/a", "y", "z"), *read("/a")),
     )
-    assert not of(Kind.READ_WASTE, work(*read("/a", offset=1), *read("/a", offset=200), *read("/a", offset=400)))
+    assert not of(
+        FrictionKind.READ_WASTE, work(*read("/a", offset=1), *read("/a", offset=200), *read("/a", offset=400))
+    )
     parts = (
         *read("/a"),
         a_compaction(),
@@ -160,7 +174,7 @@ def test_reading_after_an_edit_another_part_or_after_a_compaction_is_no_waste() 
         a_prompt("go on"),
         *read("/a"),
     )
-    assert not of(Kind.READ_WASTE, work(*parts))
+    assert not of(FrictionKind.READ_WASTE, work(*parts))
 
 
 @pytest.mark.parametrize(
@@ -175,13 +189,13 @@ def test_reading_after_an_edit_another_part_or_after_a_compaction_is_no_waste() 
     ],
 )
 def test_what_is_carried_over_by_hand_is_a_manual_step(text: str, how: str) -> None:
-    (event,) = of(Kind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
+    (event,) = of(FrictionKind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
     assert event.details["how"] == how
 
 
 def test_a_list_or_a_piece_of_code_is_no_manual_step() -> None:
     text = "do this:\n1. pull\n2. build\n```\nport: 3000\nhost: x\n```"
-    assert not of(Kind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
+    assert not of(FrictionKind.MANUAL_STEP, build(a_prompt("a"), a_reply("b"), a_prompt(text), a_reply("c")))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +218,7 @@ def sessions(*parts: Part, count: int = 3) -> list[Findings]:
     return [find(a_session(a_prompt(f"task {n}"), *parts, id=f"s{n}").build()) for n in range(count)]
 
 
-def patterns(found: list[Findings], kind: PatternKind) -> list[Pattern]:
+def patterns(found: list[Findings], kind: PatternKind) -> list[RepeatedPattern]:
     every = find_patterns([each.material for each in found], [event for each in found for event in each.events])
     return [pattern for pattern in every if pattern.kind is kind]
 
@@ -222,7 +236,7 @@ def test_a_rule_told_in_three_sessions_belongs_into_the_memory() -> None:
     ]
     (pattern,) = patterns(found, PatternKind.INSTRUCTION)
     assert pattern.sessions == ("s0", "s1", "s2")
-    assert {event.kind for event in pattern.as_events()} == {Kind.REPEATED_INSTRUCTION}
+    assert {event.kind for event in pattern.as_events()} == {FrictionKind.REPEATED_INSTRUCTION}
     (suggestion,) = suggested(found, SuggestionKind.MEMORY)
     assert suggestion.draft == "- Never use sleeps in tests."
     assert set(suggestion.evidence) == {moment.uuid for moment in pattern.moments}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import reread
-from reread.analyses.friction import DETECTORS, Cause, Event, Kind, find, find_events
+from reread.features.friction import DETECTORS, Cause, FrictionKind, Moment, find, find_events
 from reread.sessions import Session
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_compaction,
     a_prompt,
@@ -38,11 +38,11 @@ def captured(era: str) -> Session:
     return reread.load(trunk)
 
 
-def of(kind: Kind, session: Session) -> list[Event]:
+def of(kind: FrictionKind, session: Session) -> list[Moment]:
     return [event for event in find_events(session) if event.kind is kind]
 
 
-def a_call(command: str = "ls", **result: object) -> list[Entry | Block]:
+def a_call(command: str = "ls", **result: object) -> list[Entry | ContentBlock]:
     output = str(result.pop("output", ""))
     call = a_tool_call("Bash", {"command": command})
     return [call, a_tool_result(output, **result)]  # type: ignore[arg-type]
@@ -50,22 +50,22 @@ def a_call(command: str = "ls", **result: object) -> list[Entry | Block]:
 
 @pytest.mark.parametrize("era", ["e01-interrupt", "e03-interrupt", "e06-interrupt-tool"])
 def test_a_tool_stopped_by_the_person_is_one_interrupt(era: str) -> None:
-    (event,) = of(Kind.INTERRUPT, captured(era))
+    (event,) = of(FrictionKind.INTERRUPT, captured(era))
     assert (event.about, event.confidence, event.cause) == ("Bash", 1.0, Cause.AGENT)
 
 
 @pytest.mark.parametrize("era", ["e09-interrupt-text", "e11-interrupt-text", "e06-interrupt"])
 def test_an_answer_stopped_by_the_person_is_one_interrupt(era: str) -> None:
-    (event,) = of(Kind.INTERRUPT, captured(era))
+    (event,) = of(FrictionKind.INTERRUPT, captured(era))
     assert event.about == "answer"
 
 
 @pytest.mark.parametrize("era", ["e09-reject", "e11-reject"])
 def test_a_no_in_the_dialog_is_a_rejection_and_not_an_interrupt_as_well(era: str) -> None:
     session = captured(era)
-    (event,) = of(Kind.REJECTION, session)
+    (event,) = of(FrictionKind.REJECTION, session)
     assert (event.about, event.details["by"]) == ("Edit", "person")
-    assert not of(Kind.INTERRUPT, session)
+    assert not of(FrictionKind.INTERRUPT, session)
 
 
 def test_the_reason_a_person_gives_is_the_evidence_of_a_rejection() -> None:
@@ -75,7 +75,7 @@ def test_the_reason_a_person_gives_is_the_evidence_of_a_rejection() -> None:
     session = build(
         a_prompt("clean up"), *a_call("dropdb app", output=said, is_error=True, twin="User rejected tool use")
     )
-    (event,) = of(Kind.REJECTION, session)
+    (event,) = of(FrictionKind.REJECTION, session)
     assert (event.evidence, event.details["reason"]) == ("use the test database", "use the test database")
 
 
@@ -84,28 +84,28 @@ def test_feedback_in_its_own_field_is_the_reason_too() -> None:
         a_prompt("clean up"),
         *a_call("dropdb app", output=REFUSED, is_error=True, toolDenialKind="user-rejected", userFeedback="not yet"),
     )
-    assert of(Kind.REJECTION, session)[0].evidence == "not yet"
+    assert of(FrictionKind.REJECTION, session)[0].evidence == "not yet"
 
 
 def test_a_rule_that_says_no_lies_in_the_environment() -> None:
     said = "Permission to use Bash with command curl has been denied."
     session = build(a_prompt("a"), *a_call("curl x", output=said, is_error=True, toolDenialKind="permission-rule"))
-    (event,) = of(Kind.REJECTION, session)
+    (event,) = of(FrictionKind.REJECTION, session)
     assert (event.details["by"], event.cause) == ("rule", Cause.ENVIRONMENT)
 
 
 def test_a_denial_of_the_host_is_the_persons_whatever_the_client_calls_it() -> None:
-    (event,) = of(Kind.REJECTION, captured("e11-denied"))
+    (event,) = of(FrictionKind.REJECTION, captured("e11-denied"))
     assert event.details["by"] == "person"
 
 
 @pytest.mark.parametrize("era", ["e09-hook-block", "e11-hook-block"])
 def test_a_block_by_a_hook_is_neither_an_error_nor_a_rejection(era: str) -> None:
     session = captured(era)
-    (event,) = of(Kind.HOOK_BLOCK, session)
+    (event,) = of(FrictionKind.HOOK_BLOCK, session)
     assert (event.evidence, event.about, event.details["tool"]) == ("blocked-by-hook", "PreToolUse", "Bash")
-    assert not of(Kind.TOOL_ERROR, session)
-    assert not of(Kind.REJECTION, session)
+    assert not of(FrictionKind.TOOL_ERROR, session)
+    assert not of(FrictionKind.REJECTION, session)
 
 
 def test_hooks_may_also_stop_prompts_and_endings() -> None:
@@ -116,7 +116,7 @@ def test_hooks_may_also_stop_prompts_and_endings() -> None:
         a_system_line("stop_hook_summary", preventedContinuation=True, stopReason="no tests were run"),
         an_attachment("hook_blocking_error", hookEvent="PostToolUse", blockingError={"blockingError": "lint failed"}),
     )
-    assert {(event.about, event.evidence) for event in of(Kind.HOOK_BLOCK, session)} == {
+    assert {(event.about, event.evidence) for event in of(FrictionKind.HOOK_BLOCK, session)} == {
         ("UserPromptSubmit", "the tree is dirty"),
         ("Stop", "no tests were run"),
         ("PostToolUse", "lint failed"),
@@ -132,14 +132,14 @@ def test_a_rewind_costs_what_was_done_on_the_branch_that_was_left() -> None:
         a_prompt("another way", to="b"),
         a_reply("fine"),
     )
-    (event,) = of(Kind.REWIND, session)
+    (event,) = of(FrictionKind.REWIND, session)
     assert (event.uuid, event.evidence, event.loss.tokens) == ("wrong", "wrong way", 3000)
     assert event.loss.nanodollars
 
 
 @pytest.mark.parametrize(("era", "left"), [("e09-rewind-middle", 1), ("e11-rewind-twice", 2), ("e01-rewind-first", 1)])
 def test_every_way_that_was_left_is_a_rewind(era: str, left: int) -> None:
-    assert len(of(Kind.REWIND, captured(era))) == left
+    assert len(of(FrictionKind.REWIND, captured(era))) == left
 
 
 def test_compactions_say_what_they_were_about_and_what_came_after() -> None:
@@ -150,47 +150,47 @@ def test_compactions_say_what_they_were_about_and_what_came_after() -> None:
         a_prompt("go on"),
         a_reply("c", usage=a_usage(10, 20, cache_write=9_000)),
     )
-    (event,) = of(Kind.COMPACTION, session)
+    (event,) = of(FrictionKind.COMPACTION, session)
     assert (event.loss.seconds, event.loss.tokens, event.details["before_tokens"]) == (4.0, 9_030, 150_000)
-    assert len(of(Kind.COMPACTION, captured("e11-two-compactions"))) == 2
+    assert len(of(FrictionKind.COMPACTION, captured("e11-two-compactions"))) == 2
 
 
 def test_retries_add_up_to_one_stall() -> None:
     retries = [a_system_line("api_error", retryInMs=6000.0, retryAttempt=n, maxRetries=10) for n in (1, 2)]
-    (event,) = of(Kind.STALL, build(a_prompt("a"), *retries, a_reply("b")))
+    (event,) = of(FrictionKind.STALL, build(a_prompt("a"), *retries, a_reply("b")))
     assert (event.loss.seconds, event.details["retries"]) == (12.0, 2)
 
 
 def test_one_short_retry_is_nothing_to_speak_of() -> None:
     retry = a_system_line("api_error", retryInMs=500.0, retryAttempt=1, maxRetries=10)
-    assert not of(Kind.STALL, build(a_prompt("a"), retry, a_reply("b")))
+    assert not of(FrictionKind.STALL, build(a_prompt("a"), retry, a_reply("b")))
 
 
 def test_a_rate_limit_told_in_the_models_name_is_a_stall() -> None:
     notice = a_reply(
         "5-hour limit reached", model="<synthetic>", isApiErrorMessage=True, error="rate_limit", usage=a_usage(0, 0)
     )
-    (event,) = of(Kind.STALL, build(a_prompt("a"), notice))
+    (event,) = of(FrictionKind.STALL, build(a_prompt("a"), notice))
     assert event.about == "rate_limit"
 
 
 def test_a_command_that_took_longer_than_any_may_waited_for_somebody() -> None:
     call = a_tool_call("Bash", {"command": "make"})
     late = a_tool_result("ok", timestamp="2026-01-05T11:30:00.000Z")
-    (event,) = of(Kind.STALL, build(a_prompt("a"), call, late))
+    (event,) = of(FrictionKind.STALL, build(a_prompt("a"), call, late))
     assert (event.about, event.loss.seconds, event.cause) == ("waited_for_you", None, Cause.PROMPT)
     assert event.evidence == "Bash waited for you 150 minutes"
 
 
 def test_a_call_of_a_server_may_take_long_by_itself() -> None:
     late = a_tool_result("ok", timestamp="2026-01-05T09:20:00.000Z")
-    (event,) = of(Kind.STALL, build(a_prompt("a"), a_tool_call("mcp__a__b", {}), late))
+    (event,) = of(FrictionKind.STALL, build(a_prompt("a"), a_tool_call("mcp__a__b", {}), late))
     assert (event.about, event.cause) == ("long_call", Cause.ENVIRONMENT)
 
 
 def test_shell_lines_of_the_person_are_manual_steps() -> None:
     (event,) = of(
-        Kind.MANUAL_STEP, build(a_prompt("<bash-input>make lint</bash-input>"), a_prompt("ok?"), a_reply("yes"))
+        FrictionKind.MANUAL_STEP, build(a_prompt("<bash-input>make lint</bash-input>"), a_prompt("ok?"), a_reply("yes"))
     )
     assert (event.evidence, event.about, event.confidence) == ("! make lint", "make lint", 1.0)
 
@@ -202,12 +202,12 @@ def asked(*commands: str, source: str = "user_temporary") -> Session:
 
 
 def test_the_same_permission_granted_three_times_is_toil() -> None:
-    (event,) = of(Kind.PERMISSION_TOIL, asked("npm run test:a", "cd web && npm run test:b", "npm run test"))
+    (event,) = of(FrictionKind.PERMISSION_TOIL, asked("npm run test:a", "cd web && npm run test:b", "npm run test"))
     assert (event.about, event.details["granted"]) == ("Bash(npm run test:*)", 3)
 
 
 def test_what_a_rule_allows_is_no_toil() -> None:
-    assert not of(Kind.PERMISSION_TOIL, asked("npm test", "npm test", "npm test", source="config"))
+    assert not of(FrictionKind.PERMISSION_TOIL, asked("npm test", "npm test", "npm test", source="config"))
 
 
 def test_agents_are_left_out_unless_asked_for() -> None:
@@ -226,21 +226,21 @@ def test_agents_are_left_out_unless_asked_for() -> None:
     ).build()
     assert not find_events(session)
     (event,) = find_events(session, with_agents=True)
-    assert (event.kind, event.agent) == (Kind.TOOL_ERROR, "a1")
+    assert (event.kind, event.agent) == (FrictionKind.TOOL_ERROR, "a1")
     assert find(session, with_agents=True).events == (event,)
 
 
 def test_evidence_is_short_and_keeps_secrets() -> None:
     key = "sk-" + "a1" * 20
     noisy = f"Exit code 1\n\x1b[31mcurl -H 'Authorization: Bearer abc123def' {key} password=hunter22 " + "x " * 300
-    (event,) = of(Kind.TOOL_ERROR, build(a_prompt("a"), *a_call("./call.sh", output=noisy, is_error=True)))
+    (event,) = of(FrictionKind.TOOL_ERROR, build(a_prompt("a"), *a_call("./call.sh", output=noisy, is_error=True)))
     assert len(event.evidence) <= 200
     assert not any(secret in event.evidence for secret in (key, "abc123def", "hunter22", "\x1b"))
 
 
 def test_every_detector_says_what_it_means_and_what_it_goes_by() -> None:
     kinds = [detector.kind for detector in DETECTORS]
-    assert sorted(kinds) == sorted(set(Kind) - {Kind.REPEATED_INSTRUCTION})
+    assert sorted(kinds) == sorted(set(FrictionKind) - {FrictionKind.REPEATED_INSTRUCTION})
     assert all(detector.meaning and (detector.exact or detector.heuristics) for detector in DETECTORS)
     assert len({detector.meaning for detector in DETECTORS}) == len(DETECTORS)
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from reread.analyses.friction import signs
-from reread.analyses.friction.judge import REASONS, models
+from reread.features.friction import cues
+from reread.features.friction.corrections import REASONS, models
 
-CUES = [*signs.REPLY, *signs.THOUGHT, *signs.WORDS, signs.CLAIMED, signs.TO_TRY, signs.UNDOES, signs.COMMITS]
+CUES = [*cues.REPLY, *cues.THOUGHT, *cues.WORDS, cues.CLAIMED, cues.TO_TRY, cues.UNDOES, cues.COMMITS]
 
 
 def is_covered(items: Any, seeds: tuple[str, ...]) -> bool:
@@ -35,7 +35,7 @@ def is_covered(items: Any, seeds: tuple[str, ...]) -> bool:
 
 
 @pytest.mark.parametrize("cue", CUES, ids=lambda cue: cue.name)
-def test_every_match_holds_a_seed(cue: signs.Cue) -> None:
+def test_every_match_holds_a_seed(cue: cues.Cue) -> None:
     if not cue.seeds:
         assert all(part.startswith("^") for part in [cue.source]), "without seeds only the beginning is looked at"
         return

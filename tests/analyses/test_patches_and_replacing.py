@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import editing
-from reread.analyses.edits.patches import Hunk, applied, hunks_between, inverted, read_hunks
-from reread.analyses.edits.replacing import Replacement, differs_in_quotes, replaced, restored
-from reread.analyses.edits.texts import Content, Ending, exact, split_lines, told
+from reread.features.edits.changes import Replacement, differs_in_quotes, replaced, restored
+from reread.features.edits.patches import (
+    Content,
+    Ending,
+    Hunk,
+    applied,
+    exact,
+    hunks_between,
+    inverted,
+    read_hunks,
+    split_lines,
+    told,
+)
 
 texts = st.lists(st.sampled_from(["a", "b", "", "  x", "\t", "\f"]), max_size=12).flatmap(
     lambda found: st.sampled_from(["\n".join(found), "\n".join(found) + "\n"])

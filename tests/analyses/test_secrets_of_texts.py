@@ -10,9 +10,9 @@ import pytest
 from contexts import CONTEXTS, is_found, made
 from held_out import HELD_OUT
 from planting import ORDINARY, Planted, planted
-from reread.analyses.secrets import Redactor, find, placeholders
-from reread.analyses.secrets.kinds import EMAIL, USER
-from reread.analyses.secrets.structures import left_in_value, redacted_line, redacted_value, texts_of
+from reread.features.secrets import Redactor, find, placeholders
+from reread.features.secrets.redact import left_in_value, redacted_line, redacted_value, texts_of
+from reread.features.secrets.shapes import EMAIL, USER
 from reread.loading import read
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.analyses.edits.paths import absolute, best_matches, common_end, fits, is_absolute, key_of
-from reread.analyses.edits.shell import files_in
+from reread.features.edits.shell import absolute, best_matches, common_end, files_in, fits, is_absolute, key_of
 
 
 @pytest.mark.parametrize(

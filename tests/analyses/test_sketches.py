@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.analyses.friction.fingerprints import SIZE, Sketch, grouped, likeness
+from reread.features.friction.scene import SIZE, Sketch, grouped, likeness
 
 # Few values, so that most sketches share some.
 SKETCHES = st.lists(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reread.analyses.texts import Field, texts_of
+from reread.features.search_text import Field, texts_of
 from reread.records import decode
-from reread.sessions import Status
+from reread.sessions import CallStatus
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_command,
     a_compaction,
@@ -33,13 +33,13 @@ from reread.testing import (
 Texts = list[tuple[str, str]]
 
 
-def texts(*entries: Entry | Block) -> Texts:
+def texts(*entries: Entry | ContentBlock) -> Texts:
     """Of all lines, one after the other."""
     records = a_session(*entries).records()
     return [(field.value, text) for record in records for field, text in texts_of(record)]
 
 
-CASES: list[tuple[Entry | Block, Texts]] = [
+CASES: list[tuple[Entry | ContentBlock, Texts]] = [
     (a_prompt("find it"), [("prompt", "find it")]),
     (a_prompt("look", an_image()), [("prompt", "look")]),
     (a_prompt("<system-reminder>be nice</system-reminder>find it"), [("prompt", "find it")]),
@@ -77,7 +77,7 @@ CASES: list[tuple[Entry | Block, Texts]] = [
 
 
 @pytest.mark.parametrize(("entry", "expected"), CASES)
-def test_a_line_has_these_texts(entry: Entry | Block, expected: Texts) -> None:
+def test_a_line_has_these_texts(entry: Entry | ContentBlock, expected: Texts) -> None:
     assert texts(entry) == expected
 
 
@@ -95,7 +95,7 @@ def test_results_of_a_line_come_one_by_one_and_without_images() -> None:
     call = a_reply(a_tool_call("Read", {"file_path": "/a"}))
     assert texts(call, a_tool_result("content of a"))[1:] == [("result", "content of a")]
     assert texts(call, a_tool_result([an_image("QUJD")]))[1:] == []
-    mixed = a_tool_result([Block({"type": "text", "text": "a caption"}), an_image("QUJD")])
+    mixed = a_tool_result([ContentBlock({"type": "text", "text": "a caption"}), an_image("QUJD")])
     [(field, text)] = texts(call, mixed)[1:]
     assert (field, "QUJD" in text) == ("result", False)
     assert "a caption" in text
@@ -123,10 +123,10 @@ def test_what_is_unknown_does_not_fail() -> None:
 
 
 def test_fields_are_those_of_the_full_text_index() -> None:
-    from reread.store.schema import FIELDS
+    from reread.index.schema import FIELDS
 
     assert tuple(Field) == FIELDS
 
 
 def test_statuses_are_those_the_archive_stores() -> None:
-    assert {status.value for status in Status} == {"ok", "error", "rejected", "interrupted", "missing"}
+    assert {status.value for status in CallStatus} == {"ok", "error", "rejected", "interrupted", "missing"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.analyses.throughput import Throughput, throughput
+from reread.features.activity import Throughput, throughput
 from reread.testing import Entry, a_prompt, a_reply, a_system_line, a_usage, build
 
 

@@ -24,18 +24,17 @@ from reread.blocks.of_events import StreamBlocks, events_of
 from reread.blocks.of_session import SessionBlocks, blocks_of, spoken_blocks
 from reread.live import events
 from reread.live.capture import replay
-from reread.render.documents import turn_document
-from reread.render.html import parts
-from reread.render.html.page import fragment
-from reread.render.html.session import SessionParts
-from reread.render.markdown import MarkdownWriter, Wanted
-from reread.render.mcp_text import Recall, RecallWriter
-from reread.render.terminal import turn_lines
-from reread.render.text import Style
-from reread.render.values import encoded
-from reread.render.view import View
 from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_thought, a_tool_call, a_tool_result, build
+from reread.views.html import parts
+from reread.views.html.page import fragment
+from reread.views.html.session import SessionParts
+from reread.views.markdown import MarkdownOptions, MarkdownWriter
+from reread.views.mcp_text import Recall, RecallWriter
+from reread.views.session_json import turn_document
+from reread.views.terminal import turn_lines
+from reread.views.text import Style
+from reread.views.values import View, encoded
 
 CAPTURES = sorted((Path(__file__).parents[1] / "wire" / "captures").glob("*/*.wire"))
 
@@ -55,7 +54,7 @@ def in_terminal(turn: TurnBlocks, session: Session) -> str:
 
 
 def as_markdown(turn: TurnBlocks, session: Session) -> str:
-    return "\n".join(MarkdownWriter(Wanted(), session.project).turn(turn, level=2))
+    return "\n".join(MarkdownWriter(MarkdownOptions(), session.project).turn(turn, level=2))
 
 
 def as_json(turn: TurnBlocks, session: Session) -> str:  # noqa: ARG001  one shape for all writers

@@ -12,7 +12,7 @@ import pytest
 
 from cli.kept import Kept, fill
 from cli.running import Ran, Run
-from reread.surfaces.cli.main import main
+from reread.cli.main import main
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from reread.testing import (
     Agent,
-    Block,
+    ContentBlock,
     Entry,
     Transcript,
     a_command,
@@ -101,7 +101,7 @@ def _told(name: str, number: int, **fields: Any) -> dict[str, Any]:
     return {"uuid": f"{number} {name} {NAME}", "gitBranch": NAME, "slug": NAME, "agentName": NAME, **fields}
 
 
-def _reply(name: str, number: int, *parts: str | Block, model: str = NAME, **fields: Any) -> Entry:
+def _reply(name: str, number: int, *parts: str | ContentBlock, model: str = NAME, **fields: Any) -> Entry:
     used = a_usage(
         cache_write=5000, service_tier=NAME, inference_geo=NAME, speed=NAME, iterations=[{"type": NAME, "model": NAME}]
     )
@@ -118,7 +118,7 @@ def _reply(name: str, number: int, *parts: str | Block, model: str = NAME, **fie
     )
 
 
-def _talk(name: str) -> Sequence[Entry | Block]:
+def _talk(name: str) -> Sequence[Entry | ContentBlock]:
     calls = [
         a_tool_call("Bash", {"command": PROSE, NAME: NAME}, id=f"toolu_1{NAME}"),
         a_tool_call(f"mcp__{NAME}__{NAME}", {NAME: {NAME: [NAME]}}, id="toolu_2"),

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cli.running import Ran, Run
-from reread.testing import (
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_thought,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 
 LANTERN = "1a17e200-aaaa-4000-8000-000000000001"
 HARBOUR = "2b0a7000-bbbb-4000-8000-000000000002"

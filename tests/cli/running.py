@@ -96,7 +96,7 @@ def reread_as_nobody(*arguments: str | Path, home: str = "/") -> Ran:
     """Root may read every file, so a child runs the program, to have it loaded, and then gives its rights away."""
     script = (
         "import contextlib, io, os, sys\n"
-        "from reread.surfaces.cli.main import main\n"
+        "from reread.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         "    for command in ('show @last', 'prompts', 'doctor', 'hook install --yes'):\n"
         "        main(['demo', *command.split()])\n"

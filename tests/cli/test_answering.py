@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from reread.cli.ask_program import NOBODY, ProgramAnswerer
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
-from reread.surfaces.cli.answering import NOBODY, Program
 
 ASKED = Permission(request_id="r1", tool="Bash", input={})
 
@@ -27,13 +27,13 @@ def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         yield theirs
 
 
-async def decided(program: Program) -> Decision:
+async def decided(program: ProgramAnswerer) -> Decision:
     return await asyncio.wait_for(program.decide(ASKED), timeout=30)
 
 
 def test_an_input_that_is_exchanged_meanwhile_is_not_asked(typing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> Decision:
-        program = Program()
+        program = ProgramAnswerer()
         monkeypatch.setattr(sys, "stdin", io.StringIO())
         os.write(typing, json.dumps({"request_id": "r1", "behavior": "allow"}).encode() + b"\n")
         found = await decided(program)
@@ -45,7 +45,7 @@ def test_an_input_that_is_exchanged_meanwhile_is_not_asked(typing: int, monkeypa
 
 def test_an_answer_without_a_last_newline_counts(typing: int) -> None:
     async def run() -> Decision:
-        program = Program()
+        program = ProgramAnswerer()
         os.write(typing, json.dumps({"request_id": "r1", "behavior": "deny", "message": "not now"}).encode())
         os.close(typing)
         return await decided(program)
@@ -58,7 +58,7 @@ def test_a_terminal_that_is_hung_up_answers_no_more(monkeypatch: pytest.MonkeyPa
     screen, typed = os.openpty()
 
     async def run() -> Decision:
-        program = Program()
+        program = ProgramAnswerer()
         os.close(screen)
         return await decided(program)
 

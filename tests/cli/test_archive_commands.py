@@ -18,7 +18,7 @@ import pytest
 from cli.kept import HARBOUR, LANTERN, Kept, digests, snapshot
 from cli.running import PROGRAM, Run, environment, on_terminal, read_until, reread, without_colour
 from cli.test_json_contract import SESSION, check
-from reread.store.safe import Found, Safe
+from reread.safe.safe import FoundPiece, Safe
 from reread.testing import a_prompt, a_reply, a_session
 
 
@@ -268,7 +268,7 @@ def test_what_damage_leaves_of_a_session_is_shown_and_restored(kept: Kept, tmp_p
     kept("sync")
     shutil.rmtree(kept.claude)
     with Safe(kept.home / "safe") as safe:
-        places = {Path(found.header.path).name: found.place for found in safe.scan() if isinstance(found, Found)}
+        places = {Path(found.header.path).name: found.place for found in safe.scan() if isinstance(found, FoundPiece)}
     pack = kept.home / "safe" / "000001.pack"
     content = bytearray(pack.read_bytes())
     content[places[f"{LANTERN}.jsonl"].end - 9] ^= 0xFF

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Ran, Run, reread, reread_as_nobody
-from reread.loading import Shelf
+from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_session
 
 FIRST = "11111111-aaaa-4000-8000-000000000001"
@@ -145,13 +145,13 @@ def test_an_unreadable_file_among_others_is_reported_beside_the_answer(open_fold
 @pytest.fixture
 def vanishing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first session's file is deleted after it was found and before it is read."""
-    find = Shelf.__init__
+    find = SourceTree.__init__
 
-    def find_and_delete(shelf: Shelf, places: Sequence[Path]) -> None:
+    def find_and_delete(shelf: SourceTree, places: Sequence[Path]) -> None:
         find(shelf, places)
         shelf.trunk(FIRST).unlink()
 
-    monkeypatch.setattr(Shelf, "__init__", find_and_delete)
+    monkeypatch.setattr(SourceTree, "__init__", find_and_delete)
 
 
 @pytest.mark.usefixtures("vanishing")

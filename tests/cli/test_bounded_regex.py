@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.running import Run
-from reread.archive import Archive
+from reread.archive import Archive, regex
+from reread.archive.regex import BoundedPattern
 from reread.errors import BadInput
-from reread.queries import regex
-from reread.queries.regex import BoundedPattern
 from reread.testing import a_prompt, a_reply, a_session
 
 ENDLESS = "(a+)+$"

@@ -9,9 +9,9 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run
-from reread.surfaces.cli import common, options
-from reread.surfaces.cli.common import word_first
-from reread.surfaces.cli.main import COMMANDS, OTHER_NAMES
+from reread.cli import common, options
+from reread.cli.common import word_first
+from reread.cli.main import COMMANDS, OTHER_NAMES
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import Run
-from reread.surfaces.cli.main import COMMANDS
+from reread.cli.main import COMMANDS
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

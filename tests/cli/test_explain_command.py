@@ -12,8 +12,8 @@ import pytest
 from cli.kept import HARBOUR, LANTERN, Kept
 from cli.running import Run
 from cli.test_json_contract import USAGE, Money, Time, check
-from reread.render.text import cells
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
+from reread.views.text import cells
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
 COUNTED: dict[str, Any] = {**USAGE, "nanodollars": (int, None)}

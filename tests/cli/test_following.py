@@ -14,16 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.running import read_until, start
-from reread.testing import (
-    Entry,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_thought,
-    a_title,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import Entry, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ends the program with SIGINT")
 

@@ -14,10 +14,10 @@ import pytest
 
 from cli.running import PROGRAM, Run, environment, on_terminal, reread_as_nobody, without_colour
 from cli.test_bad_input import assert_refused
-from reread.client_settings.entries import command_of, entries_running
-from reread.client_settings.file import SettingsFile
+from reread.cli import client_stdin
+from reread.cli import hook as hook_run
+from reread.client_settings import SettingsFile, command_of, entries_running
 from reread.errors import BadInput
-from reread.surfaces.cli import hook_run, piped
 from reread.testing import a_prompt, a_reply, a_session
 
 BEFORE = '{\n    "model": "opus",\n    "note": "日本",\n    "permissions": {"allow": ["Bash(ls)"]}\n}'
@@ -285,7 +285,7 @@ def test_an_unforeseen_failure_is_logged_too(run: Run, tmp_path: Path, monkeypat
     def fail(*_: object) -> None:
         raise LookupError("unforeseen")
 
-    monkeypatch.setattr(piped, "piped_input", bytes)
+    monkeypatch.setattr(client_stdin, "piped_input", bytes)
     monkeypatch.setattr(hook_run, "_start", fail)
     monkeypatch.setattr(hook_run, "_sync", fail)
     assert run("hook", "run", "--home", tmp_path / "archive") == (0, "", "")

@@ -17,15 +17,7 @@ import pytest
 
 from cli.running import PROGRAM, Ran, environment, read_until
 from live import frames
-from reread.testing import (
-    Entry,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
 
 INIT = frames.frame("system", subtype="init", model="claude-opus-4-8", cwd="/home/ann/app")
 RESULT = {"subtype": "success", "is_error": False, "result": "done", "total_cost_usd": 0.5, "usage": frames.FINAL}

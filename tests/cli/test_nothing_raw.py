@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 from cli.hostile import FILE, FORGED, PROSE, TYPED, Hostile, status_line_input, write_hostile
 from cli.running import environment, on_terminal, read_until, start
-from reread.render.text import Style
-from reread.render.values import encoded
-from reread.surfaces.cli import progress
-from reread.surfaces.cli.main import COMMANDS, OVERVIEW, main
+from reread.cli import progress
+from reread.cli.main import COMMANDS, OVERVIEW, main
+from reread.views.text import Style
+from reread.views.values import encoded
 
 GROUPINGS = ("day", "week", "month", "session", "model", "project", "branch", "tool", "block", "agent", "skill")
 
@@ -438,7 +438,7 @@ def test_what_was_noted_is_told_exactly_and_shown_harmlessly(original: Hostile) 
 def test_a_fault_of_ours_cannot_speak_either() -> None:
     script = (
         "import sys\n"
-        "from reread.surfaces.cli import list, main\n"
+        "from reread.cli import list, main\n"
         "def run(arguments): raise ValueError(arguments[0])\n"
         "list.run = run\n"
         "sys.exit(main.main())\n"

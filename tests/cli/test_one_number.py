@@ -12,15 +12,15 @@ import pytest
 from cli.kept import Kept
 from cli.running import Run
 from reread.archive import Archive
+from reread.archive.answers import prompts as folded_prompts
+from reread.archive.answers import thinking as folded_thinking
+from reread.archive.answers import tools as folded_tools
+from reread.archive.filters import Filter
+from reread.index.database import connect
 from reread.loading import load
-from reread.queries.answers import prompts as folded_prompts
-from reread.queries.answers import thinking as folded_thinking
-from reread.queries.answers import tools as folded_tools
-from reread.queries.filters import Filter
-from reread.render.html.page import session_page
-from reread.store.database import connect
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from reread.testing.lines import Entry
+from reread.views.html.page import session_page
 
 TRUNK, FORK, OLD = "7a11-trunk", "7a11-fork", "01d-inline"
 CALL = "toolu_01{:020}"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from charting import a_chart, parsed
+from reread.cli.usage import save_chart
 from reread.config import Config, make_config
 from reread.errors import BadInput
-from reread.surfaces.cli.plotting import save_chart
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Progress
+from reread.cli.progress import SyncProgress
 from reread.config import archive_home
-from reread.surfaces.cli.progress import SyncProgress
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("reread.surfaces.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("reread.cli.progress.time.monotonic", lambda: now[0])
     return now
 
 

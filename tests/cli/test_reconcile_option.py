@@ -77,8 +77,8 @@ def test_a_told_window_is_the_block_and_no_estimate(kept: Kept) -> None:
 
 
 def keep_told(kept: Kept, said: object) -> None:
-    from reread.queries.status import spent
-    from reread.records.statusline import StatusLine
+    from reread.archive.status import spent
+    from reread.records.client_input import StatusLine
 
     now = time.time_ns() // 10**6
     spent(str(kept.home), StatusLine(said, now), now)

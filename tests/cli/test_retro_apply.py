@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.client_settings.advice import stated_in
-from reread.surfaces.cli.main import main
+from reread.cli.main import main
+from reread.client_settings import stated_in
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import write
 

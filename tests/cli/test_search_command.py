@@ -133,7 +133,7 @@ def test_a_hit_has_a_head_a_snippet_and_a_place_within_the_screen(kept: Kept) ->
         id=LANTERN.replace("1a17", "9999"),
     ).write(kept.claude / "projects")
     lines = kept("search", "needle").out.splitlines()
-    from reread.render.text import cells
+    from reread.views.text import cells
 
     assert max(cells(line) for line in lines) <= 80
     assert sum("[needle]" in line for line in lines) == 2

@@ -12,7 +12,7 @@ import pytest
 from cli.running import Run
 from planting import planted
 from reread.archive import Archive
-from reread.queries.filters import Filter
+from reread.archive.filters import Filter
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"
@@ -99,7 +99,7 @@ def test_what_an_older_version_found_is_looked_for_again(
     with Archive(tmp_path / "kept", [projects]) as archive:
         archive.sync()
         first = archive.secrets()
-        monkeypatch.setattr("reread.queries.secret_scan.VERSION", 1_000)
+        monkeypatch.setattr("reread.archive.secret_scan.VERSION", 1_000)
         again = archive.secrets()
         assert (again.read_bytes, again.total) == (first.read_bytes, first.total)
 

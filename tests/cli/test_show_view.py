@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from cli.running import Run, on_terminal, reread, without_colour
-from reread.render.text import cells
 from reread.testing import (
     Transcript,
     a_command,
@@ -22,6 +21,7 @@ from reread.testing import (
     a_tool_result,
     an_interrupt,
 )
+from reread.views.text import cells
 
 needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 

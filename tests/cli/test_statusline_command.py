@@ -143,9 +143,9 @@ def test_an_archive_that_may_not_be_written_costs_no_line(kept: Kept) -> None:
     kept("sync")
     script = (
         "import io, os, sys, json, sqlite3\n"
-        "import reread.queries.status, reread.render.statusline, reread.records.statusline\n"
-        "import reread.surfaces.cli.statusline\n"
-        "from reread.surfaces.cli.main import main\n"
+        "import reread.archive.status, reread.views.statusline, reread.records.client_input\n"
+        "import reread.cli.statusline\n"
+        "from reread.cli.main import main\n"
         "if os.geteuid() == 0: os.setuid(65534)\n"
         "sys.exit(main(['statusline', '--home', sys.argv[1]]))\n"
     )
@@ -174,7 +174,7 @@ def test_what_is_no_archive_costs_no_line(tmp_path: Path, content: bytes) -> Non
 def test_nothing_is_loaded_that_a_line_does_not_need(kept: Kept) -> None:
     kept("sync")
     script = (
-        "import sys; from reread.surfaces.cli.main import main\n"
+        "import sys; from reread.cli.main import main\n"
         f"main(['statusline', '--home', {str(kept.home)!r}])\nprint('loaded:', *sys.modules)"
     )
     raw = json.dumps({**LINE, "rate_limits": limits(1)}).encode()

@@ -12,8 +12,8 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run, reread
-from reread.render.text import cells
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_usage
+from reread.views.text import cells
 
 LONG = "/home/ann/" + "a-very-long-project-name-" * 5 + "end"
 CJK = "/home/ann/日本語のとても長いプロジェクト名前テスト"

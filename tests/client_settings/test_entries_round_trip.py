@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reread.client_settings.entries import Entries, Settings, entries_running, home_of
+from reread.client_settings import ClientSettings, Entries, entries_running, home_of
 from reread.errors import BadInput
 
 ENTRIES = entries_running(["/opt/reread/bin/reread"], ["--home", "/a b"], [], is_windows=False)
@@ -58,7 +58,7 @@ def with_entries(values: dict[str, Any], entries: Entries) -> dict[str, Any]:
 
 @given(texts(), st.sampled_from([ENTRIES, ONLY_HOOK]))
 def test_installing_changes_the_values_by_our_entries_and_nothing_else(text: str, entries: Entries) -> None:
-    before = Settings(text, "settings.json")
+    before = ClientSettings(text, "settings.json")
     after = before.with_entries(entries)
     assert after.values == with_entries(before.values, entries)
     assert [key for key in after.values if key in before.values] == list(before.values)
@@ -67,20 +67,20 @@ def test_installing_changes_the_values_by_our_entries_and_nothing_else(text: str
 
 @given(texts(), st.sampled_from([ENTRIES, ONLY_HOOK]))
 def test_removing_gives_back_the_same_bytes_when_it_is_known_what_was_before(text: str, entries: Entries) -> None:
-    before = Settings(text, "settings.json")
+    before = ClientSettings(text, "settings.json")
     assert before.with_entries(entries).without_entries(before).text == text
 
 
 @given(texts(), st.sampled_from([ENTRIES, ONLY_HOOK]))
 def test_removing_gives_back_the_same_values_when_the_file_changed_since(text: str, entries: Entries) -> None:
-    before = Settings(text, "settings.json")
-    changed = Settings(before.with_entries(entries).text + " ", "settings.json")
+    before = ClientSettings(text, "settings.json")
+    changed = ClientSettings(before.with_entries(entries).text + " ", "settings.json")
     assert changed.without_entries(before).values == before.values
 
 
 @given(texts(), st.sampled_from([ENTRIES, ONLY_HOOK]))
 def test_removing_needs_no_memory_unless_a_container_was_empty_before(text: str, entries: Entries) -> None:
-    before = Settings(text, "settings.json")
+    before = ClientSettings(text, "settings.json")
     hooks = before.values.get("hooks", {"": 0})
     assume(before.values and hooks and hooks.get("SessionEnd", [0]))
     assert before.with_entries(entries).without_entries(None).text == text
@@ -98,13 +98,13 @@ def test_removing_needs_no_memory_unless_a_container_was_empty_before(text: str,
 def test_an_entry_is_laid_out_like_its_neighbours(text: str, shown: str) -> None:
     separators = (",", ":") if '":1' in text else (", ", ": ")
     hook = json.dumps(ENTRIES.hook, separators=separators)
-    assert Settings(text, "x").with_entries(ONLY_HOOK).text.startswith(shown.replace("HOOK", hook))
+    assert ClientSettings(text, "x").with_entries(ONLY_HOOK).text.startswith(shown.replace("HOOK", hook))
 
 
 def test_a_hook_moved_into_a_group_of_others_goes_alone() -> None:
     other = {"type": "command", "command": "echo reread hook runs"}
     held = {"hooks": {"SessionEnd": [{"matcher": "clear", "hooks": [other, ENTRIES.hook]}]}}
-    cleared = Settings(json.dumps(held), "x").without_entries(None)
+    cleared = ClientSettings(json.dumps(held), "x").without_entries(None)
     assert cleared.values == {"hooks": {"SessionEnd": [{"matcher": "clear", "hooks": [other]}]}}
 
 
@@ -112,13 +112,13 @@ def test_an_older_hook_of_ours_is_replaced_where_it_stands() -> None:
     other = {"hooks": [{"type": "command", "command": "true"}]}
     old = {"hooks": [{"type": "command", "command": "'/old place/reread' hook run"}]}
     text = json.dumps({"hooks": {"SessionEnd": [old, other]}}, indent=2)
-    changed = Settings(text, "x").with_entries(ONLY_HOOK)
+    changed = ClientSettings(text, "x").with_entries(ONLY_HOOK)
     assert changed.values == {"hooks": {"SessionEnd": [GROUP, other]}}
 
 
 @pytest.mark.parametrize("line", [{"type": "command", "command": "ccline"}, None, "reread statusline"])
 def test_another_status_line_is_left_alone(line: object) -> None:
-    settings = Settings(json.dumps({"statusLine": line}), "x")
+    settings = ClientSettings(json.dumps({"statusLine": line}), "x")
     changed = settings.with_entries(ENTRIES)
     assert (settings.status_line, changed.values["statusLine"]) == ("other", line)
     assert changed.without_entries(settings).text == settings.text
@@ -140,7 +140,7 @@ def test_another_status_line_is_left_alone(line: object) -> None:
 )
 def test_settings_that_cannot_be_understood_are_refused(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        Settings(text, "settings.json")
+        ClientSettings(text, "settings.json")
 
 
 def test_windows_gets_plain_words_or_a_program_with_arguments() -> None:
@@ -150,7 +150,7 @@ def test_windows_gets_plain_words_or_a_program_with_arguments() -> None:
     assert spaced.hook["command"] == "C:/Ann Lee/reread.exe"
     assert spaced.hook["args"] == ["hook", "run", "--home", "D:/a b"]
     for entries in (plain, spaced):
-        installed = Settings("{}", "x").with_entries(entries)
+        installed = ClientSettings("{}", "x").with_entries(entries)
         assert installed.hook == entries.hook
         assert installed.status_line == "ours"
         assert installed.without_entries(None).values == {}

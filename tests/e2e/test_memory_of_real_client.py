@@ -11,7 +11,7 @@ import pytest
 
 import reread
 from client.run import Run, Scratch
-from reread.sessions import Status, ToolCall
+from reread.sessions import CallStatus, ToolCall
 
 pytestmark = pytest.mark.e2e
 
@@ -43,7 +43,7 @@ def test_the_model_finds_what_an_earlier_session_thought(scratch: Scratch, memor
     assert earlier.status == 0
     run = scratch.run("mock:recall(granite premise)", *memory)
     call = looked_up(scratch, run)
-    assert call.status is Status.OK
+    assert call.status is CallStatus.OK
     assert call.output is not None
     said = call.output.text
     assert said.startswith(f"1 of 1 hit for 'granite premise' in {scratch.work.resolve()} (")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.archive import Archive
-from reread.surfaces.web.library import link_name
+from reread.web.archive_pool import link_name
 from test_corpus import CORPUS
 from web.serving import Served, served
 

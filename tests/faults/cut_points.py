@@ -23,8 +23,8 @@ from faults.power_cut import MODES, Call, Files, files_in, record, survivors, wh
 from histories import write_backups
 from live.captures import a_capture, an_interrupted_thought, keep
 from reread.archive import Archive
+from reread.index import read
 from reread.marks import Mark
-from reread.store import reading
 from reread.testing import a_prompt, a_reply, a_session
 from trees import append, generate, resume_copy
 
@@ -100,8 +100,8 @@ def _with_captures(scene: Scene) -> None:
 def _damaged(scene: Scene) -> None:
     _taken(scene)
     with scene.archive() as archive:
-        row = reading.files_of(archive.connection, archive.find(SESSION).id)[0]
-        damaged = reading.pieces_of(archive.connection, row.id, row.generation)[0].place
+        row = read.files_of(archive.connection, archive.find(SESSION).id)[0]
+        damaged = read.pieces_of(archive.connection, row.id, row.generation)[0].place
     pack = scene.home / "safe" / f"{damaged.pack:06}.pack"
     content = bytearray(pack.read_bytes())
     content[damaged.end - 1] ^= 1
@@ -159,7 +159,7 @@ class Kept(NamedTuple):
 
 def kept_by(archive: Archive) -> Kept:
     numbers = [number for (number,) in archive.connection.execute("SELECT id FROM file")]
-    rows = [reading.file_by_id(archive.connection, number) for number in numbers]
+    rows = [read.file_by_id(archive.connection, number) for number in numbers]
     found = {str(row.path): archive.files.left_of(row).content for row in rows}
     waiting = {str(path): path.read_bytes() for path in archive.wire.rglob("*.wire")}
     sessions = {each.stored.row.uuid: _paths(archive, each.stored.id) for each in archive.sessions()}
@@ -172,7 +172,7 @@ def _by_run(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _paths(archive: Archive, session: int) -> list[str]:
-    rows = reading.files_of(archive.connection, session) + reading.backups_of(archive.connection, session)
+    rows = read.files_of(archive.connection, session) + read.backups_of(archive.connection, session)
     return [str(row.path) for row in rows]
 
 

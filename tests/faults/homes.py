@@ -15,9 +15,9 @@ from cli.running import Ran
 from histories import write_backups
 from live.captures import a_capture, an_interrupted_thought, keep
 from reread.archive import Archive
-from reread.store import custody
-from reread.store.database import FILE_NAME
-from reread.surfaces.cli.main import main
+from reread.cli.main import main
+from reread.index import custody
+from reread.index.database import FILE_NAME
 from trees import Tree, append, generate
 
 __all__ = ["WAITING", "a_full_home", "an_unfinished_forget", "opened", "run", "with_a_log"]

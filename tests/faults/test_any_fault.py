@@ -10,9 +10,9 @@ import pytest
 
 from faults.harm import FAULTS
 from faults.homes import WAITING, a_full_home, an_unfinished_forget, opened, run, with_a_log
-from reread.queries.language import ALL_FIELDS
-from reread.store.own_words import COPY
-from reread.store.unchanged import JOURNAL
+from reread.archive.search_language import ALL_FIELDS
+from reread.home import JOURNAL
+from reread.index.user_data import COPY
 from trees import Tree, assert_answers
 
 FILES = {

@@ -9,8 +9,8 @@ import pytest
 
 from cli.running import reread
 from reread.archive import Archive
-from reread.store.database import FILE_NAME
-from reread.store.proof import Verified
+from reread.index.database import FILE_NAME
+from reread.index.verify import Verified
 from trees import Tree, a_tree, resume_copy, with_own_archive
 
 

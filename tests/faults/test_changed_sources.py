@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.queries.language import ALL_FIELDS
-from reread.store.custody import generations, restore
+from reread.archive.search_language import ALL_FIELDS
+from reread.index.custody import generations, restore
 from reread.testing import a_prompt, a_session
 from trees import Tree, a_tree, append, assert_true, cells_of, digests, resume_copy, traces
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.store.piece_order import ORDER, Piece, as_last_taken
-from reread.store.safe import PieceHeader, Place, Safe
+from reread.index.piece_order import ORDER, Piece, as_last_taken
+from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.testing import a_prompt, a_session
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -66,7 +66,7 @@ def a_piece(start: int, end: int, *, at: int, order: int = 0, word: str = "a", l
         file="f", machine="desk", source="s", path="p", kind="transcript", generation=1, start=start, mtime_ns=0,
         length=end - start, sha256=word * 64, more=more,
     )  # fmt: skip
-    return header, Place(1, at, 10)
+    return header, PiecePlace(1, at, 10)
 
 
 def spans(*pieces: Piece, is_part: bool = False) -> list[tuple[int, int]]:

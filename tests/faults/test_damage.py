@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.queries.language import ALL_FIELDS
-from reread.store.database import FILE_NAME, StoreError
-from reread.store.safe import Found, Safe
+from reread.archive.search_language import ALL_FIELDS
+from reread.index.database import FILE_NAME, StoreError
+from reread.safe.safe import FoundPiece, Safe
 from reread.testing import a_prompt, a_session
 from trees import Tree, Truth, a_taken_tree, a_tree, assert_answers, assert_true, cells_of, with_own_archive
 
@@ -179,7 +179,7 @@ def a_long_session(folder: Path) -> Path:
 
 def spoil_piece(home: Path, number: int) -> None:
     with Safe(home / "safe") as safe:
-        place = [found.place for found in safe.scan() if isinstance(found, Found)][number]
+        place = [found.place for found in safe.scan() if isinstance(found, FoundPiece)][number]
     pack = home / "safe" / "000001.pack"
     content = bytearray(pack.read_bytes())
     content[place.end - 9] ^= 0x5A
@@ -230,7 +230,7 @@ def test_a_rebuild_is_not_misled_by_pieces_of_a_sync_that_never_committed(
     path.write_bytes(b"\n".join(long) + b"\n")
     tree = Tree(tmp_path / "source", tmp_path / "home", Truth(0))
     with tree.archive() as archive, monkeypatch.context() as patch:
-        patch.setattr("reread.store.writing.transaction", lambda _: 1 / 0)
+        patch.setattr("reread.index.write.transaction", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             archive.sync()
     if shrinks:

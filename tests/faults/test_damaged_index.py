@@ -14,12 +14,11 @@ import pytest
 
 from faults.homes import a_full_home, opened, run
 from reread.archive import Archive
+from reread.index import meta
+from reread.index.database import FILE_NAME
+from reread.index.user_data import COPY, forgotten_rows, labels
 from reread.ingest import rebuild as rebuilding
 from reread.ingest.extract import take
-from reread.store import notes
-from reread.store.database import FILE_NAME
-from reread.store.labels import labels
-from reread.store.own_words import COPY, forgotten_rows
 from trees import Tree, assert_answers
 
 VALUES = [
@@ -114,7 +113,7 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
         assert not archive.is_current()
         assert not Archive(tree.home).is_current()  # not even where there is nothing to take in
         archive.sync()
-        assert notes.read(archive.connection, notes.REBUILD) == "done"
+        assert meta.read_note(archive.connection, meta.REBUILD) == "done"
         assert_answers(archive, tree.truth)
         assert (archive.marks(), archive.moves(), labels(archive.connection)) == known
         assert archive.sync().files == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults.syncing import started
-from reread.store.safe import lock
+from reread.safe.safe import lock
 from trees import Tree, a_tree, append, assert_true, resume_copy, traces
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")

@@ -14,12 +14,11 @@ import pytest
 
 from faults.harm import FAULTS
 from reread.archive import Archive
-from reread.store import notes
-from reread.store.database import set_aside
-from reread.store.labels import labels
-from reread.store.own_words import COPY, forgotten_rows
-from reread.store.safe import Found, Safe
-from reread.store.said import status_lines
+from reread.index import meta
+from reread.index.client_totals import status_lines
+from reread.index.database import set_aside
+from reread.index.user_data import COPY, forgotten_rows, labels
+from reread.safe.safe import FoundPiece, Safe
 from trees import Tree, a_tree, append, assert_true, digests
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
@@ -28,7 +27,7 @@ WORK = """
 import sys
 from pathlib import Path
 from reread.archive import Archive
-import reread.ingest.rebuild, reread.store.mending
+import reread.ingest.rebuild, reread.index.custody
 with Archive(Path(sys.argv[1]), machine="desk") as archive:
     archive.connection
     print("begun", flush=True)
@@ -71,7 +70,7 @@ def copied(kept: Kept, to: Path) -> Tree:
 
 def proved(home: Path) -> set[tuple[str, int, int, str]]:
     with Safe(home / "safe") as safe:
-        headers = [found.header for found in safe.verify() if isinstance(found, Found)]
+        headers = [found.header for found in safe.verify() if isinstance(found, FoundPiece)]
     return {(header.file, header.generation, header.start, header.sha256) for header in headers}
 
 
@@ -105,7 +104,7 @@ def test_a_rebuild_killed_once_and_again_is_made_by_the_next_sync(
     assert {name: before[name] for name in before if name != "lock"}.items() <= digests(tree.home / "safe").items()
     with tree.archive() as archive:
         archive.sync()
-        assert notes.read(archive.connection, notes.REBUILD) in (None, "done")
+        assert meta.read_note(archive.connection, meta.REBUILD) in (None, "done")
         assert_true(archive, tree.truth)
         assert words_of(archive) == kept.words
         assert archive.sync().files == 0
@@ -128,7 +127,7 @@ def test_kills_do_come_in_the_middle(kept: Kept, seconds_of_a_rebuild: float, tm
         tree = copied(kept, tmp_path / str(part))
         work(tree.home, "rebuild", seconds_of_a_rebuild * part / 16)
         with tree.archive() as archive:
-            return notes.read(archive.connection, notes.REBUILD) == "begun"
+            return meta.read_note(archive.connection, meta.REBUILD) == "begun"
 
     assert any(is_half_made(part) for part in range(1, 48))
 

@@ -13,7 +13,7 @@ import pytest
 from faults.syncing import started
 from live.captures import a_capture, an_interrupted_thought, keep
 from reread import read
-from reread.queries.language import ALL_FIELDS
+from reread.archive.search_language import ALL_FIELDS
 from reread.records import Spoken
 from trees import Tree, a_tree, assert_true
 

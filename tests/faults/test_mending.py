@@ -11,8 +11,8 @@ import pytest
 from faults.harm import FAULTS
 from histories import a_config, a_fork, an_archive, backups_in, folder_of
 from reread.archive import Archive
-from reread.store.database import FILE_NAME, StoreError
-from reread.store.safe import Found, Place, Safe, SafeError
+from reread.index.database import FILE_NAME, StoreError
+from reread.safe.safe import FoundPiece, PiecePlace, Safe, SafeError
 from reread.testing import a_prompt, a_session
 from trees import Tree, a_taken_tree, assert_true, digests, with_own_archive
 
@@ -39,15 +39,15 @@ def flip(home: Path, offset: int) -> None:
     pack.write_bytes(content)
 
 
-def places(home: Path, kind: str) -> list[Place]:
+def places(home: Path, kind: str) -> list[PiecePlace]:
     with Safe(home / "safe") as safe:
-        return [found.place for found in safe.scan() if isinstance(found, Found) and found.header.kind == kind]
+        return [found.place for found in safe.scan() if isinstance(found, FoundPiece) and found.header.kind == kind]
 
 
 def proved(home: Path) -> set[tuple[str, int, int, str]]:
     """What of the safe is intact."""
     with Safe(home / "safe") as safe:
-        headers = [found.header for found in safe.verify() if isinstance(found, Found)]
+        headers = [found.header for found in safe.verify() if isinstance(found, FoundPiece)]
     return {(header.file, header.generation, header.start, header.sha256) for header in headers}
 
 

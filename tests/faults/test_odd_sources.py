@@ -13,8 +13,8 @@ import pytest
 
 from faults.unprivileged import as_nobody
 from reread.archive import Archive
+from reread.archive.search_language import ALL_FIELDS
 from reread.errors import RereadError
-from reread.queries.language import ALL_FIELDS
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
 from trees import digests, traces
 

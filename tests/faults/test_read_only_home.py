@@ -18,9 +18,9 @@ from cli.kept import HARBOUR, LANTERN, fill, snapshot
 from cli.running import Ran
 from faults.unprivileged import as_nobody
 from reread.archive import Archive
+from reread.cli.main import main
 from reread.errors import RereadError
-from reread.store.database import FILE_NAME
-from reread.surfaces.cli.main import main
+from reread.index.database import FILE_NAME
 from web.asking import asking_as_it_is
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs POSIX permissions")

@@ -11,7 +11,7 @@ from cli.running import reread
 from histories import a_config, a_fork, an_archive, write_backups
 from live.captures import a_capture, an_interrupted_thought, keep
 from reread.archive import Archive
-from reread.queries.language import ALL_FIELDS
+from reread.archive.search_language import ALL_FIELDS
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import Tree, a_tree, append, assert_answers, digests, resume_copy
 

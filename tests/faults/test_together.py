@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from faults.syncing import started
-from reread.queries.language import ALL_FIELDS
-from reread.store.database import FILE_NAME
-from reread.store.safe import Found
+from reread.archive.search_language import ALL_FIELDS
+from reread.index.database import FILE_NAME
+from reread.safe.safe import FoundPiece
 from trees import Tree, a_tree, append, assert_true, cells_of
 
 
@@ -21,7 +21,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def stored_twice(tree: Tree) -> list[tuple[object, ...]]:
     with tree.archive() as archive:
-        places = [(each.header.file, each.header.start) for each in archive.safe.scan() if isinstance(each, Found)]
+        places = [(each.header.file, each.header.start) for each in archive.safe.scan() if isinstance(each, FoundPiece)]
         assert len(places) == len(set(places)), "a piece was taken twice"
         return list(
             archive.connection.execute(

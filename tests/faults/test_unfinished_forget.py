@@ -11,8 +11,8 @@ import pytest
 
 from faults.harm import FAULTS
 from faults.homes import a_full_home, an_unfinished_forget, opened, run
-from reread.store.safe import Found, Safe, SafeError
-from reread.store.unchanged import JOURNAL
+from reread.home import JOURNAL
+from reread.safe.safe import FoundPiece, Safe, SafeError
 from trees import Tree, assert_answers
 
 
@@ -34,7 +34,7 @@ def packs(home: Path) -> set[str]:
 
 def proved(home: Path) -> set[tuple[str, int, int, str]]:
     with Safe(home / "safe") as safe:
-        headers = [found.header for found in safe.verify() if isinstance(found, Found)]
+        headers = [found.header for found in safe.verify() if isinstance(found, FoundPiece)]
     return {(header.file, header.generation, header.start, header.sha256) for header in headers}
 
 

@@ -23,9 +23,9 @@ from live.captures import (
 )
 from live.frames import FINAL, SESSION, USAGE
 from reread.archive import Archive
+from reread.archive.explain import ExplainedResponse
+from reread.archive.search_language import ALL_FIELDS
 from reread.ingest import sync
-from reread.queries.language import ALL_FIELDS
-from reread.queries.response_costs import ExplainedResponse
 from reread.sessions import Session
 from reread.testing import Transcript, a_prompt, a_reply, a_session, an_interrupt
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import reread.accounts
-import reread.ingest.counting
+import reread.archive.archive
+import reread.ingest.cold_usage
 from reread.archive import Archive, UsageReport
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, cells_in, cells_of, merged
@@ -19,7 +19,7 @@ ID = "0a1b2c3d-1111-4222-8333-444455556666"
 @pytest.fixture(autouse=True)
 def never_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync of little is quick, and then nobody counts ahead of it."""
-    monkeypatch.setattr(reread.accounts, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_counting_ahead_gives_the_report_of_a_full_sync_and_takes_nothing_in(tre
 
 
 def test_counting_by_workers_gives_the_same_cells(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reread.ingest.counting, "ALONE_BELOW", 0)
-    monkeypatch.setattr(reread.ingest.counting, "_SHARE", 100_000)
+    monkeypatch.setattr(reread.ingest.cold_usage, "ALONE_BELOW", 0)
+    monkeypatch.setattr(reread.ingest.cold_usage, "_SHARE", 100_000)
     with tree.archive() as archive:
         assert cells_in(ahead(archive)) == merged(tree.truth.cells)
 
@@ -67,9 +67,9 @@ def test_what_was_added_to_a_synced_tree_counts_with_what_is_in_the_archive(tree
 
 def test_little_that_is_new_is_better_synced(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with tree.archive() as archive:
-        monkeypatch.setattr(reread.accounts, "QUICK_SYNC", 10**9)
+        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 10**9)
         assert archive.usage_ahead("day") is None
-        monkeypatch.setattr(reread.accounts, "QUICK_SYNC", 1)
+        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
         assert archive.usage_ahead("session") is None
         archive.sync()
         assert archive.usage_ahead("day") is None

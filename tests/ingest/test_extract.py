@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from reread.analyses.texts import texts_of
 from reread.archive import Archive
+from reread.archive.search_language import ALL_FIELDS
 from reread.errors import SourceError
+from reread.features.search_text import texts_of
+from reread.index.rows import FileBatch, SessionBatch
+from reread.index.schema import FIELDS
 from reread.ingest.extract import PIECE, take
-from reread.ingest.jobs import SessionJob
-from reread.ingest.survey import Survey
-from reread.queries.language import ALL_FIELDS
+from reread.ingest.survey import SessionJob, Survey
 from reread.records import decode
-from reread.store.rows import FileBatch, SessionBatch
-from reread.store.schema import FIELDS
 from reread.testing import (
     Entry,
     Transcript,

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from reread.analyses.friction import Kind, find
 from reread.archive import Archive
+from reread.features.friction import FrictionKind, find
 from reread.testing import a_prompt, a_reply, a_session
 from troubled import ONE, TWO, an_archive, an_edit, troubled, write
 
@@ -94,7 +94,7 @@ def test_a_fork_counts_only_what_is_its_own(tmp_path: Path) -> None:
         assert ["kuduq" in event.evidence for event in found.events if event.session == TWO] == [True]
         assert found.prompts == 4
         by_itself = archive.retro(session=TWO)
-        assert {event.kind for event in by_itself.events} >= {Kind.TOOL_ERROR, Kind.REJECTION}
+        assert {event.kind for event in by_itself.events} >= {FrictionKind.TOOL_ERROR, FrictionKind.REJECTION}
 
 
 def test_a_replay_under_new_ids_counts_no_moment_twice(tmp_path: Path) -> None:
@@ -143,4 +143,4 @@ def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
     )
     transcript.write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        assert [event.kind for event in archive.retro().events] == [Kind.CORRECTION]
+        assert [event.kind for event in archive.retro().events] == [FrictionKind.CORRECTION]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.queries.language import ALL_FIELDS
-from reread.store.sessions import StoredSession
+from reread.archive.search_language import ALL_FIELDS
+from reread.index.sessions import StoredSession
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 from trees import a_tree, append, assert_true
 

@@ -12,9 +12,9 @@ import pytest
 from histories import ID, OTHER, a_config, a_fork, an_archive, backups_in, folder_of, restored, write_backups
 from reread.archive import Archive
 from reread.errors import RereadError, UnknownSession
-from reread.ingest import backups as survey
+from reread.index.source_state import last_seen
+from reread.ingest import backup_survey as survey
 from reread.sources import backups as source_backups
-from reread.store.unchanged import last_seen
 from reread.testing import a_prompt, a_reply, a_session
 
 ONE = "848ba454848ee7c8@v1"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.queries.filters import Filter
-from reread.queries.language import ALL_FIELDS
+from reread.archive.filters import Filter
+from reread.archive.search_language import ALL_FIELDS
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_usage
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -212,7 +212,7 @@ def test_a_crash_in_a_forget_forgets_neither_id_nor_content(tmp_path: Path, monk
     with opened(tmp_path, "one") as archive:
         archive.sync()
         with monkeypatch.context() as patch:
-            patch.setattr("reread.store.custody.settle", _killed)
+            patch.setattr("reread.index.custody.settle", _killed)
             with pytest.raises(KeyboardInterrupt):
                 archive.forget(ID)
     told(*FEW).write(tmp_path / "two")

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
-from reread.ingest.jobs import EDGE, FileJob
-from reread.ingest.survey import Survey
-from reread.store import reading
-from reread.store.rows import FileRow
-from reread.store.unchanged import is_as_it_was
+from reread.index import read
+from reread.index.rows import FileRow
+from reread.index.source_state import is_as_it_was
+from reread.ingest.survey import EDGE, FileJob, Survey
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -40,7 +39,7 @@ def jobs(archive: Archive) -> list[FileJob]:
 
 
 def row_of(archive: Archive, path: Path) -> FileRow:
-    return next(row for row in reading.known_files(archive.connection, "desk").values() if row.path == path)
+    return next(row for row in read.known_files(archive.connection, "desk").values() if row.path == path)
 
 
 def total(archive: Archive, word: str) -> int:
@@ -182,7 +181,7 @@ def test_a_touched_file_brings_no_bytes_and_no_duplicates(tmp_path: Path) -> Non
         assert (result.bytes, row_of(archive, path).generation) == (0, 1)
         assert (total(archive, "alpaca"), total(archive, "wombat")) == (1, 1)
         assert archive.usage() == cells
-        assert len(reading.pieces_of(archive.connection, row_of(archive, path).id, 1)) == 1
+        assert len(read.pieces_of(archive.connection, row_of(archive, path).id, 1)) == 1
         assert archive.sync().files == 0
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import reread.ingest.sync
 from reread.archive import Archive, Progress
+from reread.archive.filters import Filter
+from reread.archive.search_language import ALL_FIELDS
 from reread.ingest.survey import Survey
-from reread.queries.filters import Filter
-from reread.queries.language import ALL_FIELDS
 from reread.testing import a_prompt, a_reply, a_session
 from trees import Tree, a_tree, append, assert_true, cells_of, resume_copy
 

@@ -20,7 +20,7 @@ from reread import Allow, BadInput, Client, ClientError, ClientRefused, Deny, Ho
 from reread.live import events, turns
 from reread.live.capture import read_capture, replay
 from reread.live.events import Event
-from reread.live.starting import Start, child_environment, program
+from reread.live.transport import Start, child_environment, program
 
 T = TypeVar("T")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to ignore")

@@ -23,7 +23,7 @@ from live.captures import (
 )
 from live.frames import FINAL, SESSION
 from reread import load
-from reread.live.folding import fold, withdrawn_in
+from reread.live.capture_fold import fold, withdrawn_in
 from reread.records import Assistant, User
 from reread.sessions import Captured, Session, SessionBuilder, ToolPermission, WithdrawnBlock
 

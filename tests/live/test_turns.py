@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reread.live.events import Event, Notice, Prompt, Text, TextDelta, TurnResult
-from reread.live.mailbox import Delivery
-from reread.live.turns import GRACE, Turn
+from reread.live.transport import Delivery
+from reread.live.turns import GRACE, RunningTurn
 from reread.records import Unknown
 
 PROMPT = Prompt(text="hello", uuid="u1")
@@ -14,9 +14,9 @@ REQUEST = Notice(what="status", text="requesting", record=Unknown())
 TASK = Notice(what="task", record=Unknown())
 
 
-def a_turn(*seen: Event | tuple[Event, bool]) -> Turn:
+def a_turn(*seen: Event | tuple[Event, bool]) -> RunningTurn:
     """Events; those with True came while a task was open."""
-    turn = Turn("u1")
+    turn = RunningTurn("u1")
     for each in (PROMPT, *seen):
         event, has_open_tasks = each if isinstance(each, tuple) else (each, False)
         turn.saw(Delivery(event, has_open_tasks, 0))
@@ -34,7 +34,7 @@ def test_a_turn_ends_with_its_result() -> None:
 
 
 def test_results_from_before_the_prompt_do_not_count() -> None:
-    turn = Turn("u1")
+    turn = RunningTurn("u1")
     for event in (ANSWER, Prompt(text="another", uuid="u0"), ANSWER):
         turn.saw(Delivery(event, False, 0))
     assert not turn.is_done

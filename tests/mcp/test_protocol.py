@@ -18,7 +18,7 @@ from cli.kept import fill
 from cli.running import PROGRAM, environment
 from mcp.asking import Asked, asking
 from reread import __version__
-from reread.surfaces.mcp.protocol import VERSIONS, Server, Tool
+from reread.mcp.protocol import VERSIONS, Server, Tool
 
 NAMES = ["search", "read", "sessions", "file", "decisions"]
 
@@ -203,7 +203,7 @@ def test_it_starts_without_the_web_and_without_reading_the_archive(places: list[
     script = (
         "import io, sys\n"
         'sys.stdin = io.TextIOWrapper(io.BytesIO(b\'{"id": 1, "method": "initialize"}\'))\n'
-        "from reread.surfaces.cli.main import main\n"
+        "from reread.cli.main import main\n"
         f"main({['mcp', *map(str, places)]})\n"
         "print(*sys.modules)"
     )

@@ -15,14 +15,14 @@ from cli.hostile import write_hostile
 from cli.kept import HARBOUR, LANTERN, fill
 from cli.running import reread
 from mcp.asking import Asked, asking
-from reread.analyses.secrets import Redactor
 from reread.archive import Archive
-from reread.queries.decisions import asking as those_that_ask
-from reread.queries.decisions import decisions
-from reread.queries.filters import Filter
-from reread.render.mcp_text import MOST, RECORD, Recall, short
+from reread.archive.answers import asking as those_that_ask
+from reread.archive.answers import decisions
+from reread.archive.filters import Filter
+from reread.features.secrets import Redactor
 from reread.sessions import Turn
 from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.views.mcp_text import MOST, RECORD, Recall, short
 
 HIT = re.compile(r'session="([^"]+)" around="([^"]+)"')
 LINE = re.compile(r"^(?:>>> )?\[([^\]]+)\]", re.MULTILINE)

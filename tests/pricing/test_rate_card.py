@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reread.billing import Prices, Response, load_prices, packaged_prices
-from reread.billing.prices import Multiplier, Rate
+from reread.billing.prices import ListedRate, Multiplier
 from reread.times import milliseconds
 
 KINDS = ("speed", "geo", "region", "tier")
@@ -40,7 +40,7 @@ def tables(prices: Prices) -> sqlite3.Connection:
     card = prices.rate_card()
     connection = sqlite3.connect(":memory:")
     for name, fields, rows in (
-        ("rate", Rate._fields, card.rates),
+        ("rate", ListedRate._fields, card.rates),
         ("multiplier", Multiplier._fields, card.multipliers),
     ):
         connection.execute(f"CREATE TABLE {name} ({', '.join(fields)})")

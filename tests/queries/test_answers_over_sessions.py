@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reread.loading import Shelf
-from reread.queries.answers import prompts, thinking, tools
-from reread.queries.filters import Filter
+from reread.archive.answers import prompts, thinking, tools
+from reread.archive.filters import Filter
+from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_subagent, a_tool_call, a_tool_result, build
 
 ERAS = Path(__file__).parents[1] / "eras"
@@ -25,7 +25,7 @@ def expected(era: str, key: str) -> list[Any]:
 
 @pytest.mark.parametrize("era", FORKS)
 def test_thoughts_of_a_fork_are_told_once(era: str) -> None:
-    answer = thinking(Shelf([ERAS / era / "source"]), Filter(), 11)
+    answer = thinking(SourceTree([ERAS / era / "source"]), Filter(), 11)
     texts = [found.thought.text for found in answer.thoughts]
     assert sorted(texts) == sorted(set(expected(era, "thinking")))
     assert len(texts) < len(expected(era, "thinking"))
@@ -33,14 +33,14 @@ def test_thoughts_of_a_fork_are_told_once(era: str) -> None:
 
 @pytest.mark.parametrize("era", FORKS)
 def test_prompts_of_a_fork_are_told_once(era: str) -> None:
-    texts = [found.prompt.text for found in prompts(Shelf([ERAS / era / "source"]), Filter()).prompts]
+    texts = [found.prompt.text for found in prompts(SourceTree([ERAS / era / "source"]), Filter()).prompts]
     assert sorted(texts) == sorted(set(expected(era, "prompts")))
     assert len(texts) < len(expected(era, "prompts"))
 
 
 @pytest.mark.parametrize("era", FORKS)
 def test_calls_of_a_fork_are_counted_once(era: str) -> None:
-    counted = {count.name: count.calls for count in tools(Shelf([ERAS / era / "source"]), Filter())}
+    counted = {count.name: count.calls for count in tools(SourceTree([ERAS / era / "source"]), Filter())}
     distinct = {(call, name) for call, name, _ in expected(era, "tool_calls")}
     assert counted == Counter(name for _, name in distinct)
     assert sum(counted.values()) < len(expected(era, "tool_calls"))

@@ -7,16 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reread.queries.budgets import (
-    NEAR,
-    Budget,
-    dollars_to_nano,
-    month_range,
-    read_limits,
-    spending,
-    write_limits,
-)
-from reread.render.budgets import budget_words, projection_words, spending_lines
+from reread.archive.budgets import NEAR, Budget, dollars_to_nano, month_range, read_limits, spending, write_limits
+from reread.views.budgets import budget_words, projection_words, spending_lines
 
 DOLLAR = 10**9
 

@@ -11,14 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from reread.archive import Archive, CacheReport
+from reread.archive.cache_report import Caching, added, caching_of, responses, session_report
+from reread.archive.filters import Filter
+from reread.archive.usage_report import UsageQuestion
 from reread.billing import Response, packaged_prices
 from reread.billing.settle import settle_all
 from reread.errors import BadInput
-from reread.loading import Shelf, load
-from reread.queries.caching import Caching, added
-from reread.queries.cells import Ask
-from reread.queries.filters import Filter
-from reread.queries.session_caching import caching_of, responses, session_report
+from reread.loading import SourceTree, load
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_system_line, a_usage
 from trees import a_tree, resume_copy
 
@@ -151,9 +150,9 @@ class TestForks:
             copied = archive.copied_into(BOB)
             assert copied == {"msg_first", "msg_hit"}
             assert archive.copied_into(ANN) == frozenset()
-            of_one = session_report(archive.session(BOB), Ask(), packaged_prices(), copied)
+            of_one = session_report(archive.session(BOB), UsageQuestion(), packaged_prices(), copied)
             assert causes_of(of_one) == forked
-        assert causes_of(session_report(load(fork), Ask(), packaged_prices())) == {
+        assert causes_of(session_report(load(fork), UsageQuestion(), packaged_prices())) == {
             ("unknown", False): (1, 40_000, 380_000_000)
         }
 
@@ -166,7 +165,7 @@ class TestForks:
         path = write(tmp_path, FIRST, HIT, a_subagent(a_prompt("aside"), HIT, REBUILD, id="aside_question1"))
         unknown = {("unknown", False): (1, 40_000, 380_000_000)}
         assert causes_of(report(tmp_path)) == unknown
-        assert causes_of(session_report(load(path), Ask(), packaged_prices())) == unknown
+        assert causes_of(session_report(load(path), UsageQuestion(), packaged_prices())) == unknown
 
     def test_the_session_that_was_forked_did_not_lose_its_cache_by_that(self, tmp_path: Path) -> None:
         write(tmp_path, FIRST, HIT, REBUILD)
@@ -204,7 +203,7 @@ def test_an_advisors_call_saves_too_but_rebuilds_nothing(tmp_path: Path) -> None
         "claude-opus-5": 1_000 * 4_500,
     }
     assert made.caching.rebuilds == 0
-    of_one = session_report(load(path), Ask(), packaged_prices()).session
+    of_one = session_report(load(path), UsageQuestion(), packaged_prices()).session
     assert of_one is not None
     assert [[prompt for _, prompt in context.prompts] for context in of_one.contexts] == [[100_000, 99_000]]
 
@@ -256,7 +255,7 @@ class TestOneSession:
     def test_it_tells_the_context_every_rebuild_and_the_speed(self, tmp_path: Path) -> None:
         agent = a_subagent(a_prompt("task"), a_request("inside", "10:01:30", hour=7_000), id="a7")
         path = write(tmp_path, FIRST, HIT, agent, REBUILD, a_system_line("turn_duration", durationMs=12_000))
-        made = session_report(load(path), Ask(by="model"), packaged_prices())
+        made = session_report(load(path), UsageQuestion(by="model"), packaged_prices())
         assert made.session is not None
         assert [(each.agent, [prompt for _, prompt in each.prompts]) for each in made.session.contexts] == [
             (None, [50_000, 100_000, 40_000]),
@@ -271,21 +270,21 @@ class TestOneSession:
     def test_filters_narrow_what_is_shown(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, HIT, REBUILD)
         until = datetime(2026, 3, 1, 10, 1, 30, tzinfo=UTC)
-        made = session_report(load(path), Ask(wanted=Filter(until=until)), packaged_prices())
+        made = session_report(load(path), UsageQuestion(wanted=Filter(until=until)), packaged_prices())
         assert (made.totals.requests, made.caching.rebuilds, made.caching.saved) == (2, 0, 110_000_000)
-        elsewhere = session_report(load(path), Ask(wanted=Filter(project="moon")), packaged_prices())
+        elsewhere = session_report(load(path), UsageQuestion(wanted=Filter(project="moon")), packaged_prices())
         assert (elsewhere.rows, elsewhere.totals.requests) == ((), 0)
-        untouched = session_report(load(path), Ask(wanted=Filter(file="*.moon")), packaged_prices())
+        untouched = session_report(load(path), UsageQuestion(wanted=Filter(file="*.moon")), packaged_prices())
         assert (untouched.rows, untouched.totals.requests) == ((), 0)
 
     def test_a_request_belongs_to_the_folder_it_was_made_in(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, a_request("moved", "10:01:00", read=90_000, cwd="/moon"))
-        made = session_report(load(path), Ask(by="project", wanted=Filter(project="moon")), packaged_prices())
+        made = session_report(load(path), UsageQuestion(by="project", wanted=Filter(project="moon")), packaged_prices())
         assert [row.key for row in made.rows] == ["/moon"]
 
     def test_it_says_the_same_as_the_archive(self, tmp_path: Path) -> None:
         path = write(tmp_path, FIRST, HIT, told(REBUILD, "system_changed"), a_subagent(a_prompt("aside"), REBUILD))
-        of_one = session_report(load(path), Ask(by="model", zone=UTC), packaged_prices())
+        of_one = session_report(load(path), UsageQuestion(by="model", zone=UTC), packaged_prices())
         overall = report(tmp_path, "model")
         assert replace(of_one, session=None) == overall
 
@@ -296,7 +295,7 @@ def test_the_totals_over_a_tree_are_the_sum_over_its_sessions(tmp_path: Path) ->
     resume_copy(tree.source, tree.truth)
     prices = packaged_prices()
     told: list[Response] = []
-    for number, session in enumerate(Shelf([tree.source]).oldest_first()):
+    for number, session in enumerate(SourceTree([tree.source]).oldest_first()):
         told += (replace(each, file=f"{number} {each.file}") for each in responses(session, prices).responses)
     once = list(settle_all(told, prices))
     with tree.archive() as archive:

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
+from reread.archive.explain import Explained, ExplainedResponse, ExplainedSession, SeveralResponses, Verdict
 from reread.errors import BadInput, RereadError, SourceError
-from reread.queries.explaining import Explained, SeveralResponses
-from reread.queries.response_costs import ExplainedResponse, Verdict
-from reread.queries.session_costs import ExplainedSession
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_usage
 from trees import a_tree
 

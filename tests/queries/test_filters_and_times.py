@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reread.analyses.files import paths_of
+from reread.archive.filters import Filter, check_window, parse_end, touches
+from reread.archive.filters import parse_time as parse
 from reread.errors import BadInput
-from reread.queries.filters import Filter, check_window, parse_end, touches
-from reread.queries.filters import parse_time as parse
+from reread.features.tool_use import paths_of
 from reread.sessions import ToolCall
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, build
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reread.loading import Shelf
-from reread.queries.health import Health, examine
+from reread.archive.health import Health, examine
+from reread.loading import SourceTree
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call
 
 ERAS = Path(__file__).parents[1] / "eras"
@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 def health_of(place: Path) -> Health:
-    return examine(Shelf([place]), NOW)
+    return examine(SourceTree([place]), NOW)
 
 
 @pytest.mark.parametrize("era", ["e09-fork", "x-broken-lines", "x-bytes", "e12-future", "x-graph"])
@@ -63,7 +63,7 @@ def test_progress_is_told_for_every_session(tmp_path: Path) -> None:
     for name in ("one", "two", "three"):
         a_session(a_prompt("q"), id=name).write(tmp_path)
     told: list[tuple[int, int]] = []
-    examine(Shelf([tmp_path]), NOW, lambda done, of: told.append((done, of)))
+    examine(SourceTree([tmp_path]), NOW, lambda done, of: told.append((done, of)))
     assert told == [(0, 3), (1, 3), (2, 3)]
 
 
@@ -71,7 +71,7 @@ def test_the_shortest_retention_of_all_sources_counts(tmp_path: Path) -> None:
     for name, days in (("work", 90), ("home", 14)):
         a_session(a_prompt("q")).write(tmp_path / name / "projects")
         (tmp_path / name / "settings.json").write_text(json.dumps({"cleanupPeriodDays": days}))
-    health = examine(Shelf([tmp_path / "work", tmp_path / "home"]), NOW)
+    health = examine(SourceTree([tmp_path / "work", tmp_path / "home"]), NOW)
     assert health.cleanup_period_days == 14
 
 

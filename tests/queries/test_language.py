@@ -12,8 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reread.errors import BadInput
-from reread.queries.language import (
+from reread.archive.search_language import (
     ALL_FIELDS,
     DEFAULT_FIELDS,
     Candidate,
@@ -21,13 +20,14 @@ from reread.queries.language import (
     Hits,
     Term,
     fields_of,
-    hits,
     parse,
+    query_hits,
     rank,
     regex,
     suggest,
 )
-from reread.store.tokens import indexable
+from reread.errors import BadInput
+from reread.index.text_index import indexable
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 OPERATORS = ["AND", "OR", "NOT", "NEAR", "(", ")", '"', "“", "*", "-", "+", "^", ":", "'", "{", "}", " ", "  ", "\n"]
@@ -262,7 +262,7 @@ def test_one_occurrence_of_a_whole_word_scores_fifteen_before_its_field_and_leng
 
 def test_hits_are_counted_as_the_index_sees_them() -> None:
     terms = parse("red fox -hen").terms
-    assert hits(terms, "The Red fox, a red hen") == Hits(terms=2, occurrences=3, has_word=True, has_phrase=True)
-    assert hits(terms, "foxes, redFox") == Hits(terms=2, occurrences=2, has_word=False, has_phrase=False)
-    assert hits(terms, "nothing") == Hits(terms=0, occurrences=0, has_word=False, has_phrase=False)
-    assert hits(parse('"red fox"').terms, "red fox").has_phrase
+    assert query_hits(terms, "The Red fox, a red hen") == Hits(terms=2, occurrences=3, has_word=True, has_phrase=True)
+    assert query_hits(terms, "foxes, redFox") == Hits(terms=2, occurrences=2, has_word=False, has_phrase=False)
+    assert query_hits(terms, "nothing") == Hits(terms=0, occurrences=0, has_word=False, has_phrase=False)
+    assert query_hits(parse('"red fox"').terms, "red fox").has_phrase

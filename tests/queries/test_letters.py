@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reread.queries.letters import Letters, as_read, readied
+from reread.archive.text_search import Letters, as_read, readied
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from reread.records import (
     ToolUse,
     User,
 )
-from reread.sessions import Session, Status
+from reread.sessions import CallStatus, Session
 from reread.sources import project_folder_name
 from reread.testing import a_prompt, a_reply, a_subagent, a_tool_call, a_tool_result, a_usage, build
 
@@ -239,7 +239,7 @@ def test_a_conversation_without_ids_and_with_results_as_lines_of_their_own_is_re
     assert [thought.text for thought in session.thinking()] == ["Let me plan the search..."]
     (call,) = session.tool_calls
     assert call.output is not None
-    assert (call.status, call.output.text) == (Status.OK, "Tool output here")
+    assert (call.status, call.output.text) == (CallStatus.OK, "Tool output here")
 
 
 def test_epoch_milliseconds_and_results_inside_assistant_lines_are_read(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_epoch_milliseconds_and_results_inside_assistant_lines_are_read(tmp_path
         },
     )
     assert str(session.started) == "2026-01-21 09:52:14.347000+00:00"
-    assert [call.status for call in session.tool_calls] == [Status.ERROR]
+    assert [call.status for call in session.tool_calls] == [CallStatus.ERROR]
 
 
 def test_a_folder_is_named_as_in_the_document() -> None:
@@ -295,7 +295,7 @@ def test_the_raw_material_of_friction_can_be_asked_for(worked: Session) -> None:
     assert [prompt.text for prompt in worked.prompts] == ["first", "second"]
     trunk = [call.name for call in worked.tool_calls if not call.record.is_sidechain]
     assert trunk == ["Read", "Edit", "Task"]
-    assert [call.name for call in worked.tool_calls if call.status is Status.ERROR] == ["Edit"]
+    assert [call.name for call in worked.tool_calls if call.status is CallStatus.ERROR] == ["Edit"]
 
 
 def test_what_was_said_by_an_agent_inside_the_file_is_not_in_the_talk(worked: Session) -> None:

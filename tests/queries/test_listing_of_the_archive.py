@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
+from reread.archive.filters import Filter
 from reread.loading import load
-from reread.queries.filters import Filter
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call
 
 OLD = "aaaa0000-1111-4222-8333-444455556666"

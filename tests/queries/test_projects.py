@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
+from reread.archive.filters import Filter
+from reread.archive.listing import project_of, worktree_of
+from reread.archive.projects import Folder
 from reread.errors import BadInput
-from reread.marks.moves import Moves, below
-from reread.queries.filters import Filter
-from reread.queries.project_list import Folder
-from reread.queries.projects import project_of, worktree_of
+from reread.marks import Moves, below
 from reread.testing import a_prompt, a_reply, a_session
 
 OLD, NEW = "/home/ann/old-name", "/home/ann/new-name"

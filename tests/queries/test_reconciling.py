@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive, Reconciled
-from reread.queries.reconciling import figure_of
-from reread.records.statusline import StatusLine
-from reread.store import said
+from reread.archive.reconcile import figure_of
+from reread.index import client_totals
+from reread.records.client_input import StatusLine
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_subagent, a_usage
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -123,7 +123,7 @@ def test_of_several_sources_the_one_that_missed_least_is_taken(tmp_path: Path) -
     with synced(tmp_path, a_capture(tmp_path, "run.jsonl", 0.04)) as archive:
         assert archive.reconciliation()[ID].source == "cost-state"
         line = StatusLine({"session_id": ID, "cost": {"total_cost_usd": 0.06}}, BEGAN + 5_000)
-        said.keep(archive.connection, line, "desk", BEGAN + 5_000)
+        client_totals.keep(archive.connection, line, "desk", BEGAN + 5_000)
         found = archive.reconciliation()[ID]
     assert (found.source, found.client, found.difference) == ("statusline", 60_000_000, 27_500_000)
 

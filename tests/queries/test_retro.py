@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from reread.analyses.friction import Event, Kind
-from reread.analyses.rates import Rate, change, poisson
 from reread.archive import Archive, Retro
+from reread.archive.answers import place_of
+from reread.archive.filters import Filter
+from reread.archive.friction import LEAST_CONFIDENCE, ORDERS, ranked
 from reread.errors import BadInput, UnknownSession
-from reread.queries.around import place_of
-from reread.queries.filters import Filter
-from reread.queries.retro import LEAST_CONFIDENCE, ORDERS, ranked
+from reread.features.friction import FrictionKind, Moment
+from reread.features.rates import Rate, change, poisson
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
 
@@ -33,11 +33,11 @@ def archive(tmp_path: Path) -> Archive:
     return an_archive(tmp_path)
 
 
-def kinds(found: Retro) -> dict[Kind, int]:
+def kinds(found: Retro) -> dict[FrictionKind, int]:
     return {group.kind: group.count for group in found.kinds}
 
 
-def named(found: Retro, word: str) -> list[Event]:
+def named(found: Retro, word: str) -> list[Moment]:
     return [event for event in found.events if word in event.evidence]
 
 
@@ -82,9 +82,14 @@ def test_nothing_can_be_said_of_nothing() -> None:
 def test_moments_are_counted_by_kind_and_by_what_they_are_about(archive: Archive) -> None:
     found = archive.retro()
     assert (found.sessions, found.prompts, found.prompts_before) == (3, 9, 0)
-    expected = {Kind.TOOL_ERROR: 3, Kind.REJECTION: 3, Kind.CORRECTION: 6, Kind.INTERRUPT: 3}
+    expected = {
+        FrictionKind.TOOL_ERROR: 3,
+        FrictionKind.REJECTION: 3,
+        FrictionKind.CORRECTION: 6,
+        FrictionKind.INTERRUPT: 3,
+    }
     assert expected.items() <= kinds(found).items()
-    [errors] = [group for group in found.subjects if group.kind is Kind.TOOL_ERROR]
+    [errors] = [group for group in found.subjects if group.kind is FrictionKind.TOOL_ERROR]
     assert (errors.about, errors.count, errors.sessions) == ("test_failure", 3, 3)
     assert errors.rate == Rate(3, 9)
     assert sum(group.hurt for group in found.kinds) <= 1.001
@@ -96,7 +101,7 @@ def test_a_period_is_held_against_what_was_before_it(archive: Archive) -> None:
     found = archive.retro(Filter(since=MARCH, until=datetime(2026, 4, 1, tzinfo=UTC)))
     assert {event.session for event in found.events} == {TWO}
     assert (found.sessions, found.prompts, found.sessions_before, found.prompts_before) == (1, 3, 1, 3)
-    [errors] = [group for group in found.kinds if group.kind is Kind.TOOL_ERROR]
+    [errors] = [group for group in found.kinds if group.kind is FrictionKind.TOOL_ERROR]
     assert (errors.rate, errors.before, errors.change) == (Rate(1, 3), Rate(1, 3), None)
 
 
@@ -115,7 +120,7 @@ def test_filters_choose_sessions(archive: Archive) -> None:
 def test_agents_the_unsure_and_other_kinds_are_left_out_unless_asked_for(archive: Archive) -> None:
     assert named(archive.retro(), "tapirq") == []
     assert archive.retro().spared.of_agents == len(named(archive.retro(with_agents=True), "tapirq")) == 3
-    assert set(kinds(archive.retro(kinds=["tool_error", "re-ask"]))) == {Kind.TOOL_ERROR}
+    assert set(kinds(archive.retro(kinds=["tool_error", "re-ask"]))) == {FrictionKind.TOOL_ERROR}
     sure = archive.retro(least_confidence=0.99)
     assert {event.confidence for event in sure.events} == {1.0}
     assert sure.spared.unsure > 0
@@ -200,7 +205,7 @@ def test_what_is_told_in_three_sessions_becomes_a_line_for_the_instructions(arch
     [memory] = [each for each in found.suggestions if "3 times in 3 sessions" in each.title]
     assert (memory.draft, memory.place) == (f"- {RULE}", "CLAUDE.md")
     assert {found.homes[uuid] for uuid in memory.evidence} == {ONE, TWO, THREE}
-    assert kinds(found)[Kind.REPEATED_INSTRUCTION] == 3
+    assert kinds(found)[FrictionKind.REPEATED_INSTRUCTION] == 3
 
 
 def test_what_a_person_says_is_none_is_left_out_until_it_is_taken_back(archive: Archive) -> None:
@@ -213,15 +218,15 @@ def test_what_a_person_says_is_none_is_left_out_until_it_is_taken_back(archive: 
     assert found.spared.wrong == 1
     shown = archive.retro(with_wrong=True)
     assert wrong in shown.events
-    assert shown.wrong == {(wrong.uuid, Kind.CORRECTION)}
+    assert shown.wrong == {(wrong.uuid, FrictionKind.CORRECTION)}
     archive.mark_right(wrong.uuid)
     assert wrong in archive.retro().events
 
 
 def test_a_rule_that_is_none_is_no_pattern_any_more(archive: Archive) -> None:
-    rules = [event for event in archive.retro().events if event.kind is Kind.REPEATED_INSTRUCTION]
+    rules = [event for event in archive.retro().events if event.kind is FrictionKind.REPEATED_INSTRUCTION]
     archive.mark_wrong(rules[0].uuid or "")
-    assert Kind.REPEATED_INSTRUCTION not in kinds(archive.retro())
+    assert FrictionKind.REPEATED_INSTRUCTION not in kinds(archive.retro())
 
 
 def test_only_what_was_found_can_be_wrong(archive: Archive) -> None:
@@ -287,8 +292,8 @@ def test_the_moments_of_a_session_are_those_of_its_retrospective(archive: Archiv
     stored = archive.find(TWO)
     alone = archive.retro(session=TWO)
     own = archive.moments_of(stored)
-    assert [event for event in own if event.kind is Kind.CORRECTION]
-    told_over_many = [event for event in alone.events if event.kind is Kind.REPEATED_INSTRUCTION]
+    assert [event for event in own if event.kind is FrictionKind.CORRECTION]
+    told_over_many = [event for event in alone.events if event.kind is FrictionKind.REPEATED_INSTRUCTION]
     assert sorted(map(repr, own)) == sorted(repr(event) for event in alone.events if event not in told_over_many)
 
 
@@ -297,7 +302,7 @@ def test_the_moments_of_a_session_leave_out_agents_guesses_and_what_is_none(arch
     before = archive.moments_of(stored)
     assert not [event for event in before if event.agent is not None or event.confidence < LEAST_CONFIDENCE]
     assert [event for event in archive.retro(session=ONE, with_agents=True).events if event.agent is not None]
-    correction = next(event for event in before if event.kind is Kind.CORRECTION)
+    correction = next(event for event in before if event.kind is FrictionKind.CORRECTION)
     archive.mark_wrong(str(correction.uuid), "correction")
     assert archive.moments_of(stored) == [event for event in before if event != correction]
 

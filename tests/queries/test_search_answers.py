@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reread.analyses.texts import Field
 from reread.archive import Archive, SearchAnswer
+from reread.archive.filters import Filter
+from reread.archive.search_language import ALL_FIELDS
+from reread.archive.text_search import WINDOW
 from reread.errors import BadInput
-from reread.queries.filters import Filter
-from reread.queries.language import ALL_FIELDS
-from reread.queries.search import WINDOW
+from reread.features.search_text import Field
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
-from reread.queries.status import Spent, spent
-from reread.records.statusline import StatusLine
+from reread.archive.status import SpentToday, spent
+from reread.records.client_input import StatusLine
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -44,7 +44,7 @@ def at(clock: str) -> datetime:
     return datetime.fromisoformat(f"2026-03-{clock}:00").astimezone()
 
 
-def draw(home: Path, now: datetime, **said: Any) -> Spent:
+def draw(home: Path, now: datetime, **said: Any) -> SpentToday:
     moment = int(now.timestamp() * 1000)
     return spent(str(home), StatusLine({"session_id": ID, **said}, moment), moment)
 

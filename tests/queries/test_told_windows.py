@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reread import Tokens
-from reread.queries.blocks import Block, block, block_starts
-from reread.queries.usage import UsageRow
-from reread.queries.windows import SECONDS, told_apart, window_end, window_starts
+from reread.archive.status import SECONDS, told_apart, window_end, window_starts
+from reread.archive.usage_report import FiveHourBlock, UsageRow, block, block_starts
 
 DAY = datetime(2026, 10, 5, tzinfo=UTC)
 
@@ -76,7 +75,7 @@ def a_row(start: str, first: str, last: str, nanodollars: int = 3_000_000_000) -
     return UsageRow(key=key, tokens=Tokens(requests=2, nanodollars=nanodollars), first=moments[1], last=moments[2])
 
 
-def the_block(row: UsageRow, now: str, told: tuple[str, ...] = ()) -> Block:
+def the_block(row: UsageRow, now: str, told: tuple[str, ...] = ()) -> FiveHourBlock:
     found = block(row, datetime.fromtimestamp(seconds(now), UTC), told_apart(map(seconds, told)))
     assert found is not None
     return found

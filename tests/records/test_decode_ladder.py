@@ -19,7 +19,7 @@ from reread.records import (
     User,
     decode,
     decode_all,
-    decoding,
+    decoder,
 )
 
 ERAS = Path(__file__).parents[1] / "eras"
@@ -56,13 +56,13 @@ def lines_of_all_eras() -> list[bytes]:
 
 def test_the_first_lines_are_read_like_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [*lines_of_all_eras(), *(raw for raw, _ in LENIENT.values()), *UNREADABLE, b'{"type":"new"}', b'{"type":7}']
-    monkeypatch.setattr(decoding, "_EARLY", len(lines))
-    monkeypatch.setattr(decoding, "_early_lines", 0)
-    monkeypatch.setattr(decoding, "_decode_any", decoding._decode_early)
+    monkeypatch.setattr(decoder, "_EARLY", len(lines))
+    monkeypatch.setattr(decoder, "_early_lines", 0)
+    monkeypatch.setattr(decoder, "_decode_any", decoder._decode_early)
     early = [decode(line) for line in lines]
-    assert decoding._decode_any is decoding._decode_early
+    assert decoder._decode_any is decoder._decode_early
     decode(lines[0])
-    assert decoding._decode_any is not decoding._decode_early
+    assert decoder._decode_any is not decoder._decode_early
     assert early == [decode(line) for line in lines]
     assert {type(record) for record in early} >= {User, Assistant, Attachment, Unknown}
 

@@ -20,7 +20,7 @@ from reread.records import (
     RedactedThinking,
     Result,
     SessionsIndex,
-    Settings,
+    SettingsFields,
     Spoken,
     StreamEvent,
     Thinking,
@@ -262,14 +262,14 @@ class TestSideFiles:
         )
         title = decode_side_file(b'{"customTitle":"mine"}', CustomTitleFile)
         entry = decode_side_file(b'{"display":"hi","timestamp":1767603600000,"pastedContents":{}}', HistoryEntry)
-        settings = decode_side_file(b'{"cleanupPeriodDays":99,"hooks":{}}', Settings)
+        settings = decode_side_file(b'{"cleanupPeriodDays":99,"hooks":{}}', SettingsFields)
         assert index is not None
         assert [found.session_id for found in index.entries] == ["s"]
         assert parse_time(index.entries[0].file_mtime) == NINE
         assert title == CustomTitleFile("mine")
         assert entry is not None
         assert (entry.display, parse_time(entry.timestamp)) == ("hi", NINE)
-        assert settings == Settings(99)
+        assert settings == SettingsFields(99)
 
 
 class TestDrift:

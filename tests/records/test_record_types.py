@@ -15,17 +15,17 @@ from reread.records import (
     SYSTEM_SUBTYPES,
     Attachment,
     Drift,
-    Progress,
+    ProgressLine,
     Record,
     Spoken,
     System,
     Unknown,
     attachments,
-    blocks,
+    content,
     decode,
     progress,
 )
-from reread.records.tolerant import UNKNOWN_TAG
+from reread.records.lenient import UNKNOWN_TAG
 
 USAGE = {"input_tokens": 1, "output_tokens": 2, "cache_creation": {"ephemeral_1h_input_tokens": 3}, "iterations": []}
 MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": USAGE}
@@ -222,7 +222,7 @@ def test_a_line_of_the_reference_has_its_own_class_and_no_unmodelled_field(kind:
 def _class(record: Record) -> str:
     if isinstance(record, Attachment):
         return type(record.attachment).__name__
-    return type(record.progress).__name__ if isinstance(record, Progress) else type(record).__name__
+    return type(record.progress).__name__ if isinstance(record, ProgressLine) else type(record).__name__
 
 
 def test_every_class_of_ours_is_in_the_reference() -> None:
@@ -249,8 +249,8 @@ def _null_lines() -> Iterator[Any]:
         yield pytest.param(Attachment, line, id=f"attachment/{body.__name__}")
     for data in get_args(progress.ProgressData):
         line = {"type": "progress", "data": {**_nulls(data), "type": _tag(data)}}
-        yield pytest.param(Progress, line, id=f"progress/{data.__name__}")
-    for block in get_args(blocks.Block):
+        yield pytest.param(ProgressLine, line, id=f"progress/{data.__name__}")
+    for block in get_args(content.Block):
         line = {"type": "assistant", "message": {"content": [{**_nulls(block), "type": _tag(block)}]}}
         yield pytest.param(RECORD_TYPES["assistant"], line, id=f"block/{block.__name__}")
 

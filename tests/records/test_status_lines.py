@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.records.amounts import MOST_DOLLARS
-from reread.records.statusline import StatusLine, read_status_line
+from reread.records.client_input import MOST_DOLLARS, StatusLine, read_status_line
 
 NOW = 1_794_700_800_000
 FULL: dict[str, Any] = {

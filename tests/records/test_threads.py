@@ -15,7 +15,7 @@ found = []
 def read():
     together.wait()
     found.append(decode(line).text)
-    from reread.records.api_events import decode_api_event
+    from reread.records.frames import decode_api_event
 threads = [threading.Thread(target=read) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

@@ -8,9 +8,9 @@ import pytest
 
 from reread.blocks.model import CallBlock
 from reread.blocks.of_session import SessionBlocks
-from reread.render.calls import MARKS, failure, relative, summary, tool_label
-from reread.sessions import Status
+from reread.sessions import CallStatus
 from reread.testing import a_prompt, a_reply, a_tool_call, a_tool_result, build
+from reread.views.calls import MARKS, failure, relative, summary, tool_label
 
 PROJECT = "/home/ann/app"
 
@@ -65,7 +65,7 @@ def test_mcp_tools_are_called_by_server_and_tool() -> None:
 
 
 def test_every_status_has_a_mark() -> None:
-    assert set(MARKS) == set(Status)
+    assert set(MARKS) == set(CallStatus)
 
 
 def test_a_failure_says_why() -> None:

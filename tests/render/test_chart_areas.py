@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charting import a_chart, bars, parsed, pixels, rgb, texts, tips
-from reread.render.charts import Chart, Series, chart_lines
-from reread.render.charts.areas import squarified
-from reread.render.charts.palette import LIGHT
-from reread.render.charts.png import chart_png
-from reread.render.charts.shapes import Box, Sheet
-from reread.render.charts.svg import MOST_AREAS, chart_svg
-from reread.render.text import Style
+from reread.views.charts import Chart, Series, chart_lines
+from reread.views.charts.chart import LIGHT
+from reread.views.charts.png import chart_png
+from reread.views.charts.svg import MOST_AREAS, Box, Sheet, chart_svg, squarified
+from reread.views.text import Style
 
 BOX = Box(10, 20, 310, 220)
 SLACK = 1e-6

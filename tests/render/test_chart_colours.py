@@ -8,8 +8,7 @@ from itertools import combinations
 import pytest
 
 from charting import rgb
-from reread.render.charts.folding import MOST_SERIES
-from reread.render.charts.palette import DARK, LIGHT, Theme, colour_of
+from reread.views.charts.chart import DARK, LIGHT, MOST_SERIES, Theme, colour_of
 
 Triple = tuple[float, float, float]
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from charting import SVG, a_chart, bars, parsed, texts, tips
-from reread.render.charts import Chart, Kind, Number, Series
-from reread.render.charts.lettering import breadth, fit, fit_name
-from reread.render.charts.palette import DARK, LIGHT
-from reread.render.charts.shapes import Sheet
-from reread.render.charts.svg import MOST_BARS, WIDTH, chart_svg
+from reread.views.charts import Chart, Kind, Number, Series
+from reread.views.charts.chart import DARK, LIGHT, breadth, fit, fit_name
+from reread.views.charts.svg import MOST_BARS, WIDTH, Sheet, chart_svg
 
 HOSTILE = (
     """</title></text><script>alert(1)</script><a href="javascript:x" onclick='y'>&amp;]]><!--\x00\x1b[31m\ud800"""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charting import a_chart
-from reread.render.charts import Chart, Kind, Series, Unit, chart_lines, sparkline
-from reread.render.text import Style, cells
+from reread.views.charts import Chart, Kind, Series, Unit, chart_lines, sparkline
+from reread.views.text import Style, cells
 
 PLAIN, COLOURED = Style(False), Style(True)
 EIGHTHS = " ▁▂▃▄▅▆▇█"

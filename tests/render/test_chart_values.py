@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charting import a_chart
-from reread.render.charts import Chart, Series, Unit, chart_lines
-from reread.render.charts.calendar import marks
-from reread.render.charts.folding import MOST_SERIES, fold_bars, fold_names, fold_series
-from reread.render.charts.scale import scale
-from reread.render.charts.svg import chart_svg
-from reread.render.charts.units import tick, written
-from reread.render.text import Style
+from reread.views.charts import Chart, Series, Unit, chart_lines
+from reread.views.charts.chart import MOST_SERIES, fold_bars, fold_names, fold_series, marks, scale, tick, written
+from reread.views.charts.svg import chart_svg
+from reread.views.text import Style
 
 AMOUNTS = st.floats(min_value=1e-6, max_value=1e15)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reread.analyses.edits.patches import Hunk, hunks_between
-from reread.render.diffs import bar, hunk_lines, place
-from reread.render.text import Style
+from reread.features.edits.patches import Hunk, hunks_between
+from reread.views.file_tables import bar, hunk_lines, place
+from reread.views.text import Style
 
 
 def test_a_hunk_stands_below_its_place_and_each_line_has_its_look() -> None:

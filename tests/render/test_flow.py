@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.render.flow import Flow
-from reread.render.text import harmless
+from reread.views.text import Flow, harmless
 from screens import displayed
 
 LEAD = "> "

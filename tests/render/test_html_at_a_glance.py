@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from html_pages import Page
-from reread.render.html.comparing import LONGEST_ANSWER, in_short
-from reread.render.html.page import session_page
 from reread.sessions import Said, ToolCall
 from reread.testing import (
-    Block,
+    ContentBlock,
     Entry,
     a_command,
     a_line,
@@ -24,11 +22,13 @@ from reread.testing import (
     an_image,
     build,
 )
+from reread.views.html.branch_table import LONGEST_ANSWER, in_short
+from reread.views.html.page import session_page
 
 PICTURE = "iVBORw0KGgo="
 
 
-def page(*entries: Entry | Block) -> tuple[str, Page]:
+def page(*entries: Entry | ContentBlock) -> tuple[str, Page]:
     text = session_page(a_session(a_prompt("go"), *entries).build())
     return text, Page(text)
 

@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from cli.hostile import NAME, _everything
 from html_pages import Page
-from reread.render.html.page import index_page, session_page
-from reread.render.html.parts import Sections
-from reread.render.html.words import words
 from reread.testing import (
     a_compaction,
     a_prompt,
@@ -28,6 +25,9 @@ from reread.testing import (
     a_tool_result,
     an_image,
 )
+from reread.views.html.content import words
+from reread.views.html.page import index_page, session_page
+from reread.views.html.parts import Sections
 
 MARKUP = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)></style></title><iframe src=//evil>"
@@ -178,7 +178,7 @@ def test_a_page_brings_its_own_policy_and_nothing_from_elsewhere() -> None:
 
 
 def test_the_list_of_a_folder_is_text_too() -> None:
-    from reread.render.html.page import IndexRow
+    from reread.views.html.page import IndexRow
 
     text = index_page(MARKUP, [IndexRow("a.html", MARKUP, NAME, None, [MARKUP], [])])
     assert Page(text).foreign == []

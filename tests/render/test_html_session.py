@@ -6,20 +6,11 @@ from pathlib import Path
 
 from html_pages import Page
 from reread import load
-from reread.render.html.page import session_page, turns_html
-from reread.render.html.parts import Sections
-from reread.render.html.session import page_of
 from reread.sessions import Said, Session, Thought
-from reread.testing import (
-    a_compaction,
-    a_prompt,
-    a_reply,
-    a_session,
-    a_subagent,
-    a_thought,
-    a_tool_call,
-    a_tool_result,
-)
+from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
+from reread.views.html.page import session_page, turns_html
+from reread.views.html.parts import Sections
+from reread.views.html.session import page_of
 
 PATCH = {
     "filePath": "/home/ann/app/a.py",

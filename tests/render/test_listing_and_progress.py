@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reread.queries.listing import Listed
-from reread.render.kept import unique
-from reread.render.listing import fate, is_expiring, last_part, marks
-from reread.render.numbers import size
-from reread.render.progress import bar_line, plain_line
-from reread.render.text import cells
-from reread.render.values import encoded
-from reread.store.sessions import SessionRow, StoredSession
+from reread.archive.listing import Listed
+from reread.index.sessions import SessionRow, StoredSession
+from reread.views.archive_json import unique
+from reread.views.numbers import size
+from reread.views.progress_bar import bar_line, plain_line
+from reread.views.session_list import fate, is_expiring, last_part, marks
+from reread.views.text import cells
+from reread.views.values import encoded
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

@@ -6,12 +6,12 @@ from datetime import UTC
 
 import pytest
 
-from reread.render.documents import session_document
-from reread.render.terminal import session_lines
-from reread.render.text import Style
-from reread.render.view import View
 from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_tool_call, a_tool_result
+from reread.views.session_json import session_document
+from reread.views.terminal import session_lines
+from reread.views.text import Style
+from reread.views.values import View
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from reread.render.numbers import count, duration, money, percent, tokens
+from reread.views.numbers import count, duration, money, percent, tokens
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 import reread
 from html_pages import Page
-from reread.analyses.secrets import Redactor, redacted_session
-from reread.render.html.page import session_page
-from reread.render.html.parts import Sections
-from reread.render.markdown import Wanted, markdown_lines
+from reread.features.secrets import Redactor, redacted_session
 from reread.sessions import Said
+from reread.views.html.page import session_page
+from reread.views.html.parts import Sections
+from reread.views.markdown import MarkdownOptions, markdown_lines
 
 TESTS = Path(__file__).parents[1]
 TRUNKS = [
@@ -37,7 +37,7 @@ def test_a_recorded_session_becomes_a_page_and_stays_itself_when_redacted(trunk:
     places = {link["href"][1:] for link in page.of("a") if link["href"].startswith("#")}
     assert places - {"content"} <= set(page.ids)
     said = [step.text for turn in session.turns for step in turn.steps if isinstance(step, Said)]
-    text = "\n".join(markdown_lines(session, Wanted()))
+    text = "\n".join(markdown_lines(session, MarkdownOptions()))
     assert all(line in text for words in said for line in words.split("\n")[:1] if line.isalnum())
     made = redacted_session(session, Redactor())
     assert [len(branch.turns) for branch in made.branches] == [len(branch.turns) for branch in session.branches]

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from reread.live.events import Permission
-from reread.render import permissions
-from reread.render.flow import partial_input
-from reread.render.text import Style
-from reread.render.view import View
+from reread.views import permissions
+from reread.views.text import Style, partial_input
+from reread.views.values import View
 
 VIEW = View(width=70, style=Style(False))
 

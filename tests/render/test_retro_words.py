@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from reread.analyses.friction.events import Cause, Event, Kind
-from reread.analyses.rates import Rate
-from reread.queries.retro import Group
-from reread.queries.trends import Week
-from reread.render.charts import chart_lines
-from reread.render.charts.svg import chart_svg
-from reread.render.retro import compared, guess, kinds_line
-from reread.render.retro_chart import MOST_WEEKS, weeks_chart
-from reread.render.text import Style
+from reread.archive.friction import FrictionGroup, Week
+from reread.features.friction.scene import Cause, FrictionKind, Moment
+from reread.features.rates import Rate
+from reread.views.charts import chart_lines
+from reread.views.charts.svg import chart_svg
+from reread.views.retro_report import MOST_WEEKS, compared, guess, kinds_line, weeks_chart
+from reread.views.text import Style
 
 
-def an_event(kind: Kind, confidence: float = 1.0) -> Event:
-    return Event(
+def an_event(kind: FrictionKind, confidence: float = 1.0) -> Moment:
+    return Moment(
         kind=kind, session="s", uuid="u", time=None, evidence="so", confidence=confidence, cause=Cause.AGENT, about=""
     )
 
 
-def a_group(before: Rate | None, change: str | None) -> Group:
-    return Group(
-        kind=Kind.CORRECTION,
+def a_group(before: Rate | None, change: str | None) -> FrictionGroup:
+    return FrictionGroup(
+        kind=FrictionKind.CORRECTION,
         about=None,
         count=5,
         sessions=2,
@@ -35,7 +33,7 @@ def a_group(before: Rate | None, change: str | None) -> Group:
         rate=Rate(5, 100),
         before=before,
         change=change,
-        example=an_event(Kind.CORRECTION),
+        example=an_event(FrictionKind.CORRECTION),
     )
 
 
@@ -44,14 +42,23 @@ def a_week(day: str, moments: int, prompts: int) -> Week:
 
 
 def test_kinds_are_counted_with_corrections_first() -> None:
-    events = [an_event(kind) for kind in (Kind.REWORK, Kind.TOOL_ERROR, Kind.TOOL_ERROR, Kind.CORRECTION, Kind.REWORK)]
+    events = [
+        an_event(kind)
+        for kind in (
+            FrictionKind.REWORK,
+            FrictionKind.TOOL_ERROR,
+            FrictionKind.TOOL_ERROR,
+            FrictionKind.CORRECTION,
+            FrictionKind.REWORK,
+        )
+    ]
     assert kinds_line(events) == "1 correction, 2 times rework, 2 tool errors"
     assert kinds_line([]) == ""
 
 
 def test_a_guess_says_how_sure_it_is_and_a_proof_says_nothing() -> None:
-    assert guess(an_event(Kind.CORRECTION, 0.56)) == "a guess, 56% sure"
-    assert guess(an_event(Kind.INTERRUPT)) == ""
+    assert guess(an_event(FrictionKind.CORRECTION, 0.56)) == "a guess, 56% sure"
+    assert guess(an_event(FrictionKind.INTERRUPT)) == ""
 
 
 @pytest.mark.parametrize(

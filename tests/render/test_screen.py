@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from reread.live import events
 from reread.live.events import Event
 from reread.records import Usage, decode
-from reread.render.screen import Screen
-from reread.render.text import Style, cells
-from reread.render.view import View
+from reread.views.screen import Screen
+from reread.views.text import Style, cells
+from reread.views.values import View
 from screens import displayed
 
 WIDTH = 60

@@ -11,11 +11,10 @@ import pytest
 from reread.live import events
 from reread.live.capture import replay
 from reread.live.events import Event
-from reread.render.event_documents import event_document
-from reread.render.screen import Screen
-from reread.render.text import Style, harmless
-from reread.render.values import encoded
-from reread.render.view import View
+from reread.views.screen import Screen
+from reread.views.session_json import event_document
+from reread.views.text import Style, harmless
+from reread.views.values import View, encoded
 from screens import displayed
 
 CAPTURES = sorted((Path(__file__).parents[1] / "wire" / "captures").glob("*/*.wire"))

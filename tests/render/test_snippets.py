@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reread.archive.search_language import Term, parse
 from reread.errors import BadInput
-from reread.queries.language import Term, parse
-from reread.render.snippets import Snippet, snippet
-from reread.render.text import Style
+from reread.views.hits import Snippet, snippet
+from reread.views.text import Style
 
 LONG = "filler words go here " * 50
 

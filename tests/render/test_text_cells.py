@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.render.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, table, wrap
+from reread.views.text import OBEYED, Style, cells, harmless, printed, ruler, shorten, table, wrap
 
 TEXTS = st.text(
     st.one_of(

@@ -7,7 +7,7 @@ from typing import Any, Self
 from editing import patch, replaced
 from reread.testing import (
     Agent,
-    Block,
+    ContentBlock,
     Entry,
     Transcript,
     a_prompt,
@@ -40,9 +40,9 @@ class Story:
         self.folder = folder
         self.model = model
         self.version = version
-        self.entries: list[Entry | Block | Agent] = []
+        self.entries: list[Entry | ContentBlock | Agent] = []
         self.files: dict[str, str] = {}
-        self._waiting: list[Block | str] = []
+        self._waiting: list[ContentBlock | str] = []
         self._context = 0
         self._cached = 0
         self._calls = 0
@@ -51,7 +51,7 @@ class Story:
         self.entries.append(a_title(title, by="model"))
         return self
 
-    def ask(self, text: str, *parts: Block, after: str | None = None, uuid: str | None = None) -> Self:
+    def ask(self, text: str, *parts: ContentBlock, after: str | None = None, uuid: str | None = None) -> Self:
         self._flush()
         place: Json = {} if after is None else {"to": after}
         self.entries.append(a_prompt(text, *parts, uuid=uuid, **place))
@@ -84,7 +84,7 @@ class Story:
         self.entries.append(a_system_line("turn_duration", durationMs=seconds * 1000))
         return self
 
-    def add(self, *entries: Entry | Block | Agent) -> Self:
+    def add(self, *entries: Entry | ContentBlock | Agent) -> Self:
         """Lines that have no word of their own here."""
         self._flush()
         self.entries += entries
@@ -218,5 +218,5 @@ class Story:
         self._waiting = []
 
 
-def _lines(inner: Story) -> list[Entry | Block]:
+def _lines(inner: Story) -> list[Entry | ContentBlock]:
     return [entry for entry in inner.entries if not isinstance(entry, Agent)]

@@ -11,7 +11,7 @@ import reread
 from reread.sessions import AgentKind, Session, Subagent
 from reread.testing import (
     Agent,
-    Block,
+    ContentBlock,
     Entry,
     a_line,
     a_prompt,
@@ -26,7 +26,7 @@ from reread.testing import (
 )
 
 
-def a_task(id: str, prompt: str = "look around", name: str = "Agent") -> Block:  # noqa: A002
+def a_task(id: str, prompt: str = "look around", name: str = "Agent") -> ContentBlock:  # noqa: A002
     return a_tool_call(name, {"prompt": prompt, "subagent_type": "Explore"}, id=id)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import reread
-from reread.sessions import Session, Status, ToolCall, split_tool_name
+from reread.sessions import CallStatus, Session, ToolCall, split_tool_name
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_tool_call, a_tool_result, an_interrupt, build
 
 
-def ended(result: Entry | None) -> Status:
+def ended(result: Entry | None) -> CallStatus:
     entries = (a_prompt("go"), a_reply(a_tool_call(id="t")), *([result] if result else []))
     (call,) = build(*entries).tool_calls
     return call.status
@@ -20,32 +20,32 @@ def ended(result: Entry | None) -> Status:
 
 REJECTION = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 
-ENDINGS: dict[str, tuple[Status, Entry | None]] = {
-    "no result": (Status.MISSING, None),
-    "output": (Status.OK, a_tool_result("x")),
-    "no output": (Status.OK, a_tool_result("", is_error=False)),
-    "an error": (Status.ERROR, a_tool_result("Exit code 1", is_error=True)),
-    "the client refused": (Status.ERROR, a_tool_result("<tool_use_error>File has not been read</tool_use_error>")),
-    "an error in the twin only": (Status.ERROR, a_tool_result("boom", twin="Error: boom")),
-    "a neighbour failed": (Status.ERROR, a_tool_result("Cancelled: parallel tool call", is_error=True)),
-    "the person said no": (Status.REJECTED, a_tool_result(REJECTION, is_error=True)),
-    "the twin says no": (Status.REJECTED, a_tool_result("no", is_error=True, twin="User rejected tool use")),
-    "a rule said no": (Status.REJECTED, a_tool_result("Permission for this tool use was denied", is_error=True)),
-    "a denial kind": (Status.REJECTED, a_tool_result("no", is_error=True, toolDenialKind="user-rejected")),
-    "words of a rejection in an output": (Status.OK, a_tool_result(REJECTION)),
-    "interrupted": (Status.INTERRUPTED, a_tool_result("half", twin={"interrupted": True})),
-    "interrupted, 1.0": (Status.INTERRUPTED, a_tool_result("[Request interrupted by user]", is_error=True)),
+ENDINGS: dict[str, tuple[CallStatus, Entry | None]] = {
+    "no result": (CallStatus.MISSING, None),
+    "output": (CallStatus.OK, a_tool_result("x")),
+    "no output": (CallStatus.OK, a_tool_result("", is_error=False)),
+    "an error": (CallStatus.ERROR, a_tool_result("Exit code 1", is_error=True)),
+    "the client refused": (CallStatus.ERROR, a_tool_result("<tool_use_error>File has not been read</tool_use_error>")),
+    "an error in the twin only": (CallStatus.ERROR, a_tool_result("boom", twin="Error: boom")),
+    "a neighbour failed": (CallStatus.ERROR, a_tool_result("Cancelled: parallel tool call", is_error=True)),
+    "the person said no": (CallStatus.REJECTED, a_tool_result(REJECTION, is_error=True)),
+    "the twin says no": (CallStatus.REJECTED, a_tool_result("no", is_error=True, twin="User rejected tool use")),
+    "a rule said no": (CallStatus.REJECTED, a_tool_result("Permission for this tool use was denied", is_error=True)),
+    "a denial kind": (CallStatus.REJECTED, a_tool_result("no", is_error=True, toolDenialKind="user-rejected")),
+    "words of a rejection in an output": (CallStatus.OK, a_tool_result(REJECTION)),
+    "interrupted": (CallStatus.INTERRUPTED, a_tool_result("half", twin={"interrupted": True})),
+    "interrupted, 1.0": (CallStatus.INTERRUPTED, a_tool_result("[Request interrupted by user]", is_error=True)),
     "interrupted, 2.0": (
-        Status.INTERRUPTED,
+        CallStatus.INTERRUPTED,
         a_tool_result("Exit code 137\n[Request interrupted by user", is_error=True),
     ),
-    "not interrupted": (Status.OK, a_tool_result("x", twin={"interrupted": False})),
-    "an object that quotes an error": (Status.OK, a_tool_result("sent", twin={"message": "Error: quoted"})),
+    "not interrupted": (CallStatus.OK, a_tool_result("x", twin={"interrupted": False})),
+    "an object that quotes an error": (CallStatus.OK, a_tool_result("sent", twin={"message": "Error: quoted"})),
 }
 
 
 @pytest.mark.parametrize(("status", "result"), ENDINGS.values(), ids=ENDINGS)
-def test_a_call_ends_as_its_evidence_says(status: Status, result: Entry | None) -> None:
+def test_a_call_ends_as_its_evidence_says(status: CallStatus, result: Entry | None) -> None:
     assert ended(result) is status
 
 
@@ -85,14 +85,14 @@ def test_the_first_result_of_a_call_counts_and_a_replayed_call_is_one() -> None:
 def test_a_result_inside_an_assistant_line_is_accepted() -> None:
     result = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
     (call,) = build(a_reply(a_tool_call(id="t"), result)).tool_calls
-    assert call.status is Status.OK
+    assert call.status is CallStatus.OK
 
 
 def test_calls_without_an_id_are_kept() -> None:
     session = build(a_reply({"type": "tool_use", "name": "A"}, {"type": "tool_use", "name": None}))
     assert [(call.name, call.status) for call in session.tool_calls] == [
-        ("A", Status.MISSING),
-        ("(unnamed)", Status.MISSING),
+        ("A", CallStatus.MISSING),
+        ("(unnamed)", CallStatus.MISSING),
     ]
     assert [step.name for step in session.turns[0].steps if isinstance(step, ToolCall)] == ["A", "(unnamed)"]
 
@@ -104,7 +104,7 @@ def test_a_twin_says_nothing_about_a_line_with_two_results() -> None:
         toolUseResult="Error: which?",
     )
     session = build(a_reply(a_tool_call(id="a"), a_tool_call(id="b")), results)
-    assert [call.status for call in session.tool_calls] == [Status.OK, Status.OK]
+    assert [call.status for call in session.tool_calls] == [CallStatus.OK, CallStatus.OK]
 
 
 def test_a_call_lasts_from_its_line_to_its_result() -> None:
@@ -130,7 +130,7 @@ def test_an_mcp_tool_names_its_server(name: str, parts: tuple[str | None, str]) 
 def test_a_server_side_call_is_a_step_that_needs_no_result() -> None:
     session = build(a_prompt("?"), a_reply({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}))
     steps = [step for step in session.turns[0].steps if isinstance(step, ToolCall)]
-    assert [(step.name, step.status) for step in steps] == [("web_search", Status.OK)]
+    assert [(step.name, step.status) for step in steps] == [("web_search", CallStatus.OK)]
 
 
 SAVED = "<persisted-output>\nOutput too large (1MB). Full output saved to: {}\n\nPreview:\nab\n</persisted-output>"

@@ -7,7 +7,7 @@ import json
 from live import frames
 from live.captures import a_capture, a_prompt_sent, an_interrupted_thought, as_agent_frames, as_frames
 from live.frames import SESSION
-from reread.live.folding import fold
+from reread.live.capture_fold import fold
 from reread.records import decode
 from reread.sessions import Session, SessionBuilder
 from reread.testing import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reread.sessions import Kind, Notice, Said, Session, Thought, ToolCall, Turn
+from reread.sessions import Notice, Said, Session, Speaker, Thought, ToolCall, Turn
 from reread.testing import (
     Entry,
     a_command,
@@ -78,7 +78,7 @@ class TestTurns:
         session = build(a_command("/review", "fast"), a_prompt("skill body", isMeta=True), a_reply("reviewing"))
         assert prompts(session) == ["/review fast"]
         assert session.turns[0].prompt is not None
-        assert session.turns[0].prompt.kind is Kind.COMMAND
+        assert session.turns[0].prompt.kind is Speaker.COMMAND
 
     def test_a_command_first_and_unanswered_stands_in_a_turn_without_prompt(self) -> None:
         session = build(a_command("/clear"))

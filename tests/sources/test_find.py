@@ -12,15 +12,7 @@ import pytest
 
 from reread.config import roots
 from reread.errors import SourceError
-from reread.sources import (
-    Kind,
-    SourceFile,
-    find,
-    group,
-    matches_project_folder,
-    project_folder_name,
-    strays_beside,
-)
+from reread.sources import FileKind, SourceFile, find, group, matches_project_folder, project_folder_name, strays_beside
 
 SESSION = "a43bea35-c19f-4f24-8ead-1d2843290b28"
 OTHER = "787e2ad0-df24-4843-b302-2c52b6d87e35"
@@ -29,26 +21,26 @@ PROJECT = "projects/-home-ann-app"
 FOLDER = f"{PROJECT}/{SESSION}"
 RUN = f"{FOLDER}/subagents/workflows/w-1"
 
-CONFIG: dict[str, tuple[Kind, str | None, str | None, str | None]] = {
-    f"{PROJECT}/{SESSION}.jsonl": (Kind.TRANSCRIPT, SESSION, None, None),
-    f"{FOLDER}/subagents/agent-a1.jsonl": (Kind.SUBAGENT, SESSION, "a1", None),
-    f"{FOLDER}/subagents/agent-a1.meta.json": (Kind.META, SESSION, "a1", None),
-    f"{RUN}/agent-a2.jsonl": (Kind.SUBAGENT, SESSION, "a2", "w-1"),
-    f"{RUN}/agent-a2.meta.json": (Kind.META, SESSION, "a2", "w-1"),
-    f"{RUN}/journal.jsonl": (Kind.JOURNAL, SESSION, None, "w-1"),
-    f"{FOLDER}/workflows/w-1.json": (Kind.WORKFLOW, SESSION, None, "w-1"),
-    f"{FOLDER}/workflows/scripts/tidy-w-1.js": (Kind.WORKFLOW, SESSION, None, None),
-    f"{FOLDER}/tool-results/toolu_1.txt": (Kind.TOOL_RESULT, SESSION, None, None),
-    f"{FOLDER}/tool-results/rows.jsonl": (Kind.TOOL_RESULT, SESSION, None, None),
-    f"{FOLDER}/custom-title.json": (Kind.TITLE, SESSION, None, None),
-    f"{PROJECT}/agent-0a1b2c3d.jsonl": (Kind.SUBAGENT, None, "0a1b2c3d", None),
-    f"{PROJECT}/sessions-index.json": (Kind.INDEX, None, None, None),
-    f"{PROJECT}/copy.json": (Kind.TRANSCRIPT, "copy", None, None),
-    f"profiles/work/projects/-x/{OTHER}.jsonl": (Kind.TRANSCRIPT, OTHER, None, None),
-    f"transcripts/{OTHER}.jsonl": (Kind.TRANSCRIPT, OTHER, None, None),
-    "history.jsonl": (Kind.HISTORY, None, None, None),
-    "settings.json": (Kind.SETTINGS, None, None, None),
-    "settings.local.json": (Kind.SETTINGS, None, None, None),
+CONFIG: dict[str, tuple[FileKind, str | None, str | None, str | None]] = {
+    f"{PROJECT}/{SESSION}.jsonl": (FileKind.TRANSCRIPT, SESSION, None, None),
+    f"{FOLDER}/subagents/agent-a1.jsonl": (FileKind.SUBAGENT, SESSION, "a1", None),
+    f"{FOLDER}/subagents/agent-a1.meta.json": (FileKind.META, SESSION, "a1", None),
+    f"{RUN}/agent-a2.jsonl": (FileKind.SUBAGENT, SESSION, "a2", "w-1"),
+    f"{RUN}/agent-a2.meta.json": (FileKind.META, SESSION, "a2", "w-1"),
+    f"{RUN}/journal.jsonl": (FileKind.JOURNAL, SESSION, None, "w-1"),
+    f"{FOLDER}/workflows/w-1.json": (FileKind.WORKFLOW, SESSION, None, "w-1"),
+    f"{FOLDER}/workflows/scripts/tidy-w-1.js": (FileKind.WORKFLOW, SESSION, None, None),
+    f"{FOLDER}/tool-results/toolu_1.txt": (FileKind.TOOL_RESULT, SESSION, None, None),
+    f"{FOLDER}/tool-results/rows.jsonl": (FileKind.TOOL_RESULT, SESSION, None, None),
+    f"{FOLDER}/custom-title.json": (FileKind.TITLE, SESSION, None, None),
+    f"{PROJECT}/agent-0a1b2c3d.jsonl": (FileKind.SUBAGENT, None, "0a1b2c3d", None),
+    f"{PROJECT}/sessions-index.json": (FileKind.INDEX, None, None, None),
+    f"{PROJECT}/copy.json": (FileKind.TRANSCRIPT, "copy", None, None),
+    f"profiles/work/projects/-x/{OTHER}.jsonl": (FileKind.TRANSCRIPT, OTHER, None, None),
+    f"transcripts/{OTHER}.jsonl": (FileKind.TRANSCRIPT, OTHER, None, None),
+    "history.jsonl": (FileKind.HISTORY, None, None, None),
+    "settings.json": (FileKind.SETTINGS, None, None, None),
+    "settings.local.json": (FileKind.SETTINGS, None, None, None),
 }
 NOT_OURS = [
     f"{PROJECT}/memory/MEMORY.md",
@@ -74,7 +66,7 @@ def config(tmp_path: Path) -> Path:
     return top
 
 
-def told(files: Iterable[SourceFile], top: Path) -> dict[str, tuple[Kind, str | None, str | None, str | None]]:
+def told(files: Iterable[SourceFile], top: Path) -> dict[str, tuple[FileKind, str | None, str | None, str | None]]:
     return {
         file.path.relative_to(top).as_posix(): (file.kind, file.session, file.agent, file.workflow) for file in files
     }
@@ -108,7 +100,7 @@ def test_a_home_directory_gives_the_config_directory_in_it(config: Path) -> None
 
 def test_a_relative_source_gives_absolute_paths(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(config / FOLDER / "subagents")
-    assert [file.session for file in find(Path()) if file.kind is Kind.META] == [SESSION, SESSION]
+    assert [file.session for file in find(Path()) if file.kind is FileKind.META] == [SESSION, SESSION]
     assert all(file.path.is_absolute() for file in find(Path()))
 
 
@@ -161,12 +153,12 @@ def test_size_and_time_come_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["stdout.txt", "one.json", "noname"])
 def test_a_file_pointed_at_is_a_transcript_whatever_its_name(tmp_path: Path, name: str) -> None:
     [file] = find(write(tmp_path / name))
-    assert (file.kind, file.session) == (Kind.TRANSCRIPT, Path(name).stem)
+    assert (file.kind, file.session) == (FileKind.TRANSCRIPT, Path(name).stem)
 
 
 def test_a_file_pointed_at_is_told_by_its_place(config: Path) -> None:
     [file] = find(config / f"{FOLDER}/subagents/agent-a1.jsonl")
-    assert (file.kind, file.session, file.agent) == (Kind.SUBAGENT, SESSION, "a1")
+    assert (file.kind, file.session, file.agent) == (FileKind.SUBAGENT, SESSION, "a1")
 
 
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:
@@ -249,7 +241,7 @@ def test_odd_names_are_names(tmp_path: Path, name: bytes) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path / "subagents") + b"/agent-" + name))
     write(path)
     [file] = find(tmp_path)
-    assert (file.path, file.kind) == (path, Kind.SUBAGENT)
+    assert (file.path, file.kind) == (path, FileKind.SUBAGENT)
     assert file.agent == name.removesuffix(b".jsonl").decode("utf-8", "backslashreplace")
 
 
@@ -260,7 +252,7 @@ def test_the_files_of_a_session_are_put_together(config: Path) -> None:
     assert [file.agent for file in session.subagents] == ["a1", "a2"]
     assert [file.agent for file in session.metas] == ["a1", "a2"]
     assert len(session.tool_results) == 2
-    assert {file.kind for file in session.others} == {Kind.TITLE, Kind.WORKFLOW, Kind.JOURNAL}
+    assert {file.kind for file in session.others} == {FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL}
     assert len(session.all) == 11
 
 
@@ -299,7 +291,7 @@ def test_a_session_is_as_new_as_its_newest_conversation(tmp_path: Path) -> None:
 
 def test_old_agent_files_are_strays_beside_the_trunks_of_their_folder(config: Path) -> None:
     files = list(find(config))
-    trunks = [file for file in files if file.session in (SESSION, OTHER) and file.kind is Kind.TRANSCRIPT]
+    trunks = [file for file in files if file.session in (SESSION, OTHER) and file.kind is FileKind.TRANSCRIPT]
     assert {trunk.session: [file.agent for file in strays_beside(trunk, files)] for trunk in trunks} == {
         SESSION: ["0a1b2c3d"],
         OTHER: [],

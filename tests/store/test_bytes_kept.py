@@ -2,7 +2,7 @@
 
 import pytest
 
-from reread.store.bytes_kept import filled
+from reread.index.safe_reader import filled
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 59, 60, 61, 62, 100_000])

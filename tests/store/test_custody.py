@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
-from reread.queries.language import ALL_FIELDS
-from reread.store import custody
-from reread.store.database import FILE_NAME, StoreError
-from reread.store.own_words import COPY
-from reread.store.safe import Found
+from reread.archive.search_language import ALL_FIELDS
+from reread.index import custody
+from reread.index.database import FILE_NAME, StoreError
+from reread.index.user_data import COPY
+from reread.safe.safe import FoundPiece
 from reread.testing import (
     Transcript,
     a_prompt,
@@ -78,7 +78,7 @@ def test_verify_names_the_file_of_a_flipped_byte(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         assert archive.verify().ok
         piece = next(
-            each for each in archive.safe.scan() if isinstance(each, Found) and "subagents" in each.header.path
+            each for each in archive.safe.scan() if isinstance(each, FoundPiece) and "subagents" in each.header.path
         )
         flip(pack(archive), piece.place.end - 3)
         verified = archive.verify()
@@ -228,7 +228,7 @@ def test_a_file_that_was_rewritten_is_forgotten_with_all_its_generations(tmp_pat
 
 def test_what_damage_hides_is_forgotten_too_and_told(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        piece = next(each for each in archive.safe.scan() if isinstance(each, Found) and ID in each.header.path)
+        piece = next(each for each in archive.safe.scan() if isinstance(each, FoundPiece) and ID in each.header.path)
         flip(pack(archive), piece.place.end - 3)
         assert archive.forget(ID).hidden_texts > 0
         assert archive.search("alpacaq", ALL_FIELDS).hits == []

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reread.errors import RereadError
-from reread.store import database
-from reread.store.database import FILE_NAME, NewerArchive, StoreError, connect, transaction
-from reread.store.schema import MIGRATIONS
+from reread.index import database
+from reread.index.database import FILE_NAME, NewerArchive, StoreError, connect, transaction
+from reread.index.schema import MIGRATIONS
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.queries.filters import Filter
-from reread.queries.listing import filtered
-from reread.store import unchanged
+from reread.archive.filters import Filter
+from reread.archive.listing import filtered
+from reread.index import source_state
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 
 OLDEST, NEWEST = "session-00", "session-19"
@@ -19,10 +19,10 @@ OLDEST, NEWEST = "session-00", "session-19"
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
     """Twenty sessions, of which a glance looks at six."""
-    monkeypatch.setattr(unchanged, "MOST_LOOKED_AT", 6)
-    monkeypatch.setattr(unchanged, "_NEWEST", 5)
+    monkeypatch.setattr(source_state, "MOST_LOOKED_AT", 6)
+    monkeypatch.setattr(source_state, "_NEWEST", 5)
     monkeypatch.setattr(
-        "reread.store.unchanged.time.time_ns", lambda: 10**18
+        "reread.index.source_state.time.time_ns", lambda: 10**18
     )  # the share that is looked at is another one
     projects = tmp_path / "claude" / "projects"
     for number in range(20):
@@ -66,7 +66,7 @@ def test_every_share_comes_in_its_turn(archive: Archive, monkeypatch: pytest.Mon
     grow(archive, OLDEST)
     seen = []
     for second in range(20):
-        monkeypatch.setattr("reread.store.unchanged.time.time_ns", lambda second=second: second * 10**9)
+        monkeypatch.setattr("reread.index.source_state.time.time_ns", lambda second=second: second * 10**9)
         seen.append(not archive.is_current(is_glance=True))
     assert any(seen)
 

@@ -13,8 +13,8 @@ from uuid import UUID
 import pytest
 
 from reread.archive import Archive
+from reread.archive.filters import Filter
 from reread.errors import BadInput
-from reread.queries.filters import Filter
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"

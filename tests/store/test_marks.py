@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
+from reread.archive.filters import Filter
 from reread.errors import BadInput
-from reread.marks import NO_MARK, Mark
-from reread.marks.changes import Change, counted, tag_name
-from reread.queries.filters import Filter
-from reread.store.database import FILE_NAME, StoreError
-from reread.store.own_words import COPY
+from reread.index.database import FILE_NAME, StoreError
+from reread.index.user_data import COPY
+from reread.marks import NO_MARK, Mark, MarkChange, counted, tag_name
 from reread.testing import a_prompt, a_reply, a_session, a_title
 
 ONE = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -79,25 +78,27 @@ def test_what_is_no_tag_is_refused_in_one_sentence(typed: str) -> None:
 
 
 def test_case_does_not_matter_for_finding_and_the_last_spelling_stays() -> None:
-    mark = Change(tags=("Straße", "b")).of(Mark(tags=("STRASSE",)))
+    mark = MarkChange(tags=("Straße", "b")).of(Mark(tags=("STRASSE",)))
     assert mark.tags == ("b", "Straße")
     assert mark.has_tags(["strasse", "B"])
     assert not mark.has_tags(["strasse", "c"])
-    assert Change(untags=("B", "never there")).of(mark).tags == ("Straße",)
+    assert MarkChange(untags=("B", "never there")).of(mark).tags == ("Straße",)
 
 
 def test_what_is_not_named_stays_and_what_is_empty_goes() -> None:
-    assert Change().of(NOTED) == NOTED
-    assert Change(starred=False, hidden=False, note="", title="", untags=("CI", "refactor")).of(NOTED) == NO_MARK
+    assert MarkChange().of(NOTED) == NOTED
+    assert MarkChange(starred=False, hidden=False, note="", title="", untags=("CI", "refactor")).of(NOTED) == NO_MARK
 
 
 def test_a_tag_cannot_come_and_go_at_once() -> None:
     with pytest.raises(BadInput, match="'ci' is both"):
-        Change(tags=("ci",), untags=("CI",)).checked()
+        MarkChange(tags=("ci",), untags=("CI",)).checked()
 
 
-@pytest.mark.parametrize("change", [Change(note="\udcff"), Change(title="\udcff"), Change(note="x" * 10_001)])
-def test_what_cannot_be_kept_is_refused(change: Change) -> None:
+@pytest.mark.parametrize(
+    "change", [MarkChange(note="\udcff"), MarkChange(title="\udcff"), MarkChange(note="x" * 10_001)]
+)
+def test_what_cannot_be_kept_is_refused(change: MarkChange) -> None:
     with pytest.raises(BadInput):
         change.checked()
 

@@ -9,8 +9,8 @@ import pytest
 
 from reread.archive import Archive
 from reread.errors import BadInput
-from reread.store.database import FILE_NAME, StoreError
-from reread.store.own_words import COPY
+from reread.index.database import FILE_NAME, StoreError
+from reread.index.user_data import COPY
 from reread.testing import a_prompt, a_reply, a_session
 
 ONE, TWO = "0a1b2c3d-1111-4222-8333-444455556666", "5e551011-0000-4000-8000-000000000000"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
+from reread.archive.search_language import ALL_FIELDS
+from reread.index import read as reading
+from reread.index.custody import generations, restore
 from reread.loading import load
-from reread.queries.language import ALL_FIELDS
-from reread.store import reading
-from reread.store.custody import generations, restore
 from reread.testing import (
     Transcript,
     a_prompt,

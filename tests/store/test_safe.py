@@ -21,13 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reread.errors import RereadError
-from reread.store import pieces as stored_pieces
-from reread.store.pieces import MAGIC, encode_piece
-from reread.store.safe import (
+from reread.safe import pieces as stored_pieces
+from reread.safe.pieces import MAGIC, encode_piece
+from reread.safe.safe import (
     Damage,
-    Found,
+    FoundPiece,
     PieceHeader,
-    Place,
+    PiecePlace,
     Rewrite,
     Safe,
     SafeBusy,
@@ -61,8 +61,8 @@ def a_text(name: str, size: int = 400) -> bytes:
     return "".join(words).encode()
 
 
-def filled(folder: Path, files: str = "abcabc", limit: int = 1 << 28) -> dict[Place, tuple[PieceHeader, bytes]]:
-    kept: dict[Place, tuple[PieceHeader, bytes]] = {}
+def filled(folder: Path, files: str = "abcabc", limit: int = 1 << 28) -> dict[PiecePlace, tuple[PieceHeader, bytes]]:
+    kept: dict[PiecePlace, tuple[PieceHeader, bytes]] = {}
     with Safe(folder, limit) as safe:
         for number, name in enumerate(files):
             raw = a_text(f"{name}{number}")
@@ -78,7 +78,7 @@ def pack_path(folder: Path, number: int = 1) -> Path:
 def headers(folder: Path) -> list[PieceHeader]:
     found = list(Safe(folder).scan())
     assert not [piece for piece in found if isinstance(piece, Damage)]
-    return [piece.header for piece in found if isinstance(piece, Found)]
+    return [piece.header for piece in found if isinstance(piece, FoundPiece)]
 
 
 def damages(folder: Path) -> list[Damage]:
@@ -117,13 +117,13 @@ def test_any_bytes_and_any_path_survive_the_round_trip(pieces: list[tuple[bytes,
         kept = [(raw, *safe.append(a_header(path=path, start=at), raw)) for at, (raw, path) in enumerate(pieces)]
         safe.flush()
         assert [safe.read(place) for _, _, place in kept] == [raw for raw, _, _ in kept]
-        assert list(Safe(Path(folder)).scan()) == [Found(header, place) for _, header, place in kept]
+        assert list(Safe(Path(folder)).scan()) == [FoundPiece(header, place) for _, header, place in kept]
         assert list(safe.verify()) == list(safe.scan())
 
 
 def test_a_scan_finds_every_header_without_the_database(tmp_path: Path) -> None:
     kept = filled(tmp_path)
-    assert list(Safe(tmp_path).scan()) == [Found(header, place) for place, (header, _) in kept.items()]
+    assert list(Safe(tmp_path).scan()) == [FoundPiece(header, place) for place, (header, _) in kept.items()]
     later = list(kept)[4]
     assert [piece.place for piece in Safe(tmp_path).scan(later.pack, later.offset)] == list(kept)[4:]
 
@@ -206,7 +206,7 @@ def test_every_flipped_byte_is_found_and_named_and_the_rest_still_reads(tmp_path
         in_length = victim.offset + 8 <= at < victim.offset + 12
         if not in_header and not in_length:
             assert damage.path == "/p/1", at
-        assert [piece.place for piece in safe.verify() if isinstance(piece, Found)] == others
+        assert [piece.place for piece in safe.verify() if isinstance(piece, FoundPiece)] == others
         assert all(safe.read(place) == kept[place] for place in others)
         if at >= victim.offset + len(MAGIC):
             with pytest.raises(SafeDamaged) as caught:
@@ -247,7 +247,7 @@ def test_bytes_cut_out_of_a_frame_cost_only_that_piece(tmp_path: Path) -> None:
     middle = kept[1].offset + 600
     pack_path(tmp_path).write_bytes(content[:middle] + content[middle + 50 :])
     found = list(Safe(tmp_path).scan())
-    assert [type(piece) for piece in found] == [Found, Damage, Found]
+    assert [type(piece) for piece in found] == [FoundPiece, Damage, FoundPiece]
     assert isinstance(found[1], Damage)
     assert found[1].file == "file-b"
 
@@ -401,7 +401,7 @@ def test_pieces_that_cannot_be_made_durable_are_not_kept(tmp_path: Path, monkeyp
 def test_a_real_full_disk(tmp_path: Path) -> None:
     with small_disk(tmp_path) as disk:
         safe = Safe(disk / "safe")
-        kept: dict[Place, bytes] = {}
+        kept: dict[PiecePlace, bytes] = {}
         with pytest.raises(SafeFull):
             for number in range(100):
                 raw = os.urandom(50_000)
@@ -448,7 +448,7 @@ def test_only_the_owner_may_look_under_any_umask(tmp_path: Path, umask: int) -> 
 
 HOLD = """
 import sys, pathlib
-from reread.store.safe import lock
+from reread.safe.safe import lock
 with lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
@@ -493,7 +493,7 @@ def test_a_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
 
 FORK = """
 import os, sys, time, pathlib
-from reread.store.safe import lock
+from reread.safe.safe import lock
 with lock(pathlib.Path(sys.argv[1])):
     child = os.fork()
     if not child:
@@ -596,8 +596,8 @@ def test_a_forgotten_file_leaves_no_byte_and_the_rest_moves_whole(tmp_path: Path
 
 
 def moved(
-    kept: dict[Place, tuple[PieceHeader, bytes]], rewrite: Rewrite, keys: set[str]
-) -> dict[Place, tuple[PieceHeader, bytes]]:
+    kept: dict[PiecePlace, tuple[PieceHeader, bytes]], rewrite: Rewrite, keys: set[str]
+) -> dict[PiecePlace, tuple[PieceHeader, bytes]]:
     new = dict(rewrite.moved)
     return {new.get(place, place): piece for place, piece in kept.items() if piece[0].file not in keys}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.store.unchanged import is_as_it_was, last_seen
+from reread.index.source_state import is_as_it_was, last_seen
 from reread.testing import a_prompt, a_reply, a_session, a_subagent
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"

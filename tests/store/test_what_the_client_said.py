@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive
-from reread.queries.status import spent
-from reread.records.statusline import StatusLine
-from reread.store import said
-from reread.store.glance import glance
+from reread.archive.status import spent
+from reread.index import client_totals
+from reread.index.client_totals import glance
+from reread.records.client_input import StatusLine
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
@@ -50,7 +50,7 @@ def limits(resets: int, percent: float = 20) -> dict[str, Any]:
 
 
 def keep(archive: Archive, line: StatusLine, now: int = NOW) -> bool:
-    return said.keep(archive.connection, line, "desk", now)
+    return client_totals.keep(archive.connection, line, "desk", now)
 
 
 # -- files

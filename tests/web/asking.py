@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from starlette.testclient import TestClient
 
 from reread.archive import Archive
-from reread.live.starting import Program
-from reread.surfaces.web.app import make_app
-from reread.surfaces.web.guard import KEY_HEADER, Credentials, Names
-from reread.surfaces.web.pages import SCRIPTS
-from reread.surfaces.web.settings import Settings
+from reread.live.transport import Program
+from reread.web.app import make_app
+from reread.web.guard import KEY_HEADER, Credentials, Names
+from reread.web.pages import SCRIPTS
+from reread.web.settings import ServerSettings
 
 TOKEN = "the-token-of-this-start"  # noqa: S105  of a test
 COOKIE = "reread-8000"
@@ -135,7 +135,7 @@ def asking_as_it_is(
     home: Path, *sources: Path, claude: Program | None = None, may_run: bool = True
 ) -> Iterator[Asking]:
     """The application over an archive that nobody brings up to date."""
-    settings = Settings(home, sources, cleanup_days=40, claude=claude, may_run=may_run)
+    settings = ServerSettings(home, sources, cleanup_days=40, claude=claude, may_run=may_run)
     app = make_app(settings, Names("127.0.0.1", 8000), TOKEN, COOKIE, is_watching=False)
     with TestClient(app.asgi, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:
         yield Asking(client, home)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from cli.running import start
-from reread.surfaces.web.guard import KEY_HEADER, Credentials
+from reread.web.guard import KEY_HEADER, Credentials
 
 SECONDS = 30
 """However busy the machine is."""

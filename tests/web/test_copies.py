@@ -9,9 +9,9 @@ import pytest
 from cli.running import reread
 from reread.archive import Archive
 from reread.errors import AmbiguousSession, UnknownSession
-from reread.surfaces.web.library import Library
-from reread.surfaces.web.settings import Settings
 from reread.testing import a_prompt, a_reply, a_session, a_usage
+from reread.web.archive_pool import ArchivePool
+from reread.web.settings import ServerSettings
 from web.asking import asking
 
 KEPT = "3f2a0000-aaaa-4000-8000-000000000001"
@@ -68,7 +68,7 @@ def test_a_cost_that_another_session_tells_too_is_marked(tmp_path: Path) -> None
 
 def test_a_page_that_was_opened_by_the_plain_id_still_hears_when_a_copy_has_come(home: Path, claude: Path) -> None:
     newest, older = names(home)
-    library = Library(Settings(home, (claude,)))
+    library = ArchivePool(ServerSettings(home, (claude,)))
     stamps = library.stamps([KEPT, newest, older, "nobody"])
     library.close()
     assert stamps[KEPT] == stamps[newest] != stamps[older]

@@ -23,11 +23,10 @@ from reread.archive import Archive
 from reread.errors import BadInput
 from reread.live.events import Permission
 from reread.live.outgoing import Allow
-from reread.render.html.calls import asking_of
-from reread.surfaces.web.answering import decision_of
-from reread.surfaces.web.driving import LONGEST_PROMPT, MOST_AT_ONCE
-from reread.surfaces.web.guard import Credentials
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
+from reread.views.html.call_parts import asking_of
+from reread.web.guard import Credentials
+from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, decision_of
 from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
 
@@ -131,7 +130,7 @@ class TestARun:
     def test_that_is_forgotten_lets_go_of_the_pages_that_listen(
         self, serve: Callable[[str], Asking], work: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("reread.surfaces.web.driving.MOST_ENDED", 0)
+        monkeypatch.setattr("reread.web.runs.MOST_ENDED", 0)
         site = serve("echoes")
         run = start(site, work)
         site.post(f"{run}/end", {})

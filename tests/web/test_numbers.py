@@ -14,10 +14,10 @@ import pytest
 
 from cli.kept import HARBOUR, LANTERN
 from reread.archive import Archive
-from reread.records.statusline import read_status_line
-from reread.render.charts import png
-from reread.store import said
+from reread.index import client_totals
+from reread.records.client_input import read_status_line
 from reread.testing import a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
+from reread.views.charts import png
 from web.asking import Asking, asking, read
 
 
@@ -118,7 +118,7 @@ def test_usage_narrows_by_a_click(site: Asking) -> None:
 def test_a_chart_adds_up_what_the_table_leaves_out(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = str(site.page("/usage?since=all&by=session").of("svg")[0]["aria-label"])
     assert "2 bars" in whole
-    monkeypatch.setattr("reread.surfaces.web.usage.MOST_ROWS", 1)
+    monkeypatch.setattr("reread.web.usage.MOST_ROWS", 1)
     page = site.page("/usage?since=all&by=session")
     assert len(page.of("tr")) < 4 + 3, "day, week and month so far have a row each"
     assert str(page.of("svg")[0]["aria-label"]) == whole
@@ -159,7 +159,7 @@ def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) ->
     told = read_status_line(json.dumps(line).encode(), now * 1000)
     assert told is not None
     with Archive(site.home, [claude]) as archive:
-        assert said.keep(archive.connection, told, archive.machine, now * 1000)
+        assert client_totals.keep(archive.connection, told, archive.machine, now * 1000)
     shown = plain(site.part("/usage/beside?since=all").text)
     assert "42 % used, told" in shown
     assert "17 % used, told" in shown

@@ -17,18 +17,20 @@ from starlette.responses import StreamingResponse
 from cli.kept import HARBOUR, LANTERN
 from histories import write_backups
 from reread.archive import Archive
-from reread.surfaces.web.pages import PLACES, Place
-from reread.surfaces.web.session import show
-from reread.surfaces.web.sessions import SORTS
-from reread.surfaces.web.unfolding import Unfolding
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.web.pages import PLACES, NavEntry
+from reread.web.paging import SessionPages
+from reread.web.session_page import show
+from reread.web.sessions import SORTS
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
-def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(place: Place, site: Asking, empty: Asking) -> None:
+def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(
+    place: NavEntry, site: Asking, empty: Asking
+) -> None:
     for asked in (site, empty):
         page = asked.page(place.address)
         assert page.titles[0].endswith(" · reread")
@@ -204,13 +206,13 @@ def test_the_first_screen_is_sent_before_outline_and_map_are_made(
     long: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    marks = Unfolding.marks.func  # type: ignore[attr-defined]
+    marks = SessionPages.marks.func  # type: ignore[attr-defined]
 
-    def slowly(unfolding: Unfolding) -> object:
+    def slowly(unfolding: SessionPages) -> object:
         made.append("map")
         return marks(unfolding)
 
-    monkeypatch.setattr(Unfolding, "marks", property(slowly))
+    monkeypatch.setattr(SessionPages, "marks", property(slowly))
     headers = READS
     scope = {"type": "http", "method": "GET", "headers": [], "query_string": b"", "path": f"/s/{LONG}"}
     app = long.client.app.app  # type: ignore[attr-defined]
@@ -226,7 +228,7 @@ def test_the_first_screen_is_sent_before_outline_and_map_are_made(
 
 
 def test_an_outline_says_what_it_leaves_out_and_gives_the_rest(long: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.surfaces.web.unfolding.MOST_PROMPTS", 40)
+    monkeypatch.setattr("reread.web.paging.MOST_PROMPTS", 40)
     page = long.page(f"/s/{LONG}")
     assert "101 prompts" in page.text
     assert "61 more prompts" in page.text
@@ -463,7 +465,7 @@ def test_a_look_at_the_doctor_reads_nothing_and_the_button_everything(
     site: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("reread.surfaces.web.doctor.Doctor.start", lambda _: pytest.fail("a look reads nothing"))
+        patch.setattr("reread.web.doctor.Doctor.start", lambda _: pytest.fail("a look reads nothing"))
         assert "Examine everything" in site.page("/doctor").text
     site.post("/doctor", {})
     for _ in range(500):

@@ -11,14 +11,13 @@ from urllib.parse import urlencode
 import pytest
 from msgspec.structs import replace
 
-from reread.analyses.friction.events import Event, Kind
-from reread.analyses.friction.patterns import Pattern
-from reread.analyses.rates import Rate
 from reread.archive import Archive
-from reread.queries.retro import Group, Retro
-from reread.queries.trends import Changed
-from reread.surfaces.web.retro_parts import MOST_FIRST, MOST_SUGGESTIONS, OVERVIEW
+from reread.archive.friction import FrictionGroup, Retro, TurningPoint
+from reread.features.friction.patterns import RepeatedPattern
+from reread.features.friction.scene import FrictionKind, Moment
+from reread.features.rates import Rate
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from reread.web.retro import MOST_FIRST, MOST_SUGGESTIONS, OVERVIEW
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 from web.asking import CHANGES, HOST, Asking, asking, dangers, read
 from web.test_hostile_pages import MARKUP, OBEYED
@@ -36,12 +35,12 @@ def rough(tmp_path: Path) -> Iterator[Asking]:
         yield made
 
 
-def events_of(home: Path, kind: str = "correction", *, with_wrong: bool = False) -> list[Event]:
+def events_of(home: Path, kind: str = "correction", *, with_wrong: bool = False) -> list[Moment]:
     with Archive(home) as archive:
         return archive.retro(kinds=[kind], with_wrong=with_wrong).events
 
 
-def wrong(event: Event) -> dict[str, str]:
+def wrong(event: Moment) -> dict[str, str]:
     return {"uuid": str(event.uuid), "kind": event.kind.value, "to": "wrong"}
 
 
@@ -255,24 +254,24 @@ def test_corrections_are_on_the_map_of_their_session_and_in_its_head(rough: Aski
     assert len([tag for tag in page.of("a") if "data-piece" in tag]) == 1
 
 
-def hostile_group(group: Group) -> Group:
+def hostile_group(group: FrictionGroup) -> FrictionGroup:
     return replace(
         group, about=MARKUP, causes={MARKUP: 1}, change=MARKUP, before=Rate(1, 3), example=hostile(group.example)
     )
 
 
-def hostile(event: Event) -> Event:
+def hostile(event: Moment) -> Moment:
     return replace(event, uuid=MARKUP, evidence=MARKUP, about=MARKUP, agent=MARKUP, details={"first": MARKUP})
 
 
-def hostile_pattern(pattern: Pattern) -> Pattern:
+def hostile_pattern(pattern: RepeatedPattern) -> RepeatedPattern:
     moments = tuple(replace(each, uuid=MARKUP, text=MARKUP + "!") for each in pattern.moments)
     return replace(pattern, about=MARKUP, example=MARKUP, moments=moments)
 
 
 def hostile_retro(found: Retro) -> Retro:
     """Markup in every text of every moment, group, pattern and suggestion."""
-    changed = Changed(
+    changed = TurningPoint(
         what="model",
         name=MARKUP,
         time=datetime(2026, 1, 1, tzinfo=UTC),
@@ -286,7 +285,7 @@ def hostile_retro(found: Retro) -> Retro:
     return replace(
         found,
         events=[hostile(event) for event in found.events],
-        wrong=frozenset((MARKUP, kind) for kind in (Kind.CORRECTION,)),
+        wrong=frozenset((MARKUP, kind) for kind in (FrictionKind.CORRECTION,)),
         kinds=[hostile_group(group) for group in found.kinds],
         subjects=[hostile_group(group) for group in found.subjects],
         changes=[changed],

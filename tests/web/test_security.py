@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reread.surfaces.web.guard import KEY_FIELD, LARGEST_BODY, LONGEST_ADDRESS, Credentials, Names
+from reread.web.guard import KEY_FIELD, LARGEST_BODY, LONGEST_ADDRESS, Credentials, Names
 from web.asking import CHANGES, COOKIE, HOST, READS, TOKEN, Asking, read
 
 PATHS = (
@@ -239,7 +239,7 @@ def test_a_fault_of_ours_is_a_page_with_the_same_headers(site: Asking, monkeypat
     def fail(*_: object) -> None:
         raise RuntimeError("<script>alert(1)</script>")
 
-    monkeypatch.setattr("reread.surfaces.web.library.Library.sessions", fail)
+    monkeypatch.setattr("reread.web.archive_pool.ArchivePool.sessions", fail)
     answer = site.get("/sessions")
     assert answer.status_code == 500
     assert "&lt;script&gt;" in answer.text

@@ -18,11 +18,11 @@ import pytest
 
 from cli.kept import HARBOUR
 from cli.running import reread, start
-from reread.surfaces.web.guard import LARGEST_BODY
-from reread.surfaces.web.hearing import MOST_STREAMS
-from reread.surfaces.web.serving import MOST_AT_ONCE
-from reread.surfaces.web.standing import PORTS
 from reread.testing import a_prompt, a_session
+from reread.web.app import MOST_STREAMS
+from reread.web.guard import LARGEST_BODY
+from reread.web.server import MOST_AT_ONCE
+from reread.web.server_state import PORTS
 from web.serving import SECONDS, heard, served, until
 
 
@@ -305,7 +305,7 @@ def test_an_address_that_is_none_is_refused(options: list[str], tmp_path: Path) 
 
 
 def test_the_page_opens_in_the_browser_unless_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    from reread.surfaces.web import serving
+    from reread.web import server as serving
 
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)

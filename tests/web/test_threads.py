@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.surfaces.web.library import Library
-from reread.surfaces.web.settings import Settings
-from reread.surfaces.web.watching import Hub, Watch
+from reread.web.archive_pool import ArchivePool
+from reread.web.settings import ServerSettings
+from reread.web.sync_thread import Hub, Watch
 from web.asking import Asking
 from web.serving import SECONDS, until
 
@@ -20,17 +20,17 @@ from web.serving import SECONDS, until
 def test_a_watch_that_fails_says_so_and_tries_again(
     claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Library(Settings(tmp_path / "home", (claude,)))
+    library = ArchivePool(ServerSettings(tmp_path / "home", (claude,)))
     is_broken = True
-    opened = Library.open
+    opened = ArchivePool.open
 
-    def sometimes(library: Library) -> Archive:
+    def sometimes(library: ArchivePool) -> Archive:
         if is_broken:
             raise ZeroDivisionError("a mistake")
         return opened(library)
 
-    monkeypatch.setattr("reread.surfaces.web.watching.RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(Library, "open", sometimes)
+    monkeypatch.setattr("reread.web.sync_thread.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(ArchivePool, "open", sometimes)
     watch = Watch(library, Hub())
     watch.start()
     assert until(lambda: watch.problem) == "ZeroDivisionError: a mistake"
@@ -43,7 +43,7 @@ def test_a_watch_that_fails_says_so_and_tries_again(
 
 
 def test_what_two_ask_at_once_is_answered_once(claude: Path, tmp_path: Path) -> None:
-    library = Library(Settings(tmp_path / "home", (claude,)))
+    library = ArchivePool(ServerSettings(tmp_path / "home", (claude,)))
     asked: list[int] = []
     is_first_asking, is_second_waiting = threading.Event(), threading.Event()
 
@@ -69,7 +69,7 @@ def test_an_examination_that_fails_says_so(site: Asking, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("reread.surfaces.web.doctor.examine", fail)
+    monkeypatch.setattr("reread.web.doctor.examine", fail)
     site.post("/doctor", {})
     shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/doctor").text))
     assert shown[1] == "ZeroDivisionError: a mistake"
@@ -79,6 +79,6 @@ def test_a_search_for_secrets_that_fails_says_so(site: Asking, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("reread.archive.Archive.secrets", fail)
+    monkeypatch.setattr("reread.archive.archive.Archive.secrets", fail)
     shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/secrets", {"x-part": "1"}).text))
     assert shown[1] == "ZeroDivisionError: a mistake"

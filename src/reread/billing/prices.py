@@ -108,7 +108,7 @@ def _on(day: date, rows: tuple[_AnyRow, ...]) -> _AnyRow | None:
     return next((row for row in reversed(rows) if row.from_date is None or row.from_date <= day), None)
 
 
-class Rate(NamedTuple):
+class ListedRate(NamedTuple):
     """A row of the rate card: nano-dollars for so many tokens (`per`), None where the model has no such price."""
 
     model: str
@@ -146,7 +146,7 @@ class RateCard(NamedTuple):
     the request unpriced. `Prices.model` says which model and region a raw id means.
     """
 
-    rates: tuple[Rate, ...]
+    rates: tuple[ListedRate, ...]
     multipliers: tuple[Multiplier, ...]
     nanodollars_per_search: int
     as_of: str
@@ -339,18 +339,18 @@ class Prices:
         )
 
 
-def _rates(model: str, row: Row) -> Iterator[Rate]:
+def _rates(model: str, row: Row) -> Iterator[ListedRate]:
     begins, long = None if row.from_date is None else row.from_date.isoformat(), row.long_context
     yield _rate(model, begins, None, row)
     if long is not None:
         yield _rate(model, begins, long.above_prompt_tokens, long)
 
 
-def _rate(model: str, begins: str | None, above: int | None, listed: PerMillion) -> Rate:
+def _rate(model: str, begins: str | None, above: int | None, listed: PerMillion) -> ListedRate:
     exact = Rates(listed, Fraction(1)).per_token
     per = lcm(*(rate.denominator for rate in exact.values() if rate is not None))
     whole = [None if rate is None else int(rate * per) for rate in exact.values()]
-    return Rate._make([model, begins, above, *whole, per])
+    return ListedRate._make([model, begins, above, *whole, per])
 
 
 def _premiums(premium: Premium) -> Iterator[tuple[tuple[str, str], str]]:

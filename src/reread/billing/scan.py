@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from reread.records import SYNTHETIC_MODEL, Assistant, Usage, decode_all, parse_time
-from reread.records.tolerant import FAILURES
+from reread.records.lenient import FAILURES
 from reread.times import milliseconds
 
 from .cost import counts_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reread.analyses.edits.patches import Hunk, read_hunks, steps
+from reread.features.edits.patches import Hunk, read_hunks, steps
 
 _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 

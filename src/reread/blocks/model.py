@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from reread.marks import NO_MARK, Mark
 from reread.records import Record
-from reread.sessions import Kind, Status, Tokens, ToolPermission
-from reread.sessions.placed import message_of
-from reread.sessions.wire import Withdrawal
+from reread.sessions import CallStatus, Speaker, Tokens, ToolPermission
+from reread.sessions.calls import message_of
+from reread.sessions.captured import Withdrawal
 
 if TYPE_CHECKING:  # sessions without captures never import `live`
     from reread.live.events import Permission, PermissionAnswered, TurnResult
@@ -108,7 +108,7 @@ class RuleBlock(ShownBlock, frozen=True, kw_only=True):
 
 class PromptBlock(ShownBlock, frozen=True, kw_only=True):
     text: str
-    kind: Kind
+    kind: Speaker
     images: int = 0
 
 
@@ -221,7 +221,7 @@ class CallBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     id: str | None
     name: str
     input: Any
-    status: Status = Status.MISSING
+    status: CallStatus = CallStatus.MISSING
     output: OutputBlock | None = None
     permission: ToolPermission | None = None
     agent: AgentBlock | None = None

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from reread.live import events
 from reread.live.events import Event
-from reread.live.questions import answered_permission
+from reread.live.protocol import answered_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, Spoken, ToolResult, UnknownBlock, User, decode
-from reread.sessions import Final, Kind, Session, Status, ToolOutput, ToolPermission, kind_of, prompt_of
+from reread.sessions import CallStatus, Final, Session, Speaker, ToolOutput, ToolPermission, kind_of, prompt_of
 from reread.sessions.calls import status_of
 from reread.sessions.turns import OPENS_TURN, notices_of, told_by_client
 
@@ -136,7 +136,7 @@ class StreamBlocks:
             id=event.id,
             name=event.name or "(unnamed)",
             input=event.input,
-            status=Status.OK if event.is_server else Status.MISSING,
+            status=CallStatus.OK if event.is_server else CallStatus.MISSING,
             permission=self._permissions.get(event.id),
         )
         if not event.is_server:
@@ -241,7 +241,7 @@ class StreamBlocks:
             self._prompts.add(event.text)
             key = f"prompt {event.uuid or self._name()}"
             yield PromptBlock(key=key, place=place, text=text, kind=kind, images=event.images)
-        elif kind is Kind.COMPACT_SUMMARY:
+        elif kind is Speaker.COMPACT_SUMMARY:
             known = self._compacted
             if known is not None and not known.detail:
                 self._compacted = block = replace(known, detail=event.text)
@@ -252,7 +252,7 @@ class StreamBlocks:
         elif record is not None:
             yield from self._noticed(record, kind, place)
 
-    def _noticed(self, record: Record, kind: Kind | None, place: BlockPlace) -> Iterator[NoticeBlock]:
+    def _noticed(self, record: Record, kind: Speaker | None, place: BlockPlace) -> Iterator[NoticeBlock]:
         """What a line of a transcript would tell."""
         for number, told in enumerate(notices_of(record, kind)):
             key = f"notice {told.what} {record.uuid or self._name()} {number}"
@@ -355,10 +355,10 @@ def _as_written(time: datetime | None) -> datetime | None:
     return time.replace(microsecond=time.microsecond // 1000 * 1000) if time is not None else None
 
 
-def _kind_of(event: events.Prompt) -> Kind:
+def _kind_of(event: events.Prompt) -> Speaker:
     if event.agent is not None:
-        return Kind.AGENT_PROMPT
-    return Kind.META if event.is_synthetic else Kind.PROMPT
+        return Speaker.AGENT_PROMPT
+    return Speaker.META if event.is_synthetic else Speaker.PROMPT
 
 
 def _unasked(event: events.PermissionAnswered | events.PermissionVoid) -> events.Permission:
@@ -367,7 +367,7 @@ def _unasked(event: events.PermissionAnswered | events.PermissionVoid) -> events
     return events.Permission(request_id=event.request_id, tool=tool, input=None, id=getattr(event, "id", None))
 
 
-def _status(event: events.ToolResult) -> Status:
+def _status(event: events.ToolResult) -> CallStatus:
     record = event.record if event.record is not None else _NO_LINE
     blocks = record.blocks if isinstance(record, User) else ()
     found = next((each for each in blocks if type(each) is ToolResult and each.tool_use_id == event.id), None)
@@ -402,7 +402,7 @@ def events_of(block: ShownBlock, session: str) -> Iterator[Event]:
     place = block.place
     where: Any = {"session": session, "agent": place.agent}
     if isinstance(block, PromptBlock):
-        is_synthetic = block.kind not in (Kind.PROMPT, Kind.AGENT_PROMPT)
+        is_synthetic = block.kind not in (Speaker.PROMPT, Speaker.AGENT_PROMPT)
         yield events.Prompt(**where, text=block.text, uuid=place.uuid, images=block.images, is_synthetic=is_synthetic)
     elif isinstance(block, NoticeBlock) and place.record is not None:
         yield events.Notice(**where, what=block.what, text=block.text, record=place.record)

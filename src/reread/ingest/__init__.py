@@ -1,1 +1,4 @@
-"""Sources into the archive: incremental, parallel, resumable."""
+"""Imports sources into the archive: incremental, parallel, resumable.
+
+It writes through `index` and `safe`, and prints nothing.
+"""

@@ -14,25 +14,25 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from reread.billing import load_prices
-from reread.sources import Kind, place
-from reread.store import notes, reading
-from reread.store.backups import KnownPieces, history_folders, resolved, shared_digest
-from reread.store.bytes_kept import LOST
-from reread.store.custody import acknowledged_end
-from reread.store.database import transaction
-from reread.store.machines import id_by_name
-from reread.store.piece_order import Piece, as_last_taken, order_of
-from reread.store.places import PLACE, adopt_places, known_keys
-from reread.store.proof import unnamed_pieces
-from reread.store.reading import StoredPiece
-from reread.store.rows import FileRow
-from reread.store.safe import Found, PieceHeader, Safe, SafeDamaged
-from reread.store.unchanged import look_again
-from reread.store.writing import StoreWriter
+from reread.index import meta, read
+from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
+from reread.index.custody import acknowledged_end
+from reread.index.database import transaction
+from reread.index.machines import id_by_name
+from reread.index.piece_order import Piece, as_last_taken, order_of
+from reread.index.places import PLACE, adopt_places, known_keys
+from reread.index.read import StoredPiece
+from reread.index.rows import FileRow
+from reread.index.safe_reader import LOST
+from reread.index.source_state import look_again
+from reread.index.verify import unnamed_pieces
+from reread.index.write import StoreWriter
+from reread.safe.safe import FoundPiece, PieceHeader, Safe, SafeDamaged
+from reread.sources import FileKind, place
 
 from .extract import DiskAndSafe
-from .jobs import FileJob
 from .rebuild import Kept, backup_jobs, batch_of, is_part, session_jobs
+from .survey import FileJob
 
 Name = tuple[str, int, int, str]
 """What a piece is, wherever it lies: file, generation, beginning, digest."""
@@ -64,9 +64,11 @@ class _Gain(NamedTuple):
 def adopt_tail(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None) -> int:
     """Adopts whole pieces behind the end of what was acknowledged, and gives how many; the caller holds the lock."""
     behind = [
-        (found.header, found.place) for found in safe.scan(*acknowledged_end(connection)) if isinstance(found, Found)
+        (found.header, found.place)
+        for found in safe.scan(*acknowledged_end(connection))
+        if isinstance(found, FoundPiece)
     ]
-    notes.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
+    meta.count_order(connection, max((order_of(header) for header, _ in behind), default=0))
     adopted = adopt(connection, safe, list(unnamed_pieces(connection, safe, behind)), prices)
     _adopt_places(connection, [header for header, _ in behind if PLACE in header.more])
     return len(adopted)
@@ -76,7 +78,7 @@ def _adopt_places(connection: sqlite3.Connection, told: Sequence[PieceHeader]) -
     """Places that the safe tells of and no row does."""
     if told:
         ids, known = id_by_name(connection), {key for key, _ in known_keys(connection)}
-        new = [each for each in told if each.more[PLACE] not in known and reading.file_by_key(connection, each.file)]
+        new = [each for each in told if each.more[PLACE] not in known and read.file_by_key(connection, each.file)]
         adopt_places(connection, [replace(each, machine=ids.get(each.machine, each.machine)) for each in new])
 
 
@@ -86,7 +88,7 @@ def adopt(connection: sqlite3.Connection, safe: Safe, pieces: Sequence[Piece], p
     What was forgotten stays so, copies stay copies, and pieces that contradict what is named stay unnamed.
     """
     ids = id_by_name(connection) if pieces else {}
-    passed = set(reading.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
+    passed = set(read.forgotten(connection)) | {key for key, _ in known_keys(connection)} if pieces else set()
     by_file: dict[str, list[Piece]] = {}
     for header, where in _whole(connection, safe, pieces):
         if header.file not in passed:
@@ -125,7 +127,7 @@ def _whole(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) 
 
 def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piece]) -> _Gain | None:
     chain = as_last_taken(found, partial(is_part, safe))
-    row = reading.file_by_key(connection, key)
+    row = read.file_by_key(connection, key)
     if row is None:
         last = max((header for header, _ in chain), key=lambda header: header.generation)
         return _Gain(None, [], chain, last)
@@ -134,7 +136,7 @@ def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piec
     for header, where in chain:
         number = header.generation
         if number not in ends:
-            rows = reading.pieces_of(connection, row.id, number)
+            rows = read.pieces_of(connection, row.id, number)
             ends[number] = rows[-1].start + rows[-1].length if rows else 0
         if header.start == ends[number]:
             gained.append((header, where))
@@ -142,7 +144,7 @@ def _gain(connection: sqlite3.Connection, safe: Safe, key: str, found: list[Piec
     if not gained:
         return None
     newest = max((header for header, _ in gained), key=lambda header: header.generation)
-    last = _header(row, reading.machine_of(connection, row.id))
+    last = _header(row, read.machine_of(connection, row.id))
     if newest.generation >= row.generation:
         last = replace(last, generation=newest.generation, mtime_ns=newest.mtime_ns)
     return _Gain(row, _pieces(connection, row, last), gained, last)
@@ -165,7 +167,7 @@ def _header(row: FileRow, machine: str) -> PieceHeader:
 def _pieces(connection: sqlite3.Connection, row: FileRow, last: PieceHeader) -> list[Piece]:
     return [
         (replace(last, start=piece.start, length=piece.length, sha256=piece.sha256.hex()), piece.place)
-        for piece in reading.pieces_of(connection, row.id, last.generation)
+        for piece in read.pieces_of(connection, row.id, last.generation)
     ]
 
 
@@ -208,14 +210,20 @@ def _beside(connection: sqlite3.Connection, gains: Iterable[_Gain]) -> dict[str,
         machine = gain.last.machine
         if gain.row is not None and gain.row.session is not None:
             numbers = [gain.row.session]
-        elif gain.last.kind in (Kind.TRANSCRIPT, Kind.SUBAGENT, Kind.META, Kind.TOOL_RESULT, Kind.CAPTURE):
+        elif gain.last.kind in (
+            FileKind.TRANSCRIPT,
+            FileKind.SUBAGENT,
+            FileKind.META,
+            FileKind.TOOL_RESULT,
+            FileKind.CAPTURE,
+        ):
             path = Path(gain.last.path)
             where = place(path)
-            numbers = reading.sessions_beside(connection, machine, where.session if where else None, path.parent)
+            numbers = read.sessions_beside(connection, machine, where.session if where else None, path.parent)
         else:
             numbers = []
         for number in numbers:
-            for row in reading.files_of(connection, number):
+            for row in read.files_of(connection, number):
                 last = _header(row, machine)
                 found[row.key] = Kept(last, _pieces(connection, row, last))
     return found
@@ -230,7 +238,7 @@ def _stored(entry: Kept) -> tuple[StoredPiece, ...]:
 
 def _is_made(job: FileJob, gains: Mapping[str, _Gain]) -> bool:
     """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
-    return job.key in gains or job.file.kind is Kind.CAPTURE
+    return job.key in gains or job.file.kind is FileKind.CAPTURE
 
 
 def _continued(job: FileJob, gains: Mapping[str, _Gain]) -> FileJob:

@@ -2,46 +2,373 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import gc
+import os
+import signal
+import sqlite3
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from zlib import crc32
 
-from msgspec.structs import replace
+import msgspec
+from msgspec.structs import astuple, replace
 
-from reread.analyses.texts import Field, texts_of
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
-from reread.loading import DISK, Disk, load_session, records_of
-from reread.records import Assistant, QueueOperation, Record, Unknown
-from reread.sessions import Capture, Conversation, Session, completed
-from reread.sources import Kind, SessionFiles, SourceFile, split
-from reread.store.bytes_kept import remains
-from reread.store.reading import StoredPiece
-from reread.store.request_rows import response_rows
-from reread.store.rows import (
+from reread.features.friction import Material, Moment, find
+from reread.features.search_text import Field, texts_of
+from reread.features.tool_use import paths_of
+from reread.index import read
+from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
+from reread.index.database import transaction
+from reread.index.friction_rows import NO_TIME, PROMPTED
+from reread.index.ledger import response_rows
+from reread.index.read import StoredPiece
+from reread.index.rows import (
     BlockRow,
     CallRow,
-    Circumstance,
     FileBatch,
+    FileRow,
     FrictionBatch,
+    FrictionRow,
     PieceRow,
     PromptRow,
+    RequestContext,
     SaidRow,
     SessionBatch,
     SessionRow,
     ThoughtRow,
 )
-from reread.store.safe import Safe, compress
-from reread.store.tokens import indexable_bytes
+from reread.index.safe_reader import remains
+from reread.index.sessions import StoredSession, sessions
+from reread.index.text_index import indexable_bytes
+from reread.loading import DISK, FileReader, load_session, records_of
+from reread.records import Assistant, CostState, QueueOperation, Record, RedactedThinking, Result, Unknown, parse_time
+from reread.records.client_input import nanodollars, number
+from reread.safe.safe import Safe, compress
+from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
+from reread.sessions.calls import MADE_BY_API
+from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.times import milliseconds
 
-from .friction import friction_of
-from .jobs import EDGE, FileJob, SessionJob, digest
-from .naming import name_of
-from .said import said_rows
-from .talk import added_by, call_rows, prompt_rows, thought_rows
-from .workers import give_back_memory
+from .survey import EDGE, FileJob, SessionJob, digest, name_of
+
+ALONE_BELOW = 8_000_000
+"""Fewer source bytes than this are read in the process itself: starting workers costs 0.2 s."""
+
+
+def prepare_worker(parent: int) -> None:
+    """Ctrl-C is the parent's to deal with; records hold no cycles, so collecting rarely saves a tenth."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(200_000, 50, 100)
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def give_back_memory() -> None:
+    """What was freed goes back to the system, where the C library has to be asked for that: glibc keeps it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
+
+
+_LONGEST_MS = 1e12
+_MOST_TOKENS = 1e15
+_TOKENS = {
+    "input": "inputTokens",
+    "output": "outputTokens",
+    "cache_read": "cacheReadInputTokens",
+    "cache_write": "cacheCreationInputTokens",
+    "web_searches": "webSearchRequests",
+}
+
+
+def said_rows(conversation: Conversation) -> list[SaidRow]:
+    """The last thing said in every count."""
+    rows: list[SaidRow] = []
+    for row in _said(conversation.records):
+        before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
+        if before is None:
+            rows.append(row)
+        elif row.nanodollars >= rows[before].nanodollars:
+            rows[before] = replace(row, first=rows[before].first)
+    return rows
+
+
+def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
+    """One beginning, one count; where none is told, a total that falls is that of another."""
+    is_like = known.source == row.source and known.began == row.began
+    return is_like and (row.began is not None or known.nanodollars <= row.nanodollars)
+
+
+def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
+    for position, record in enumerate(records):
+        if not isinstance(record, CostState | Result):
+            continue
+        total = nanodollars(record.total_cost_usd)
+        if total is None:
+            continue
+        began = lasted = None
+        if isinstance(record, CostState):
+            began = milliseconds(parse_time(record.start_time))
+            lasted = number(record.total_duration, _LONGEST_MS)
+        yield SaidRow(
+            source=record.type or "",
+            began=began,
+            time=_time_above(records, position) if began is None or lasted is None else began + int(lasted),
+            first=total,
+            nanodollars=total,
+            models=_models(record.data.get("modelUsage")),
+        )
+
+
+def _time_above(records: Sequence[Record], position: int) -> int | None:
+    """Neither line has a time of its own: that of the last one before it that has."""
+    above = (records[i].time for i in range(position, -1, -1))
+    return milliseconds(next((time for time in above if time is not None), None))
+
+
+def _models(said: object) -> dict[str, dict[str, int]] | None:
+    if not isinstance(said, dict):
+        return None
+    return {model: _figures(used) for model, used in said.items() if isinstance(used, dict)}
+
+
+def _figures(used: dict[str, object]) -> dict[str, int]:
+    found = {"nanodollars": nanodollars(used.get("costUSD"))}
+    for name, theirs in _TOKENS.items():
+        tokens = number(used.get(theirs), _MOST_TOKENS)
+        found[name] = None if tokens is None else int(tokens)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def friction_of(session: Session) -> FrictionBatch:
+    """Moments of the conversation and its agents, and what patterns over many sessions need."""
+    found = find(session, with_agents=True)
+    return FrictionBatch(
+        moments=[_row(event) for event in found.events],
+        outcome=tuple(_clean(value) for value in astuple(found.outcome)),
+        prompted=_prompted(session),
+        material=compress(_packed(replace(found.material, session="", project=None))),
+        changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
+    )
+
+
+def _row(event: Moment) -> FrictionRow:
+    return FrictionRow(
+        uuid=_clean(event.uuid),
+        agent=_clean(event.agent),
+        kind=event.kind.value,
+        time=milliseconds(event.time),
+        evidence=_text(event.evidence),
+        confidence=event.confidence,
+        cause=event.cause.value,
+        about=_text(event.about),
+        seconds=event.loss.seconds,
+        tokens=event.loss.tokens,
+        nanodollars=event.loss.nanodollars,
+        details=_json(event.details),
+    )
+
+
+def _prompted(session: Session) -> bytes:
+    """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
+    return b"".join(
+        struct.pack(PROMPTED, NO_TIME if (time := milliseconds(prompt.time)) is None else time, _number(prompt.text))
+        for prompt in session.prompts
+    )
+
+
+def _number(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _packed(material: Material) -> bytes:
+    try:
+        return msgspec.msgpack.encode(material)
+    except UnicodeEncodeError:
+        return msgspec.msgpack.encode(_whole(msgspec.to_builtins(material)))
+
+
+def _json(details: object) -> str:
+    try:
+        return msgspec.json.encode(details).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_whole(details)).decode()
+
+
+def _whole(value: object) -> object:
+    """With question marks where a text holds half a character, which no database takes."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dict):
+        return {_whole(name): _whole(each) for name, each in value.items()}
+    return [_whole(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _text(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _clean(value: Any) -> Any:
+    return _text(value) if isinstance(value, str) else value
+
+
+_REPLAYING = "1.0."
+"""Versions that wrote the history again, under new ids and times, whenever a session was resumed."""
+
+
+def call_rows(conversation: Conversation) -> list[CallRow]:
+    """Each call once; one without an id is called by its place."""
+    found: dict[str, CallRow] = {}
+    for position, call in enumerate(conversation.tool_calls):
+        name = call.id or f"@{call.record.offset}.{position}"
+        time = milliseconds(call.time)
+        found[name] = CallRow(
+            id=name,
+            name=call.name,
+            status=call.status.value,
+            time=time,
+            seconds=call.seconds,
+            path=next(iter(paths_of(call)), None),
+            digest=call_digest(call.id, time),
+            offset=call.record.offset,
+            length=len(call.record.raw),
+        )
+    return list(found.values())
+
+
+def prompt_rows(conversation: Conversation) -> list[PromptRow]:
+    found: dict[int, list[PromptRow]] = {}
+    answers = _answers(conversation.records)
+    for prompt in conversation.prompts:
+        record, time = prompt.record, milliseconds(prompt.time)
+        same = found.setdefault(record.offset, [])
+        same.append(
+            PromptRow(
+                offset=record.offset,
+                part=len(same),
+                length=len(record.raw),
+                time=time,
+                digest=_prompt_digest(prompt, time, answers.get(id(record))),
+            )
+        )
+    return [row for same in found.values() for row in same]
+
+
+def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int | None:
+    """Copies keep the time of a line; only a resume of 1.0.x makes even that anew, and keeps the id of the answer."""
+    if answer is not None:
+        return digest_of(answer, prompt.text)
+    if time is not None:
+        return digest_of(time, prompt.text)
+    return digest_of(prompt.uuid) if prompt.uuid is not None else None
+
+
+def _answers(records: Sequence[Record]) -> dict[int, str]:
+    """By the `id()` of a line of 1.0.x: the id of the first answer of the API after it."""
+    found: dict[int, str] = {}
+    answer: str | None = None
+    if not any((record.version or "").startswith(_REPLAYING) for record in records):
+        return found
+    for record in reversed(records):
+        name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
+        if name is not None and _is_made_by_api(name):
+            answer = name
+        elif answer is not None and (record.version or "").startswith(_REPLAYING):
+            found[id(record)] = answer
+    return found
+
+
+def _is_made_by_api(message: str) -> bool:
+    return message.startswith("msg_") and len(message) >= MADE_BY_API
+
+
+def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
+    found: dict[int, list[ThoughtRow]] = {}
+    for thought in conversation.thoughts:
+        record, time = thought.record, milliseconds(thought.time)
+        same = found.setdefault(record.offset, [])
+        same.append(
+            ThoughtRow(
+                offset=record.offset,
+                part=len(same),
+                length=len(record.raw),
+                time=time,
+                state=_state(thought),
+                characters=len(thought.text),
+                digest=_thought_digest(thought, time),
+            )
+        )
+    return [row for same in found.values() for row in same]
+
+
+def _state(thought: Thought) -> int:
+    if thought.is_redacted:
+        return REDACTED
+    if thought.text:
+        return TOLD
+    return SIGNED if thought.is_signed else EMPTY
+
+
+def _thought_digest(thought: Thought, time: int | None) -> int | None:
+    """Ids of messages of the API survive every copy; without one, time and words must do."""
+    block = thought.block
+    words = thought.text or (block.data if isinstance(block, RedactedThinking) else block.signature)
+    name = thought.message_id
+    if name is not None and _is_made_by_api(name):
+        return digest_of(name, words)
+    return digest_of(time, words) if time is not None else None
+
+
+def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Session], numbers: Iterable[int]) -> None:
+    """Rows of sessions that were taken in before there were such; the caller holds the safe's lock."""
+    for session_id in numbers:
+        for stored in sessions(connection, ids=[session_id]):
+            session = load(stored)
+            with transaction(connection):
+                copies = CopyMarker(connection)
+                for row in read.files_of(connection, session_id):
+                    copies.will_change(row.id)
+                    talk = conversation_in(session, row)
+                    prompts = prompt_rows(talk) if talk is not None and row.kind != "subagent" else []
+                    calls, thoughts = (call_rows(talk), thought_rows(talk)) if talk is not None else ([], [])
+                    write_talk(connection, row.id, session_id, calls, prompts, thoughts)
+                    copies.changed(row.id)
+                copies.settle()
+
+
+def conversation_in(session: Session, row: FileRow) -> Conversation | None:
+    """What one of its files tells; None for files that are no conversation."""
+    if row.kind == "transcript":
+        return Session(session.transcript, id=session.id, prices=session.prices) if session.captures else session
+    if row.kind == "capture":
+        return next((added_by(each, session) for each in session.captures if each.path == str(row.path)), None)
+    if row.kind != "subagent":
+        return None
+    name = row.agent or row.path.stem
+    return next((each for each in session.subagents if each.id == name and not each.is_recorded_inline), None)
+
+
+def added_by(capture: SessionCapture, session: Session) -> Conversation:
+    """What a capture adds to the transcript of its session."""
+    return Conversation(completed(capture.added, capture.told.finals), id=session.id, prices=session.prices)
+
 
 PIECE = 512 * 1024
 """Pieces of this size shrink to 0.23 of it and still give one line in half a millisecond."""
@@ -50,7 +377,7 @@ LARGE = 8_000_000
 _NUMBER = {field: number for number, field in enumerate(Field)}
 
 
-def take(job: SessionJob, disk: Disk = DISK, *, is_kept: bool = False) -> SessionBatch:
+def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> SessionBatch:
     """Everything the archive must learn about a session; `is_kept` says that its bytes are in the safe already.
 
     Raises SourceError when a file cannot be read; backups that cannot are named in the batch.
@@ -93,7 +420,7 @@ class _Rows(NamedTuple):
     malformed: int = 0
     withdrawn: Sequence[int] = ()
     calls: Sequence[CallRow] = ()
-    circumstances: Sequence[Circumstance] = ()
+    circumstances: Sequence[RequestContext] = ()
     responses: Sequence[Response] = ()
     said: Sequence[SaidRow] = ()
     said_of: str = ""
@@ -103,18 +430,18 @@ class _Rows(NamedTuple):
 
 
 def _session_and_rows(
-    job: SessionJob, files: SessionFiles, disk: Disk
+    job: SessionJob, files: SessionFiles, disk: FileReader
 ) -> tuple[SessionRow, list[_Rows], FrictionBatch]:
     session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
     own = Session(session.transcript, id=session.id, prices=session.prices) if session.captures else session
     for each in job.changed:
-        if each.file.kind is Kind.TRANSCRIPT:
+        if each.file.kind is FileKind.TRANSCRIPT:
             found.append(_transcript_rows(each, own))
-        elif each.file.kind is Kind.CAPTURE:
+        elif each.file.kind is FileKind.CAPTURE:
             found.append(_capture_rows(each, session))
-        elif each.file.kind is Kind.SUBAGENT and (each.file.agent or each.file.path.stem) in agents:
+        elif each.file.kind is FileKind.SUBAGENT and (each.file.agent or each.file.path.stem) in agents:
             found.append(_transcript_rows(each, agents[each.file.agent or each.file.path.stem]))
         else:
             found.append(_side_rows(each, disk))
@@ -165,7 +492,7 @@ def _capture_rows(job: FileJob, session: Session) -> _Rows:
     )
 
 
-def _counted(capture: Capture, session: Session) -> list[Record]:
+def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     """Replies that the transcript lacks, and those of which it has only the opening numbers."""
     known: dict[str | None, int] = {}
     for record in session.transcript:
@@ -189,9 +516,9 @@ def _counted(capture: Capture, session: Session) -> list[Record]:
     return [replace(record, git_branch=branch) for record in completed(told, finals)]
 
 
-def _side_rows(job: FileJob, disk: Disk) -> _Rows:
+def _side_rows(job: FileJob, disk: FileReader) -> _Rows:
     """A file that is no transcript: kept whole; spilled tool outputs can be searched."""
-    if job.file.kind is not Kind.TOOL_RESULT:
+    if job.file.kind is not FileKind.TOOL_RESULT:
         return _Rows([])
     try:
         content = disk.content(job.file)
@@ -258,7 +585,7 @@ def _new_bytes(job: FileJob) -> _Taken:
                 frame = compress(raw)
                 pieces.append(PieceRow(start=position, length=len(raw), sha256=sha256(raw).digest(), frame=frame))
                 position += len(raw)
-            if not position and job.file.kind is Kind.BACKUP:  # that a file was empty is worth knowing
+            if not position and job.file.kind is FileKind.BACKUP:  # that a file was empty is worth knowing
                 pieces.append(PieceRow(start=0, length=0, sha256=sha256().digest(), frame=compress(b"")))
             file.seek(max(0, position - EDGE))
             tail = file.read(min(EDGE, position))
@@ -271,7 +598,7 @@ def _unreadable(job: FileJob, error: OSError) -> SourceError:
     return SourceError(job.file.path, f"cannot be read ({error.strerror or error})")
 
 
-def _kept_bytes(disk: Disk) -> Callable[[FileJob], _Taken]:
+def _kept_bytes(disk: FileReader) -> Callable[[FileJob], _Taken]:
     def taken(job: FileJob) -> _Taken:
         content = disk.content(job.file)
         return _Taken([], len(content), digest(content[:EDGE]), digest(content[-EDGE:]))
@@ -345,7 +672,7 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
     )
 
 
-class DiskAndSafe(Disk):
+class DiskAndSafe(FileReader):
     """Sources where they are, the safe where they are gone."""
 
     def __init__(self, safe: Path, pieces: Mapping[Path, Sequence[StoredPiece]]) -> None:

@@ -13,25 +13,23 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.billing import load_prices
-from reread.loading import Disk, Strays
-from reread.sources import Kind, SourceFile, place
-from reread.store import notes, reading
-from reread.store.backups import history_folders, resolved
-from reread.store.keeping import SafeFiles, source_file
-from reread.store.machines import id_by_name
-from reread.store.piece_order import Piece, as_last_taken, order_of
-from reread.store.places import PLACE, adopt_places
-from reread.store.rows import OWN, FileRow, SessionBatch
-from reread.store.safe import PieceHeader, Safe, SafeDamaged
-from reread.store.writing import StoreWriter
+from reread.index import meta, read
+from reread.index.backup_files import history_folders, resolved
+from reread.index.machines import id_by_name
+from reread.index.piece_order import Piece, as_last_taken, order_of
+from reread.index.places import PLACE, adopt_places
+from reread.index.rows import OWN, FileRow, SessionBatch
+from reread.index.session_files import SessionFileReader, source_file
+from reread.index.write import StoreWriter
+from reread.loading import FileReader, OrphanAgentFiles
+from reread.safe.safe import PieceHeader, Safe, SafeDamaged
+from reread.sources import FileKind, SourceFile, place
 
-from .captures import joined
 from .extract import take
-from .jobs import FileJob, SessionJob
-from .naming import Claims
 from .results import Progress, Report
+from .survey import Claims, FileJob, SessionJob, joined
 
-_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
+_ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
 class Kept(Struct):
@@ -61,10 +59,10 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
     found, places = _kept(safe)
     ids = id_by_name(connection)
     kept = _with_ids(found, ids)
-    notes.count_order(
+    meta.count_order(
         connection, max((order_of(each) for entry in kept.values() for each, _ in entry.pieces), default=0)
     )
-    files = SafeFiles(connection, safe)
+    files = SessionFileReader(connection, safe)
     for machine_name in sorted({entry.last.machine for entry in kept.values()}):
         writer = StoreWriter(connection, safe, machine_name, load_prices(prices))
         own = {key: entry for key, entry in kept.items() if entry.last.machine == machine_name}
@@ -85,13 +83,13 @@ def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None
 
     Their words stay as they are indexed. A stop in between costs nothing: what was done is known by its version.
     """
-    outdated = reading.outdated_sessions(connection)
-    files = SafeFiles(connection, safe)
+    outdated = read.outdated_sessions(connection)
+    files = SessionFileReader(connection, safe)
     writers: dict[str, StoreWriter] = {}
     for position, (number, uuid, machine, folder) in enumerate(outdated, 1):
         if machine not in writers:
             writers[machine] = StoreWriter(connection, safe, machine, load_prices(prices))
-        rows = reading.files_of(connection, number)
+        rows = read.files_of(connection, number)
         changed = tuple(_kept_job(row, uuid) for row in rows)
         batch = take(SessionJob(files=files.session_files(number, uuid), changed=changed, prices=prices), files)
         if batch.session is not None:
@@ -120,7 +118,7 @@ def _kept_job(row: FileRow, uuid: str) -> FileJob:
     )
 
 
-def batch_of(job: SessionJob, disk: Disk, torn: Set[str]) -> SessionBatch:
+def batch_of(job: SessionJob, disk: FileReader, torn: Set[str]) -> SessionBatch:
     """Where the source of a file with a hole is still there, nothing it begins with is known: a sync takes it anew."""
     batch = take(job, disk, is_kept=True)
     return replace(batch, files=[replace(file, head=b"") if file.key in torn else file for file in batch.files])
@@ -167,12 +165,12 @@ def is_part(safe: Safe, piece: Piece, longer: Piece) -> bool:
         return False
 
 
-def session_jobs(kept: Mapping[str, Kept], disk: Disk) -> list[SessionJob]:
+def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]:
     """Sessions in the order they were last written to, so that newer ones get the larger ids."""
-    files = {located(entry): entry for entry in kept.values() if entry.last.kind != Kind.BACKUP}
+    files = {located(entry): entry for entry in kept.values() if entry.last.kind != FileKind.BACKUP}
     taken = [file for file, entry in files.items() if entry.last.source != OWN]
     captured = [file for file, entry in files.items() if entry.last.source == OWN]
-    owned = Strays(files, disk).shared_out(joined(sources.group(taken), sources.group(captured)))
+    owned = OrphanAgentFiles(files, disk).shared_out(joined(sources.group(taken), sources.group(captured)))
     claims = Claims((session for session, _ in owned), disk)
     jobs = [
         SessionJob(
@@ -191,7 +189,7 @@ def backup_jobs(kept: Mapping[str, Kept], folders: Mapping[Path, int]) -> list[S
     """Backups of the sessions that are known by now, a job for each."""
     found: dict[int, list[FileJob]] = {}
     for entry in kept.values():
-        session = folders.get(Path(entry.last.path).parent) if entry.last.kind == Kind.BACKUP else None
+        session = folders.get(Path(entry.last.path).parent) if entry.last.kind == FileKind.BACKUP else None
         if session is not None:
             found.setdefault(session, []).append(_job(located(entry), entry))
     return [SessionJob(files=None, changed=tuple(jobs), backup_of=session) for session, jobs in found.items()]
@@ -204,7 +202,7 @@ def located(entry: Kept) -> SourceFile:
     size = sum(header.length for header, _ in entry.pieces if header.generation == entry.last.generation)
     return SourceFile(
         path=path,
-        kind=Kind(entry.last.kind),
+        kind=FileKind(entry.last.kind),
         session=where.session if where is not None else _stem_of(path, entry.last.kind),
         agent=where.agent if where is not None else None,
         workflow=where.workflow if where is not None else None,
@@ -215,7 +213,7 @@ def located(entry: Kept) -> SourceFile:
 
 def _stem_of(path: Path, kind: str) -> str | None:
     """A transcript under an unusual name is a session of that name; settings and the like belong to none."""
-    return path.stem if kind == Kind.TRANSCRIPT else None
+    return path.stem if kind == FileKind.TRANSCRIPT else None
 
 
 def _job(file: SourceFile, entry: Kept) -> FileJob:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import printable
+from reread.index import read as reading
+from reread.index.rows import FileBatch, FileRow
+from reread.index.session_files import SessionFileReader
 from reread.sources import SessionFiles
-from reread.store import reading
-from reread.store.keeping import SafeFiles
-from reread.store.rows import FileBatch, FileRow
 
 from .extract import take
-from .jobs import FileJob, SessionJob
+from .survey import FileJob, SessionJob
 
 SAMPLE = 8_000_000
 """Bytes of sessions that are read again unless all are wanted: a third of a second."""
@@ -26,7 +26,7 @@ class Recounted(NamedTuple):
     """A sentence for each file whose rows are not what its bytes say."""
 
 
-def recount(connection: sqlite3.Connection, files: SafeFiles, prices: Path | None, *, deep: bool) -> Recounted:
+def recount(connection: sqlite3.Connection, files: SessionFileReader, prices: Path | None, *, deep: bool) -> Recounted:
     """Every response of all sessions, or of some that chance chooses; what has lost bytes is passed by."""
     found = reading.session_sizes(connection)
     total, wrong = 0, []

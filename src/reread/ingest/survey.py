@@ -1,33 +1,496 @@
-"""Compares the sources with the archive: what is new, what has grown, what is gone."""
+"""Compares the sources with the archive: what is new, grown or gone, and which captures belong to which session."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import SourceError
-from reread.loading import Strays
-from reread.sources import Kind, SessionFiles, SourceFile
-from reread.store import reading
-from reread.store.keeping import source_file
-from reread.store.keys import FileKeys, session_mark
-from reread.store.machines import names_of
-from reread.store.own_words import content_marks
-from reread.store.reading import StoredPiece
-from reread.store.rows import OWN, FileRow
+from reread.index import read
+from reread.index.database import is_durable
+from reread.index.machines import names_of
+from reread.index.meta import FileKeys, session_mark
+from reread.index.places import KnownPlace, Original, Role, move_session, originals, places_on, role_of
+from reread.index.read import StoredPiece
+from reread.index.rows import OWN, FileRow
+from reread.index.session_files import source_file
+from reread.index.sessions import names_by_id
+from reread.index.user_data import content_marks
+from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
+from reread.safe.safe import Safe, SafeDamaged
+from reread.sessions import Session
+from reread.sources import FileKind, SessionFiles, SourceFile
 
-from .captures import KnownCaptures, joined, remade
-from .jobs import FileJob, GoneFile, SessionJob, file_job
-from .naming import Claims
-from .places import FoundPlace, Owned, PlaceSurvey
+EDGE = 1024
+"""How much of a file's beginning and end proves that it only grew."""
 
-_KEPT_ASIDE = frozenset({Kind.HISTORY, Kind.INDEX, Kind.SETTINGS, Kind.META})
+
+class FileJob(Struct, frozen=True, kw_only=True):
+    """One file to read on from where the archive stopped."""
+
+    file: SourceFile
+    key: str
+    source: str
+    device: int
+    inode: int
+    generation: int = 1
+    taken: int = 0
+    indexed: int = 0
+    is_rewritten: bool = False
+    is_kept: bool = False
+    """Nothing new: only its rows are to be made again, and its bytes may be in the safe alone."""
+    head: bytes = b""
+    tail: bytes = b""
+    """Digests of the edges of what is kept."""
+
+
+class GoneFile(Struct, frozen=True, kw_only=True):
+    """A file of a session whose source is gone: it is read from the safe."""
+
+    file: SourceFile
+    pieces: tuple[StoredPiece, ...]
+
+
+class SessionJob(Struct, frozen=True, kw_only=True):
+    """A session some of whose files changed. All its files are needed to tell what it amounts to."""
+
+    files: SessionFiles | None
+    gone: tuple[GoneFile, ...] = ()
+    safe: Path | None = None
+    """Where the safe is, if some of its files are only there."""
+    strays: tuple[SourceFile, ...] = ()
+    of_others: frozenset[str] = frozenset()
+    """Ids that its lines may tell and that belong to other sessions of its folder."""
+    prices: Path | None = None
+    """The user's own price file."""
+    changed: tuple[FileJob, ...]
+    backup_of: int | None = None
+    """The session that all of them are backups of; nothing else of it is read then."""
+
+    @property
+    def size(self) -> int:
+        return sum(job.file.size - job.taken for job in self.changed)
+
+
+def file_job(
+    keys: FileKeys,
+    source: Path,
+    file: SourceFile,
+    known: Mapping[str, FileRow],
+    still_holds: Callable[[FileRow], bool],
+) -> FileJob | None:
+    """None when the file is as it was: that costs one stat."""
+    key = keys.of(file.path)
+    try:
+        status = file.path.stat()
+    except OSError as error:
+        raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
+    row = known.get(key)
+    fresh = FileJob(file=file, key=key, source=str(source), device=status.st_dev, inode=status.st_ino)
+    if row is None or (row.size < 0 and row.taken == 0):  # unknown, or only its usage was counted
+        return fresh
+    if row.present and _looks_unchanged(row, status):
+        return None
+    if _only_grew(file.path, status, row) and (status.st_size > row.taken or still_holds(row)):
+        return replace(fresh, generation=row.generation, taken=row.taken, indexed=row.indexed)
+    return replace(fresh, generation=row.generation + 1, is_rewritten=True)
+
+
+def _looks_unchanged(row: FileRow, status: os.stat_result) -> bool:
+    seen = (row.size, row.mtime_ns, row.inode, row.device)
+    return seen == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+
+def _only_grew(path: Path, status: os.stat_result, row: FileRow) -> bool:
+    """Whether what was taken is still the beginning of the file, judged by its edges."""
+    if status.st_size < row.taken:
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(min(EDGE, row.taken))
+            file.seek(max(0, row.taken - EDGE))
+            tail = file.read(min(EDGE, row.taken))
+    except OSError as error:
+        raise SourceError(path, f"cannot be read ({error.strerror or error})") from error
+    return digest(head) == row.head and digest(tail) == row.tail
+
+
+def digest(edge: bytes) -> bytes:
+    return sha256(edge).digest()[:16]
+
+
+class Claims:
+    """Which file of a folder an id belongs to: the one that is called so, else the first by name that tells it."""
+
+    def __init__(self, sessions: Iterable[SessionFiles], disk: FileReader = DISK) -> None:
+        self._owners: dict[tuple[Path, str], Path] = {}
+        self._told: dict[Path, set[str]] = {}
+        for session, trunk in sorted(_trunks(sessions), key=_precedence):
+            self._told[trunk.path] = ids_of(session, disk)
+            for name in self._told[trunk.path]:
+                self._owners.setdefault((trunk.folder, name), trunk.path)
+
+    def names_of(self, session: SessionFiles) -> set[str]:
+        """The ids that a session may have: those that it tells, or that its place gives it."""
+        return self._told[session.trunk.path] if session.trunk is not None else {session.id}
+
+    def of_others(self, session: SessionFiles) -> frozenset[str]:
+        """The ids it tells that belong to another file of its folder."""
+        trunk = session.trunk
+        if trunk is None:
+            return frozenset()
+        return frozenset(name for name in self._told[trunk.path] if self._owners[trunk.folder, name] != trunk.path)
+
+
+def _trunks(sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, SourceFile]]:
+    return [(session, session.trunk) for session in sessions if session.trunk is not None]
+
+
+def _precedence(each: tuple[SessionFiles, SourceFile]) -> tuple[bool, bool, str]:
+    session, trunk = each
+    return not has_own_name(session), trunk.path.suffix != ".jsonl", trunk.path.name
+
+
+def name_of(session: Session, files: SessionFiles, of_others: frozenset[str]) -> str:
+    """Its id; the name of its file, as it was given or whole, where that belongs to another."""
+    if files.trunk is None or session.id not in of_others:
+        return session.id
+    return files.id if files.id not in of_others else files.trunk.path.name
+
+
+Home = Callable[[SessionFiles], bool]
+
+
+def joined(
+    sessions: Sequence[SessionFiles], captured: Iterable[SessionFiles], is_home: Home = lambda _: False
+) -> list[SessionFiles]:
+    """The sessions, each with the captures of its id; captures that no session is there for are sessions themselves.
+
+    Copies of a session may lie in several folders: the captures go to the one they belong to already, else to one with
+    a transcript, else to the newest.
+    """
+    found = list(sessions)
+    for each in captured:
+        copies = [i for i, session in enumerate(found) if session.id == each.id]
+        if not copies:
+            found.append(each)
+            continue
+        home = max(copies, key=lambda i: (is_home(found[i]), found[i].trunk is not None, found[i].mtime_ns))
+        found[home] = replace(found[home], captures=sources.in_order((*found[home].captures, *each.captures)))
+    return found
+
+
+class KnownCaptures:
+    """The captures that were taken before: their files are gone, on purpose."""
+
+    def __init__(self, connection: sqlite3.Connection, known: Mapping[str, FileRow]) -> None:
+        rows = [row for row in known.values() if row.kind == FileKind.CAPTURE and row.session is not None]
+        names = names_by_id(connection) if rows else {}
+        self._by_session: dict[str, list[FileRow]] = {}
+        for row in rows:
+            if not os.path.lexists(row.path):
+                self._by_session.setdefault(names[row.session or 0], []).append(row)
+
+    def of(self, session: str) -> list[FileRow]:
+        return self._by_session.get(session, [])
+
+
+def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], keys: FileKeys) -> list[FileJob]:
+    """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
+    found = []
+    for file in captures:
+        row = known.get(keys.of(file.path))
+        if row is not None:
+            found.append(
+                FileJob(
+                    file=replace(file, size=row.size, mtime_ns=row.mtime_ns),
+                    key=row.key,
+                    source=row.source,
+                    device=row.device,
+                    inode=row.inode,
+                    generation=row.generation,
+                    taken=row.taken,
+                    is_kept=True,
+                    head=row.head,
+                    tail=row.tail,
+                )
+            )
+    return found
+
+
+def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[SourceFile], names: Sequence[str]) -> None:
+    """Removes captures whose bytes are in the safe, once a crash of the machine could not lose the rows that say so.
+
+    Also those that somebody had forgotten. What cannot be removed now is met by the next sync.
+    """
+    if not waiting or not is_durable(connection):
+        return
+    known = read.known_files(connection, machine)
+    forgotten = read.forgotten(connection)
+    keys = FileKeys(machine, names, known.values())
+    for file in waiting:
+        row = known.get(keys.of(file.path))
+        is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.path)})
+        if is_forgotten or (row is not None and row.source == OWN and row.taken == file.size):
+            _remove(file.path)
+
+
+def remove_waiting(wire: Path, session: str) -> None:
+    """The captures of a session that were not taken in yet."""
+    # By comparing names: the id of a session may come out of a line, and need be no name of a file.
+    folders = [folder for folder in wire.iterdir() if folder.name == session] if wire.is_dir() else []
+    for capture in (path for folder in folders for path in folder.glob("*.wire")):
+        _remove(capture)
+
+
+def _remove(path: Path) -> None:
+    """A capture, and its session's folder with the last one."""
+    try:
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
+    except OSError:  # the folder has more in it, or another program holds the file: the next sync comes by again
+        return
+
+
+_CHUNK = 1 << 20
+Owned = tuple[SessionFiles, tuple[SourceFile, ...]]
+
+
+class Kinship(Enum):
+    APART = "apart"
+    COPY = "copy"
+    """All of it is in the other."""
+    FULLER = "fuller"
+    """All of the other is in it, and more; or the other is gone."""
+
+
+class FoundPlace(NamedTuple):
+    """A file that holds what another holds."""
+
+    file: SourceFile
+    original: Path
+    machine: str
+
+
+class PlaceSurvey:
+    """Of a walk's sessions, those that are kept already or stand in another folder of the same walk."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, machine: str, safe: Path | None, known: Iterable[FileRow]
+    ) -> None:
+        self._connection = connection
+        self._machine = machine
+        self._safe = Safe(safe) if safe is not None else None
+        self._paths = {row.path for row in known}
+        self._places = places_on(connection, machine)
+        self._is_empty = connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is None
+        self.found: list[FoundPlace] = []
+        """What the archive has to learn."""
+        self.own_ways: list[Path] = []
+        """Places that hold something else by now, or are what is read."""
+        self.unchanged = 0
+        self.has_moved = False
+        """Whether sessions lie elsewhere now than the archive had them."""
+
+    def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[Path, Path]) -> list[Owned]:
+        """The sessions that are to be read."""
+        kept: list[Owned] = []
+        new: list[Owned] = []
+        for session, own in owned:
+            files = _own_files(session, own)
+            is_known = not files or any(file.path in self._paths for file in files)
+            (kept if is_known else new).append((session, own))
+        leaders: dict[str, list[Owned]] = {}
+        copies: list[Owned] = []
+        for session, own in sorted(new, key=_largest_first):
+            files = _own_files(session, own)
+            names = claims.names_of(session)
+            if self._is_as_it_was(files):
+                self.unchanged += len(files)
+                copies.append((session, own))
+            elif self._is_kept(session, files, names, source_of) or self._is_beside(files, names, leaders):
+                copies.append((session, own))
+            else:
+                self.own_ways += [file.path for file in files if file.path in self._places]
+                kept.append((session, own))
+                for name in names:
+                    leaders.setdefault(name, []).append((session, own))
+        return _with_captures(kept, copies)
+
+    def gone(self, seen: Iterable[Path]) -> list[Path]:
+        """Places that are there no more."""
+        there = set(seen)
+        return [
+            path
+            for path, place in self._places.items()
+            if place.present and path not in there and not os.path.lexists(path)
+        ]
+
+    def _is_as_it_was(self, files: Sequence[SourceFile]) -> bool:
+        return all(self._looks_unchanged(file, self._places.get(file.path)) for file in files)
+
+    def _looks_unchanged(self, file: SourceFile, place: KnownPlace | None) -> bool:
+        if place is None or not place.present or (place.machine == self._machine and not place.original.exists()):
+            return False
+        try:
+            status = file.path.stat()
+        except OSError:
+            return False
+        return place[:4] == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+
+    def _is_kept(
+        self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[Path, Path]
+    ) -> bool:
+        """Whether the archive has it already. One that has more, or is left alone, is read in the stead of what it is a
+        copy of, and then it is not."""
+        here = _by_role(files)
+        for original in (
+            () if self._is_empty else (each for name in sorted(names) for each in originals(self._connection, name))
+        ):
+            kinship = self._kinship(here, original)
+            if kinship is Kinship.COPY:
+                self.found += [
+                    FoundPlace(file, original.files[role].path, original.machine) for role, file in here.items()
+                ]
+                return True
+            if (
+                kinship is Kinship.FULLER
+                and session.trunk is not None
+                and self._move(session, here, original, source_of)
+            ):
+                return False
+        return False
+
+    def _move(
+        self, session: SessionFiles, here: Mapping[Role, SourceFile], original: Original, source_of: Mapping[Path, Path]
+    ) -> bool:
+        shared = [(here[role], row) for role, row in original.files.items() if role in here]
+        if any(file.path.name != row.path.name for file, row in shared):
+            return False
+        files = {row.id: (str(source_of[file.path]), file.path) for file, row in shared}
+        folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
+        is_moved = move_session(self._connection, original, self._machine, folder, files)
+        self.has_moved = self.has_moved or is_moved
+        return is_moved
+
+    def _kinship(self, here: Mapping[Role, SourceFile], original: Original) -> Kinship:
+        shared = here.keys() & original.files.keys()
+        is_here = original.machine == self._machine
+        left = {role for role, row in original.files.items() if is_here and row.path.exists()}
+        more = bool(here.keys() - shared)
+        less = bool(left - shared)
+        if not shared:
+            return Kinship.APART
+        for role in shared:
+            file, row = here[role], original.files[role]
+            found = compared(file.path, row.path) if role in left else self._compared_with_kept(file.path, row)
+            if found is None:
+                return Kinship.APART
+            more, less = more or found > 0, less or found < 0
+        if not more and (less or left or not is_here):
+            return Kinship.COPY
+        return Kinship.APART if less else Kinship.FULLER
+
+    def _compared_with_kept(self, path: Path, row: FileRow) -> int | None:
+        if self._safe is None:
+            return None
+        pieces = read.pieces_of(self._connection, row.id, row.generation)
+        return compared_with_kept(path, pieces, self._safe)
+
+    def _is_beside(
+        self, files: Sequence[SourceFile], names: Iterable[str], leaders: Mapping[str, Sequence[Owned]]
+    ) -> bool:
+        """Whether another folder of this walk has all of it."""
+        here = _by_role(files)
+        for session, own in (each for name in sorted(names) for each in leaders.get(name, ())):
+            there = _by_role(_own_files(session, own))
+            if here.keys() <= there.keys() and all(_begins_with(there[role], file) for role, file in here.items()):
+                self.found += [FoundPlace(file, there[role].path, self._machine) for role, file in here.items()]
+                return True
+        return False
+
+
+def _own_files(session: SessionFiles, own: Sequence[SourceFile]) -> list[SourceFile]:
+    return [file for file in (*session.all, *own) if file.kind is not FileKind.CAPTURE]
+
+
+def _by_role(files: Iterable[SourceFile]) -> dict[Role, SourceFile]:
+    return {role_of(file.kind, file.path): file for file in files}
+
+
+def _largest_first(each: Owned) -> tuple[int, str]:
+    files = _own_files(*each)
+    return -sum(file.size for file in files), min(str(file.path) for file in files)
+
+
+def _begins_with(full: SourceFile, other: SourceFile) -> bool:
+    found = compared(other.path, full.path) if other.size <= full.size else None
+    return found is not None and found <= 0
+
+
+def _with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
+    """Captures of a copy go with what it is a copy of; where that is not met on this walk, the safe has it."""
+    for session, _ in copies:
+        if session.captures:
+            place = next((i for i, (each, _) in enumerate(kept) if each.id == session.id), None)
+            if place is None:
+                kept.append((SessionFiles(id=session.id, trunk=None, captures=session.captures), ()))
+            else:
+                home, its_own = kept[place]
+                joined = sources.in_order((*home.captures, *session.captures))
+                kept[place] = (replace(home, captures=joined), its_own)
+    return kept
+
+
+def compared(one: Path, other: Path) -> int | None:
+    """Whether a file is longer than another (1), the same (0) or shorter (-1), where one begins with the other; else
+    None, also where one cannot be read: whoever reads it says so."""
+    try:
+        if one.samefile(other):
+            return 0
+        with one.open("rb") as first, other.open("rb") as second:
+            while True:
+                ours, theirs = first.read(_CHUNK), second.read(_CHUNK)
+                least = min(len(ours), len(theirs))
+                if ours[:least] != theirs[:least]:
+                    return None
+                if len(ours) != len(theirs):
+                    return 1 if len(ours) > len(theirs) else -1
+                if not ours:
+                    return 0
+    except OSError:
+        return None
+
+
+def compared_with_kept(path: Path, pieces: Sequence[StoredPiece], safe: Safe) -> int | None:
+    """The same for what the safe has of a file."""
+    end = 0
+    try:
+        with path.open("rb") as file:
+            for piece in pieces:
+                if piece.start != end:
+                    return None
+                end += piece.length
+                ours = file.read(piece.length)
+                if len(ours) < piece.length:
+                    return -1 if safe.read(piece.place).startswith(ours) else None
+                if sha256(ours).digest() != piece.sha256:
+                    return None
+            return 1 if file.read(1) else 0
+    except (OSError, SafeDamaged):
+        return None
+
+
+_KEPT_ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})
 
 
 class Survey:
@@ -53,7 +516,7 @@ class Survey:
         self._source_of: dict[Path, Path] = {}
         self.missing: set[Path] = set()
         self._look_up_files()
-        self.forgotten = reading.forgotten(connection)
+        self.forgotten = read.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
@@ -85,13 +548,13 @@ class Survey:
 
     def _waiting(self, captures: Path) -> list[SourceFile]:
         """Their folders are not remembered: they go with the captures."""
-        found = [file for file in sources.find(captures, problems=self.problems) if file.kind is Kind.CAPTURE]
+        found = [file for file in sources.find(captures, problems=self.problems) if file.kind is FileKind.CAPTURE]
         self._source_of.update({file.path: Path(OWN) for file in found})
         return found
 
     def _jobs(self, files: list[SourceFile]) -> list[SessionJob]:
         """Sessions with something new, newest first, then files that belong to none."""
-        strays = Strays(files)
+        strays = OrphanAgentFiles(files)
         jobs: list[SessionJob] = []
         sessions = joined(sources.group(files), sources.group(self.waiting), self._has_captures)
         owned = strays.shared_out(sessions)
@@ -157,7 +620,7 @@ class Survey:
         return kept
 
     def _look_up_files(self) -> None:
-        self.known = reading.known_files(self._connection, self._machine)
+        self.known = read.known_files(self._connection, self._machine)
         self.keys = FileKeys(self._machine, self.names, self.known.values())
 
     def source_of(self, path: Path) -> Path:
@@ -189,11 +652,11 @@ class Survey:
         """Files the session had when it was last read, and has no more; captures also while they were alone."""
         if session.trunk is None and session.captures:
             # The transcript may be gone, or lie outside the folders of this walk: the safe has it.
-            number = reading.session_called(self._connection, self._machine, session.id)
-            rows = reading.files_of(self._connection, number) if number is not None else []
+            number = read.session_called(self._connection, self._machine, session.id)
+            rows = read.files_of(self._connection, number) if number is not None else []
         else:
             numbers = {self.known[key].session for key in map(self._key, there) if key in self.known}
-            before = (reading.files_of(self._connection, number) for number in numbers if number is not None)
+            before = (read.files_of(self._connection, number) for number in numbers if number is not None)
             rows = [row for files in before for row in files if not os.path.lexists(row.path)]
         if is_home:
             rows += self._captures.of(session.id)
@@ -207,7 +670,7 @@ class Survey:
         return self.keys.of(path)
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
-        return tuple(reading.pieces_of(self._connection, row.id, row.generation))
+        return tuple(read.pieces_of(self._connection, row.id, row.generation))
 
     def _changed(self, files: Iterable[SourceFile]) -> tuple[FileJob, ...]:
         found: list[FileJob] = []
@@ -225,7 +688,7 @@ class Survey:
 
     def still_holds(self, row: FileRow) -> bool:
         """Whether a file of the same size as before holds all that was taken of it."""
-        pieces = reading.pieces_of(self._connection, row.id, row.generation)
+        pieces = read.pieces_of(self._connection, row.id, row.generation)
         try:
             with row.path.open("rb") as file:
                 return all(sha256(file.read(piece.length)).digest() == piece.sha256 for piece in pieces)
@@ -248,15 +711,15 @@ class Survey:
 def _with_gone(session: SessionFiles, gone: tuple[GoneFile, ...]) -> SessionFiles:
     files = [each.file for each in gone]
 
-    def only(kind: Kind) -> tuple[SourceFile, ...]:
+    def only(kind: FileKind) -> tuple[SourceFile, ...]:
         return tuple(file for file in files if file.kind is kind)
 
     return replace(
         session,
-        trunk=session.trunk or next(iter(only(Kind.TRANSCRIPT)), None),
-        subagents=(*session.subagents, *only(Kind.SUBAGENT)),
-        metas=(*session.metas, *only(Kind.META)),
-        tool_results=(*session.tool_results, *only(Kind.TOOL_RESULT)),
-        others=(*session.others, *only(Kind.TITLE)),
-        captures=sources.in_order((*session.captures, *only(Kind.CAPTURE))),
+        trunk=session.trunk or next(iter(only(FileKind.TRANSCRIPT)), None),
+        subagents=(*session.subagents, *only(FileKind.SUBAGENT)),
+        metas=(*session.metas, *only(FileKind.META)),
+        tool_results=(*session.tool_results, *only(FileKind.TOOL_RESULT)),
+        others=(*session.others, *only(FileKind.TITLE)),
+        captures=sources.in_order((*session.captures, *only(FileKind.CAPTURE))),
     )

@@ -14,19 +14,16 @@ import msgspec
 
 from reread.billing import load_prices
 from reread.errors import SourceError
-from reread.sources.backups import Refused
-from reread.store.notes import keep_left_out
-from reread.store.rows import SessionBatch
-from reread.store.safe import Safe
-from reread.store.writing import StoreWriter
+from reread.index.meta import keep_left_out
+from reread.index.rows import SessionBatch
+from reread.index.write import StoreWriter
+from reread.safe.safe import Safe
+from reread.sources.backups import RefusedBackup
 
-from .backups import BackupSurvey
-from .captures import put_away
-from .extract import LARGE, take
-from .jobs import SessionJob
+from .backup_survey import BackupSurvey
+from .extract import ALONE_BELOW, LARGE, give_back_memory, prepare_worker, take
 from .results import Progress, Report, SyncResult
-from .survey import Survey
-from .workers import ALONE_BELOW, give_back_memory, prepare_worker
+from .survey import SessionJob, Survey, put_away
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -67,7 +64,7 @@ def sync(
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
     writer.close_books()
-    unread = [problem.path for problem in result.problems if not isinstance(problem, Refused)]
+    unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
     writer.remember_folders(survey.folders, unread)
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
@@ -83,7 +80,7 @@ def _take_backups(
     run(backups.jobs, writer, result, report, is_first=False)
     survey.vanished += backups.vanished
     # What could not be read is tried again, so its folder must not look as if it were known.
-    failed = {problem.path.parent for problem in result.problems if not isinstance(problem, Refused)}
+    failed = {problem.path.parent for problem in result.problems if not isinstance(problem, RefusedBackup)}
     survey.folders |= {folder: time for folder, time in backups.folders.items() if folder not in failed}
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reread.store.unchanged import UNREAD, Seen, has_captures
+from reread.index.source_state import UNREAD, Seen, has_captures
 
 OFTEN = 0.1
 SELDOM = 2.0

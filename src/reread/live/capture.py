@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reread.errors import SourceError
-from reread.folders import make_private, sync_folder
+from reread.home import make_private, sync_folder
 from reread.records import Unknown, decode
 
 from .events import Event, UnknownFrame

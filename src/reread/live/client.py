@@ -1,28 +1,19 @@
-"""Drives Claude Code over the stream-json protocol.
-
-    async with reread.Client(model="opus") as client:
-        async for event in client.turn("What does this project do?"):
-            if isinstance(event, Permission):
-                await client.allow(event)
-
-One task reads what the client writes: it keeps every line, makes sense of it, hands answers to those who asked, runs
-hooks, and puts events where the loop finds them. So anything may be asked and answered from inside the loop. Whoever
-stops taking events stops the client, once some megabytes wait; except while somebody waits for the client's answer or
-for room in its input, because then nobody else could end the waiting.
-"""
+"""Drives Claude Code over the stream-json protocol; its hooks, and what is decided about permissions without asking."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import os
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import uuid4
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
@@ -31,7 +22,7 @@ from reread.sessions import Session, SessionBuilder, ToolPermission
 
 from . import outgoing
 from .capture import Capture, interpreted
-from .errands import Errands
+from .capture_fold import withdrawn_block
 from .events import (
     ControlAnswer,
     ControlQuestion,
@@ -45,14 +36,79 @@ from .events import (
     UnknownFrame,
     Withdrawn,
 )
-from .folding import withdrawn_block
-from .hooks import Hook, Hooks
-from .mailbox import Mailbox
 from .outgoing import Allow, Decision, Deny
 from .protocol import Stream
-from .starting import Program, Start, child_environment, is_folder, program
-from .transport import PATIENT, Patience, Transport, unhurried
-from .turns import Turn
+from .transport import (
+    PATIENT,
+    Errands,
+    Mailbox,
+    Patience,
+    Program,
+    Start,
+    Transport,
+    child_environment,
+    is_folder,
+    program,
+    unhurried,
+)
+from .turns import RunningTurn
+
+Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
+"""Gets what the client tells (`tool_name`, `tool_input`, ...); what it returns is the answer, None means "go on"."""
+
+
+class Hook(Struct, frozen=True):
+    """A function, plain or async, that the client calls at an event such as `PreToolUse`."""
+
+    callback: Callback
+    matcher: str | None = None
+    """Which tools, as in the client's settings; None for all."""
+    timeout: float | None = None
+    """Seconds after which the client goes on without an answer."""
+
+
+class Hooks:
+    """The hooks of a run by the ids under which the client knows them."""
+
+    def __init__(self, hooks: Mapping[str, Sequence[Hook]]) -> None:
+        self._callbacks: dict[str, Callback] = {}
+        self._announced = {event: [self._announce(hook) for hook in wanted] for event, wanted in hooks.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
+
+    @property
+    def announced(self) -> dict[str, list[dict[str, Any]]]:
+        """As `initialize` wants them."""
+        return self._announced
+
+    async def answer(self, asked: HookCallback) -> Mapping[str, Any]:
+        """What the hook says. Raises whatever it raises, and LookupError where nobody was to be called."""
+        if asked.callback not in self._callbacks:
+            raise LookupError(f"there is no hook {asked.callback!r}")
+        said = self._callbacks[asked.callback](asked.input)
+        return (await said if inspect.isawaitable(said) else said) or {}
+
+    def _announce(self, hook: Hook) -> dict[str, Any]:
+        id = f"hook-{len(self._callbacks)}"  # noqa: A001
+        self._callbacks[id] = hook.callback
+        matcher = {"matcher": hook.matcher, "hookCallbackIds": [id]}
+        return matcher if hook.timeout is None else {**matcher, "timeout": hook.timeout}
+
+
+Policy = Literal["ask", "allow", "deny"]
+POLICIES: tuple[Policy, ...] = ("ask", "allow", "deny")
+REFUSED = "Permission was denied: this run was started to deny every permission."
+
+NO_PLAN = "The user wants another plan."
+
+
+def by_policy(policy: Policy, asked: Permission) -> Decision | None:
+    """The decision that needs nobody; a question for the person's opinion is never one."""
+    if policy == "ask" or asked.is_question:
+        return None
+    return Allow() if policy == "allow" else Deny(reason=REFUSED)
+
 
 SHOWN_LINES = 5
 """How many of the last lines of stderr a message repeats."""
@@ -204,7 +260,7 @@ class Client:
 
         It counts on being the only open prompt: leave it early only behind an `interrupt`.
         """
-        turn = Turn(await self.send(text, images))
+        turn = RunningTurn(await self.send(text, images))
         while not turn.is_done:
             try:
                 async with asyncio.timeout(turn.grace):

@@ -13,10 +13,10 @@ from typing import Any, Literal, TypedDict
 from msgspec import Struct
 
 from reread.records import Record, Usage
-from reread.sessions.wire import Withdrawal as Withdrawal
+from reread.sessions.captured import Withdrawal as Withdrawal
 
 
-class Where(TypedDict):
+class EventPlace(TypedDict):
     """Whose event it is."""
 
     session: str | None

@@ -1,21 +1,19 @@
-"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and knows no clock.
-
-How the lines of one message relate was observed, and is not what one would guess: a complete `assistant` frame comes
-per block, before that block's own stop event, with counts that are not final; a message that an error or the person cut
-off has no complete frame for what it had begun; a client that falls back to a plain request sends complete frames only.
-"""
+"""The stream-json protocol as a pure state machine: bytes in, events out. It does no I/O and knows no clock."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from msgspec.structs import replace
 
 from reread.records import (
+    ApiRetry,
     Assistant,
     Block,
+    CompactBoundary,
     ControlRequest,
     Image,
     Init,
@@ -32,16 +30,205 @@ from reread.records import (
     decode_all,
     parse_or_none,
 )
-from reread.records.api_events import BlockDelta, BlockStart, MessageDelta, MessageStart, MessageStop, decode_api_event
-from reread.records.frames import CommandLifecycle, ControlCancelRequest, ControlResponse, ConversationReset
-from reread.records.system import SYSTEM_SUBTYPES, BackgroundTasksChanged, Status
-from reread.sessions import Kind, SessionBuilder, kind_of
+from reread.records.frames import (
+    CAN_USE_TOOL,
+    HOOK_CALLBACK,
+    BlockDelta,
+    BlockStart,
+    ClientAsks,
+    CommandLifecycle,
+    ControlCancelRequest,
+    ControlResponse,
+    ConversationReset,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    answer_of,
+    decode_api_event,
+    question_of,
+)
+from reread.records.system import (
+    SYSTEM_SUBTYPES,
+    BackgroundTasksChanged,
+    HookEvent,
+    PermissionDenied,
+    SessionTitleChanged,
+    StatusLineRecord,
+    ThinkingTokens,
+)
+from reread.sessions import SessionBuilder, Speaker, kind_of
+from reread.sessions.captured import ToolPermission
+from reread.sessions.turns import compacted_sizes
 
 from . import events
-from .events import Event, Permission, SessionStarted, Where, Withdrawal
-from .messages import StreamedMessage
-from .notices import notice_of, task_state
-from .questions import Questions
+from .events import (
+    ControlAnswer,
+    ControlQuestion,
+    Event,
+    EventPlace,
+    HookCallback,
+    Notice,
+    Permission,
+    PermissionAnswered,
+    PermissionVoid,
+    SessionStarted,
+    Withdrawal,
+)
+from .streamed_message import StreamedMessage
+
+
+class Questions:
+    """The permissions that wait for an answer. Frames of an unexpected shape give no event: None."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Permission] = {}
+
+    def asked(self, frame: ControlRequest, session: str | None, agents: Mapping[str, str]) -> Event | None:
+        """A question of the client; `agents` are the calls that started them, by agent."""
+        asked = question_of(frame)
+        where = EventPlace(session=session, agent=None)
+        if frame.request_id is None or asked is None:
+            return None
+        if asked.subtype == CAN_USE_TOOL:
+            if asked.agent_id is not None:
+                where["agent"] = agents.get(asked.agent_id, asked.agent_id)
+            permission = _permission(frame.request_id, asked, where)
+            self.open[permission.request_id] = permission
+            return permission
+        if asked.subtype == HOOK_CALLBACK:
+            callback = asked.callback_id or ""
+            request = frame.request_id
+            return HookCallback(**where, request_id=request, callback=callback, input=asked.input, id=asked.tool_use_id)
+        data = parse_or_none(frame.request)
+        return ControlQuestion(**where, request_id=frame.request_id, subtype=asked.subtype, data=data)
+
+    def void(self, frame: ControlCancelRequest, session: str | None) -> Event | None:
+        """A question that needs no answer any more; it may be a hook's, or have been answered by now."""
+        if frame.request_id is None:
+            return None
+        permission = self.open.pop(frame.request_id, None)
+        agent = permission.agent if permission is not None else None
+        return PermissionVoid(session=session, agent=agent, request_id=frame.request_id)
+
+    def told(self, frame: ControlResponse, session: str | None) -> Event | None:
+        """The client's answer to a question of ours."""
+        answer = answer_of(frame)
+        if answer is None or answer.request_id is None:
+            return None
+        is_good = answer.subtype == "success"
+        where = EventPlace(session=session, agent=None)
+        given = answer.response
+        return ControlAnswer(**where, request_id=answer.request_id, ok=is_good, response=given, error=answer.error)
+
+    def answered(self, frame: ControlResponse) -> Event | None:
+        """Our answer to a permission request."""
+        answer = answer_of(frame)
+        permission = self.open.pop(answer.request_id or "", None) if answer is not None else None
+        if answer is None or permission is None:
+            return None
+        given = answer.response if isinstance(answer.response, dict) else {}
+        is_allowed = given.get("behavior") == "allow"
+        updated = given.get("updatedInput")
+        is_edited = is_allowed and updated is not None and updated != permission.input
+        return PermissionAnswered(
+            session=permission.session,
+            agent=permission.agent,
+            request_id=permission.request_id,
+            decision="error" if answer.subtype != "success" else "allow" if is_allowed else "deny",
+            tool=permission.tool,
+            id=permission.id,
+            message=given.get("message") or answer.error,
+            is_edited=is_edited,
+            edited_input=updated if is_edited else None,
+            remembered=tuple(given.get("updatedPermissions") or ()),
+        )
+
+
+def _permission(request: str, asked: ClientAsks, where: EventPlace) -> Permission:
+    return Permission(
+        **where,
+        request_id=request,
+        tool=asked.tool_name or "",
+        input=asked.input,
+        id=asked.tool_use_id,
+        description=asked.description or asked.title or asked.display_name,
+        suggestions=tuple(asked.permission_suggestions or ()),
+        blocked_path=asked.blocked_path,
+        reason=asked.decision_reason,
+    )
+
+
+def answered_permission(asked: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
+    return replace(
+        asked,
+        answered=time,
+        decision=event.decision,
+        message=event.message,
+        edited_input=event.edited_input,
+        remembered=event.remembered,
+    )
+
+
+_WHAT = {
+    "compact_boundary": "compacted",
+    "api_retry": "retry",
+    "task_started": "task",
+    "task_progress": "task",
+    "task_updated": "task",
+    "task_notification": "task",
+    "hook_started": "hook",
+    "hook_progress": "hook",
+    "hook_response": "hook",
+    "session_title_changed": "title",
+}
+"""Subtypes that go by a shorter name; all others go by their own."""
+
+
+def notice_of(frame: System, where: EventPlace) -> Notice:
+    what = _WHAT.get(frame.subtype or "", frame.subtype or "system")
+    return Notice(**where, what=what, text=_text(frame), record=frame)
+
+
+def _text(frame: System) -> str:
+    if isinstance(frame, ApiRetry):
+        return _retry(frame)
+    if isinstance(frame, CompactBoundary):
+        return compacted_sizes(frame)
+    if isinstance(frame, TaskEvent):
+        return " ".join(part for part in (_task_status(frame), frame.summary or frame.description) if part)
+    if isinstance(frame, ThinkingTokens):
+        return f"about {frame.estimated_tokens:,} tokens" if frame.estimated_tokens is not None else ""
+    if isinstance(frame, HookEvent):
+        return " ".join(part for part in (frame.hook_name or frame.hook_event, frame.outcome) if part)
+    if isinstance(frame, StatusLineRecord):
+        return frame.status or ""
+    if isinstance(frame, SessionTitleChanged):
+        return frame.title or ""
+    if isinstance(frame, PermissionDenied):
+        return ": ".join(part for part in (frame.tool_name, frame.message) if part)
+    return frame.text
+
+
+def _retry(frame: ApiRetry) -> str:
+    status = f"HTTP {frame.error_status}" if frame.error_status is not None else "the connection broke"
+    of = f" of {frame.max_retries}" if frame.max_retries is not None else ""
+    wait = f", in {frame.retry_delay_ms / 1000:.1f} s" if frame.retry_delay_ms is not None else ""
+    return f"{status}; attempt {frame.attempt}{of}{wait}"
+
+
+_STATUS = {"task_started": "started", "task_progress": "works on"}
+
+
+def _task_status(frame: TaskEvent) -> str:
+    return task_state(frame) or _STATUS.get(frame.subtype or "", "")
+
+
+def task_state(frame: TaskEvent) -> str | None:
+    """How a task stands, where the frame says so: in itself or in its patch."""
+    patch: Any = parse_or_none(frame.patch)
+    changed = patch.get("status") if isinstance(patch, dict) else None
+    return frame.status or (changed if isinstance(changed, str) else None)
+
 
 REMEMBERED = 32
 """Messages of a conversation that may still get a late frame."""
@@ -55,7 +242,7 @@ class _Thread:
     """One conversation in the stream: the session's own, or that of an agent."""
 
     def __init__(self, session: str | None, agent: str | None) -> None:
-        self.where = Where(session=session, agent=agent)
+        self.where = EventPlace(session=session, agent=agent)
         self.current: StreamedMessage | None = None
         self._messages: dict[str | None, StreamedMessage] = {}
 
@@ -171,8 +358,8 @@ class Stream:
         handle = _HANDLERS.get(type(record)) or (_HANDLERS[System] if isinstance(record, System) else None)
         return handle(self, record) if handle is not None else [self._unknown(record)]
 
-    def _where(self, record: Record, agent: str | None = None) -> Where:
-        return Where(session=record.session_id or self.session, agent=agent)
+    def _where(self, record: Record, agent: str | None = None) -> EventPlace:
+        return EventPlace(session=record.session_id or self.session, agent=agent)
 
     def _thread(self, record: Record, agent: str | None) -> _Thread:
         key = (record.session_id, agent)
@@ -263,7 +450,7 @@ class Stream:
         agent = frame.parent_tool_use_id
         where = self._where(frame, agent)
         kind = kind_of(frame)
-        if kind is Kind.INTERRUPT:
+        if kind is Speaker.INTERRUPT:
             yield from self._thread(frame, agent).withdraw("interrupted")
             yield events.Notice(**where, what="interrupted", text=frame.text, record=frame)
             return
@@ -286,7 +473,7 @@ class Stream:
                 text=frame.text,
                 uuid=frame.uuid,
                 is_replay=bool(frame.is_replay),
-                is_synthetic=kind is not Kind.PROMPT and agent is None,
+                is_synthetic=kind is not Speaker.PROMPT and agent is None,
                 images=sum(isinstance(block, Image) for block in frame.blocks),
                 record=frame,
             )
@@ -309,7 +496,7 @@ class Stream:
         if isinstance(frame, Init):
             yield from self._init(frame)
             return
-        if isinstance(frame, Status):
+        if isinstance(frame, StatusLineRecord):
             yield from self._mode(frame.permission_mode)
         elif isinstance(frame, TaskEvent):
             self._follow(frame)

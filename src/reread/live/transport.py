@@ -1,24 +1,205 @@
-"""A child process that is spoken to in lines.
-
-There is no limit to a line. Nothing is read ahead: who does not ask for the next line stops the child's output, once
-the pipe is full.
-"""
+"""The client as a child process spoken to in lines: how it is started, and where its events wait for the reader."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from reread.errors import ClientError, printable
+from msgspec import Struct
+
+from reread.errors import BadInput, ClientError, printable
+
+from .events import Event
+
+Program = str | PathLike[str] | Sequence[str]
+"""`claude`, its path, or a command that leads to it."""
+
+SPEAKS_STREAM_JSON = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+ASKS_ON_STDIO = ("--permission-prompt-tool", "stdio")
+HOST = "sdk-py"
+"""What transcripts name as the entry point. The clients seen (2.1.197, 2.1.325) treat it like `sdk-ts`."""
+NOT_FOUND = (
+    "Claude Code was not found: install it with `npm install -g @anthropic-ai/claude-code`, "
+    "or say where it is with `--claude PATH`"
+)
+
+
+_ID = re.compile(r"\w[\w.-]*")
+"""A session is named by its file, and a file may be called `--dangerously-skip-permissions.jsonl`."""
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """What a run is to be."""
+
+    model: str | None = None
+    permission_mode: str | None = None
+    max_thinking_tokens: int | None = None
+    resume: str | None = None
+    fork: bool = False
+    continue_last: bool = False
+    session_id: str | None = None
+    partial: bool = True
+    arguments: Sequence[str] = ()
+
+    def flags(self) -> list[str]:
+        if self.fork and not (self.resume or self.continue_last):
+            raise BadInput("a fork needs a session to be taken from: give `resume` or `continue_last`")
+        named = {
+            "--model": self.model,
+            "--permission-mode": self.permission_mode,
+            "--max-thinking-tokens": self.max_thinking_tokens,
+            "--resume": self.resume,
+            "--session-id": self.session_id,
+        }
+        asked = {
+            "--include-partial-messages": self.partial,
+            "--fork-session": self.fork,
+            "--continue": self.continue_last,
+        }
+        return [
+            *SPEAKS_STREAM_JSON,
+            *ASKS_ON_STDIO,
+            *(flag for flag, is_asked in asked.items() if is_asked),
+            *(part for flag, value in named.items() if value is not None for part in (flag, str(value))),
+            *self.arguments,
+        ]
+
+
+def program(claude: Program | None, environment: Mapping[str, str]) -> list[str]:
+    """The command that starts the client; raises ClientError where there is none."""
+    if claude is not None and not isinstance(claude, str | PathLike):
+        return list(claude)
+    wanted = fspath(claude or "claude")
+    # On Windows npm installs `claude.cmd`; `which` knows such endings.
+    found = shutil.which(wanted, path=environment.get("PATH"))
+    if found is not None:
+        return [found]
+    if claude is None:
+        raise ClientError(NOT_FOUND)
+    raise ClientError(f"{wanted!r} is no program that can be run; {NOT_FOUND}")
+
+
+class Resumed(NamedTuple):
+    """A session to go on with, and the folder it was held in: the client knows it only there."""
+
+    session: str
+    folder: str | None
+    """None where it is not there any more."""
+
+
+def resumed(session: str, project: str | None, *, is_there: bool) -> Resumed:
+    """`is_there` says whether the client still has the transcript; raises BadInput where it has not."""
+    if not is_there:
+        how = f"`reread archive restore {session} --to DIR` gives its files back"
+        raise BadInput(f"Claude Code does not have the session {session} any more; {how}")
+    if not _ID.fullmatch(session):
+        raise BadInput(f"{session!r} is no id that Claude Code could be given")
+    return Resumed(session, project if project and is_folder(project) else None)
+
+
+def is_folder(path: str | PathLike[str]) -> bool:
+    """Whether it is one, as far as we may look: `Path.is_dir` raises where we may not, and for too long a name."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def child_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """What the client sees. A client that runs inside another one behaves differently, so it must not know."""
+    seen = dict(given)
+    if seen.pop("CLAUDECODE", None) is not None:
+        seen.pop("CLAUDE_CODE_ENTRYPOINT", None)  # of the other one
+    seen.setdefault("CLAUDE_CODE_ENTRYPOINT", HOST)
+    return seen
+
+
+class Errands:
+    """Tasks that nobody awaits. They are held until they are done: asyncio alone might lose them."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, errand: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(errand)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+
+ROOM = 4 << 20
+"""Bytes of lines whose events may wait."""
+
+
+class Delivery(NamedTuple):
+    event: Event
+    has_open_tasks: bool
+    """Whether something worked in the background when this came."""
+    weight: int
+
+
+class Mailbox:
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._waiting: deque[Delivery] = deque()
+        self._weight = 0
+        self._waiters_for_the_client = 0
+        self._has_ended = False
+        self._news = asyncio.Event()
+        self._space = asyncio.Event()
+
+    def add(self, events: Sequence[Event], has_open_tasks: bool, weight: int = 0) -> None:
+        for event in events:
+            self._waiting.append(Delivery(event, has_open_tasks, weight))
+            self._weight += weight
+            weight = 0  # a line is counted once, whatever it amounts to
+        if events:
+            self._news.set()
+
+    async def room(self) -> None:
+        """Returns when there is room for more."""
+        while self._weight > self._room and not self._waiters_for_the_client:
+            self._space.clear()
+            await self._space.wait()
+
+    async def take(self) -> Delivery | None:
+        """The next event; None when there will be no more."""
+        while not self._waiting:
+            if self._has_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        taken = self._waiting.popleft()
+        self._weight -= taken.weight
+        self._space.set()
+        return taken
+
+    def end(self) -> None:
+        self._has_ended = True
+        self._news.set()
+
+    @contextmanager
+    def unbounded(self) -> Iterator[None]:
+        self._waiters_for_the_client += 1
+        self._space.set()
+        try:
+            yield
+        finally:
+            self._waiters_for_the_client -= 1
+
 
 T = TypeVar("T")
 

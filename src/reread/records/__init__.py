@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .attachments import Attachment, HookBlockingError, QueuedCommand, UnknownAttachment
     from .base import Record, Unknown
-    from .blocks import (
+    from .content import (
         AdvisorToolResult,
         Block,
         Content,
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
         WebSearchToolResult,
         text_of,
     )
-    from .conversation import SYNTHETIC_MODEL, Assistant, Message, Spoken, ToolResultLine, User
-    from .decoding import RECORD_TYPES, decode, decode_all
+    from .conversation import (
+        SYNTHETIC_MODEL,
+        ApiMessage,
+        Assistant,
+        ResultTwin,
+        Spoken,
+        ToolResultLine,
+        User,
+        result_twin,
+    )
+    from .decoder import RECORD_TYPES, decode, decode_all
     from .drift import Drift
     from .frames import ControlRequest, Result, StreamEvent
-    from .progress import AgentProgress, Progress
-    from .results import ResultTwin, result_twin
-    from .sidefiles import (
-        AgentMeta,
-        CustomTitleFile,
-        HistoryEntry,
-        SessionsIndex,
-        Settings,
-        decode_side_file,
-    )
+    from .lenient import parse_or_none, parse_time
+    from .progress import AgentProgress, ProgressLine
+    from .sidefiles import AgentMeta, CustomTitleFile, HistoryEntry, SessionsIndex, SettingsFields, decode_side_file
     from .state import AiTitle, CostState, CustomTitle, LastPrompt, QueueOperation, Summary
     from .system import (
         SYSTEM_SUBTYPES,
@@ -55,12 +57,10 @@ if TYPE_CHECKING:
         TaskEvent,
         TurnDuration,
     )
-    from .timestamps import parse_time
-    from .tolerant import parse_or_none
-    from .usage import Iteration, Usage
+    from .usage_counts import Iteration, Usage
 
 _HOME = {
-    "AdvisorToolResult": ".blocks",
+    "AdvisorToolResult": ".content",
     "AgentMeta": ".sidefiles",
     "AgentProgress": ".progress",
     "AiTitle": ".state",
@@ -69,63 +69,63 @@ _HOME = {
     "Assistant": ".conversation",
     "Attachment": ".attachments",
     "AwaySummary": ".system",
-    "Block": ".blocks",
+    "Block": ".content",
     "CompactBoundary": ".system",
-    "Content": ".blocks",
+    "Content": ".content",
     "ControlRequest": ".frames",
     "CostState": ".state",
     "CustomTitle": ".state",
     "CustomTitleFile": ".sidefiles",
-    "Document": ".blocks",
+    "Document": ".content",
     "Drift": ".drift",
     "HistoryEntry": ".sidefiles",
     "HookBlockingError": ".attachments",
-    "Image": ".blocks",
+    "Image": ".content",
     "Init": ".system",
-    "Iteration": ".usage",
+    "Iteration": ".usage_counts",
     "LastPrompt": ".state",
     "LocalCommand": ".system",
-    "Message": ".conversation",
+    "ApiMessage": ".conversation",
     "MicrocompactBoundary": ".system",
-    "Progress": ".progress",
+    "ProgressLine": ".progress",
     "QueueOperation": ".state",
     "QueuedCommand": ".attachments",
-    "RECORD_TYPES": ".decoding",
+    "RECORD_TYPES": ".decoder",
     "Record": ".base",
-    "RedactedThinking": ".blocks",
+    "RedactedThinking": ".content",
     "Result": ".frames",
-    "ResultTwin": ".results",
+    "ResultTwin": ".conversation",
     "SYNTHETIC_MODEL": ".conversation",
     "SYSTEM_SUBTYPES": ".system",
-    "ServerToolUse": ".blocks",
+    "ServerToolUse": ".content",
     "SessionsIndex": ".sidefiles",
-    "Settings": ".sidefiles",
+    "SettingsFields": ".sidefiles",
     "Spoken": ".conversation",
     "StopHookSummary": ".system",
     "StreamEvent": ".frames",
     "Summary": ".state",
     "System": ".system",
     "TaskEvent": ".system",
-    "Text": ".blocks",
-    "Thinking": ".blocks",
-    "ToolReference": ".blocks",
-    "ToolResult": ".blocks",
+    "Text": ".content",
+    "Thinking": ".content",
+    "ToolReference": ".content",
+    "ToolResult": ".content",
     "ToolResultLine": ".conversation",
-    "ToolUse": ".blocks",
+    "ToolUse": ".content",
     "TurnDuration": ".system",
     "Unknown": ".base",
     "UnknownAttachment": ".attachments",
-    "UnknownBlock": ".blocks",
-    "Usage": ".usage",
+    "UnknownBlock": ".content",
+    "Usage": ".usage_counts",
     "User": ".conversation",
-    "WebSearchToolResult": ".blocks",
-    "decode": ".decoding",
-    "decode_all": ".decoding",
+    "WebSearchToolResult": ".content",
+    "decode": ".decoder",
+    "decode_all": ".decoder",
     "decode_side_file": ".sidefiles",
-    "parse_or_none": ".tolerant",
-    "parse_time": ".timestamps",
-    "result_twin": ".results",
-    "text_of": ".blocks",
+    "parse_or_none": ".lenient",
+    "parse_time": ".lenient",
+    "result_twin": ".conversation",
+    "text_of": ".content",
 }
 
 __all__ = [
@@ -137,6 +137,7 @@ __all__ = [
     "AgentProgress",
     "AiTitle",
     "ApiError",
+    "ApiMessage",
     "ApiRetry",
     "Assistant",
     "Attachment",
@@ -157,9 +158,8 @@ __all__ = [
     "Iteration",
     "LastPrompt",
     "LocalCommand",
-    "Message",
     "MicrocompactBoundary",
-    "Progress",
+    "ProgressLine",
     "QueueOperation",
     "QueuedCommand",
     "Record",
@@ -168,7 +168,7 @@ __all__ = [
     "ResultTwin",
     "ServerToolUse",
     "SessionsIndex",
-    "Settings",
+    "SettingsFields",
     "Spoken",
     "StopHookSummary",
     "StreamEvent",
@@ -197,4 +197,6 @@ __all__ = [
     "text_of",
 ]
 
-__getattr__ = fetcher(__name__, _HOME)
+__getattr__ = fetcher(
+    __name__, _HOME, {"Message": "ApiMessage", "Progress": "ProgressLine", "Settings": "SettingsFields"}
+)

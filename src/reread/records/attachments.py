@@ -10,10 +10,9 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
-from .blocks import Content, text_of
+from .content import Content, text_of
 from .conversation import Origin
-from .timestamps import Timestamp
-from .tolerant import ABSENT, UNKNOWN_TAG, parse_or_none
+from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none
 
 
 class _Attachment(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):

@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from .timestamps import Timestamp, parse_time
-from .tolerant import OURS, UNKNOWN_TAG, parse_or_none
+from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = int | float
 _SHOWN = 60

@@ -6,10 +6,12 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
+from reread.decoders import json_decoder
+
 from .base import Number, Record
-from .blocks import Block, Content, text_of
-from .tolerant import ABSENT, parse_or_none
-from .usage import Usage
+from .content import Block, Content, text_of
+from .lenient import ABSENT, FAILURES, OURS, parse_or_none
+from .usage_counts import Usage
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The client's own notices wear this model name: no request was made, no tokens were used."""
@@ -24,7 +26,7 @@ class Diagnostics(Struct, frozen=True, gc=False):
     cache_miss_reason: CacheMissReason | None = None
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults=True):
+class ApiMessage(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults=True):
     """The API's message object; on user lines only `role` and `content` are there."""
 
     id: str | None = None
@@ -45,7 +47,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults=Tr
 class Spoken(Record, frozen=True):
     """A line that holds a message."""
 
-    message: Message | None = None
+    message: ApiMessage | None = None
     is_api_error_message: bool | None = None
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
     """In a stream: the call whose subagent said this."""
@@ -176,3 +178,40 @@ class Assistant(Spoken, tag="assistant", frozen=True):
     @property
     def is_synthetic(self) -> bool:
         return self.message is not None and self.message.model == SYNTHETIC_MODEL
+
+
+class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):
+    interrupted: bool | None = None
+    persisted_output_path: str | None = None
+    agent_id: str | None = None
+    message: str = field(default="", name=f"{OURS}message")
+    """The whole text, where the twin is a string and not an object: `Error: ...`, `User rejected tool use`."""
+
+
+_decoder = json_decoder(ResultTwin)
+_NOTHING = ResultTwin()
+
+
+def result_twin(user: User) -> ResultTwin:
+    """The twin of a line's tool result; empty where there is none."""
+    raw = memoryview(user.raw_result)
+    opening = bytes(raw[:1])
+    if opening == b"{":
+        try:
+            return _decoder.decode(raw)
+        except FAILURES:
+            return _piecewise(parse_or_none(raw))
+    if opening == b'"':
+        text = parse_or_none(raw)
+        return ResultTwin(message=text if isinstance(text, str) else "")
+    return _NOTHING
+
+
+def _piecewise(value: object) -> ResultTwin:
+    fields = value if isinstance(value, dict) else {}
+    path, agent = fields.get("persistedOutputPath"), fields.get("agentId")
+    return ResultTwin(
+        interrupted=fields.get("interrupted") is True,
+        persisted_output_path=path if isinstance(path, str) else None,
+        agent_id=agent if isinstance(agent, str) else None,
+    )

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 from msgspec import Struct
 
-from .aliases import transcript_spelling
 from .attachments import UnknownAttachment
 from .base import Record, Unknown
-from .blocks import UnknownBlock
+from .content import UnknownBlock
+from .lenient import fields_of, options, struct_for, transcript_spelling
 from .progress import UnknownProgress
-from .salvage import fields_of, options, struct_for
 from .system import SYSTEM_SUBTYPES, System
 
 _FAMILY: dict[type[Struct], str] = {

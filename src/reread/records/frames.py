@@ -1,14 +1,18 @@
-"""Frames that exist only in the stdout stream of `--output-format stream-json`, never in a transcript."""
+"""Frames that exist only in the stream: control requests and their answers, and the API's own streaming events."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, field
+from msgspec import Raw, Struct, field
+
+from reread.decoders import json_decoder
 
 from .base import Number, Record
-from .tolerant import ABSENT, parse_or_none
-from .usage import Usage
+from .content import Block, UnknownBlock
+from .conversation import ApiMessage
+from .lenient import ABSENT, FAILURES, parse_or_none, unknown_value
+from .usage_counts import Usage
 
 
 class StreamEvent(Record, tag="stream_event", frozen=True):
@@ -89,3 +93,144 @@ class ConversationReset(Record, tag="conversation_reset", frozen=True):
     """Not the session id that follows."""
     trigger: str | None = None
     user_message_uuid: str | None = field(default=None, name="user_message_uuid")
+
+
+CAN_USE_TOOL = "can_use_tool"
+HOOK_CALLBACK = "hook_callback"
+
+
+class ClientAsks(Struct, frozen=True, kw_only=True, gc=False):
+    """A question of the client; which fields are there follows from its subtype."""
+
+    subtype: str | None = None
+
+    # can_use_tool
+    tool_name: str | None = None
+    raw_input: Raw = field(default=ABSENT, name="input")
+    tool_use_id: str | None = None
+    display_name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    permission_suggestions: list[Any] | None = None
+    blocked_path: str | None = None
+    decision_reason: str | None = None
+    decision_reason_type: str | None = None
+    agent_id: str | None = None
+    requires_user_interaction: bool | None = None
+
+    # hook_callback, mcp_message
+    callback_id: str | None = None
+    server_name: str | None = None
+    raw_message: Raw = field(default=ABSENT, name="message")
+
+    @property
+    def input(self) -> Any:
+        return parse_or_none(self.raw_input)
+
+    @property
+    def message(self) -> Any:
+        return parse_or_none(self.raw_message)
+
+
+class HostAnswer(Struct, frozen=True, kw_only=True, gc=False):
+    """The answer to a control request, in either direction."""
+
+    subtype: str | None = None
+    request_id: str | None = None
+    raw_response: Raw = field(default=ABSENT, name="response")
+    error: str | None = None
+    error_code: str | Number | None = None
+
+    @property
+    def response(self) -> Any:
+        """What was answered; may be missing in a success."""
+        return parse_or_none(self.raw_response)
+
+
+_asks = json_decoder(ClientAsks).decode
+_answer = json_decoder(HostAnswer).decode
+
+
+def question_of(frame: ControlRequest) -> ClientAsks | None:
+    """What a client asks; None where its shape is not the one we know."""
+    try:
+        return _asks(frame.request)
+    except FAILURES:
+        return None
+
+
+def answer_of(frame: ControlResponse) -> HostAnswer | None:
+    try:
+        return _answer(frame.response)
+    except FAILURES:
+        return None
+
+
+class _ApiEvent(Struct, frozen=True, kw_only=True, gc=False, tag_field="type"):
+    pass
+
+
+class MessageStart(_ApiEvent, tag="message_start", frozen=True):
+    message: ApiMessage | None = None
+
+
+class BlockStart(_ApiEvent, tag="content_block_start", frozen=True):
+    index: int = 0
+    content_block: Raw = ABSENT
+
+    @property
+    def block(self) -> Block:
+        """The block as it begins: its type and id, and nothing said yet."""
+        try:
+            block: Block = _block(self.content_block)
+        except FAILURES:
+            return unknown_value(UnknownBlock, parse_or_none(self.content_block))
+        return block
+
+
+class ApiDelta(Struct, frozen=True, kw_only=True, gc=False):
+    """A fragment; which field carries it follows from the type of its block."""
+
+    type: str | None = None
+    thinking: str | None = None
+    text: str | None = None
+    partial_json: str | None = None
+    signature: str | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    estimated_tokens: Number | None = None
+
+
+class BlockDelta(_ApiEvent, tag="content_block_delta", frozen=True):
+    index: int = 0
+    delta: ApiDelta | None = None
+
+
+class BlockStop(_ApiEvent, tag="content_block_stop", frozen=True):
+    index: int = 0
+
+
+class MessageDelta(_ApiEvent, tag="message_delta", frozen=True):
+    """The end of a message: why it ended, and its final counts."""
+
+    delta: ApiDelta | None = None
+    usage: Usage | None = None
+
+
+class MessageStop(_ApiEvent, tag="message_stop", frozen=True):
+    pass
+
+
+ApiEvent = MessageStart | BlockStart | BlockDelta | BlockStop | MessageDelta | MessageStop
+
+_event = json_decoder(ApiEvent).decode
+_block = json_decoder(Block).decode
+
+
+def decode_api_event(raw: Raw) -> ApiEvent | None:
+    """The event, or None for one that no type describes: its frame still has the bytes."""
+    try:
+        event: ApiEvent = _event(raw)
+    except FAILURES:
+        return None
+    return event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
-from .tolerant import ABSENT, UNKNOWN_TAG
+from .lenient import ABSENT, UNKNOWN_TAG
 
 
 class _Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rename="camel"):
@@ -77,7 +77,7 @@ ProgressData = (
 )
 
 
-class Progress(Record, tag="progress", frozen=True):
+class ProgressLine(Record, tag="progress", frozen=True):
     progress: ProgressData | None = field(default=None, name="data")
     tool_use_id: str | None = field(default=None, name="toolUseID")
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")

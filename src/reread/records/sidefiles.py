@@ -7,9 +7,7 @@ from typing import Any, TypeVar
 from msgspec import Raw, Struct, field
 
 from .base import Number
-from .salvage import salvage
-from .timestamps import Timestamp
-from .tolerant import ABSENT, parse_or_none
+from .lenient import ABSENT, Timestamp, parse_or_none, salvage
 
 S = TypeVar("S", bound=Struct)
 
@@ -69,7 +67,7 @@ class HistoryEntry(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     session_id: str | None = None
 
 
-class Settings(Struct, frozen=True, gc=False, rename="camel"):
+class SettingsFields(Struct, frozen=True, gc=False, rename="camel"):
     cleanup_period_days: Number | None = None
 
 

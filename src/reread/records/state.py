@@ -8,9 +8,8 @@ from __future__ import annotations
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
-from .blocks import Content, text_of
-from .timestamps import Timestamp
-from .tolerant import ABSENT
+from .content import Content, text_of
+from .lenient import ABSENT, Timestamp
 
 
 class Summary(Record, tag="summary", frozen=True):
@@ -30,7 +29,7 @@ class FileBackup(Struct, frozen=True, gc=False, rename="camel"):
     real_parent_dir: str | None = None
 
 
-class Snapshot(Struct, frozen=True, gc=False, rename="camel"):
+class BackupSnapshot(Struct, frozen=True, gc=False, rename="camel"):
     message_id: str | None = None
     timestamp: Timestamp = None
     tracked_file_backups: dict[str, FileBackup | None] | None = None
@@ -39,7 +38,7 @@ class Snapshot(Struct, frozen=True, gc=False, rename="camel"):
 class FileHistorySnapshot(Record, tag="file-history-snapshot", frozen=True):
     message_id: str | None = None
     is_snapshot_update: bool | None = None
-    snapshot: Snapshot | None = None
+    snapshot: BackupSnapshot | None = None
 
 
 class FileHistoryDelta(Record, tag="file-history-delta", frozen=True):

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record
-from .tolerant import ABSENT
+from .lenient import ABSENT
 
 
 class System(Record, tag="system", frozen=True):
@@ -170,7 +170,7 @@ class Init(System, tag="system", frozen=True):
     view_mode: Raw = field(default=ABSENT, name="view_mode")
 
 
-class Status(System, tag="system", frozen=True):
+class StatusLineRecord(System, tag="system", frozen=True):
     status: str | None = None
     permission_mode: str | None = None
     compact_result: Raw = field(default=ABSENT, name="compact_result")
@@ -268,7 +268,7 @@ SYSTEM_SUBTYPES: dict[str, type[System]] = {
     "scheduled_task_fire": ScheduledTaskFire,
     "agents_killed": AgentsKilled,
     "init": Init,
-    "status": Status,
+    "status": StatusLineRecord,
     "thinking_tokens": ThinkingTokens,
     "api_retry": ApiRetry,
     "task_started": TaskEvent,

@@ -10,55 +10,43 @@ if TYPE_CHECKING:
     from reread.billing.report import Tokens
 
     from .agents import AgentKind, Subagent
-    from .branches import MAIN
     from .builder import SessionBuilder
-    from .calls import Status, ToolCall, ToolOutput, split_tool_name
-    from .conversation import Conversation
-    from .copies import Copies
-    from .kinds import Kind, kind_of
-    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
-    from .session import FindOutput, Session
-    from .turns import prompt_of
-    from .values import (
-        MINIMUM_THOUGHT,
-        Branch,
-        Coverage,
-        Message,
-        Notice,
-        Prompt,
-        Said,
-        Step,
-        Thought,
-        Turn,
-        Unplaced,
-    )
-    from .wire import (
-        Capture,
+    from .calls import CallStatus, ToolCall, ToolOutput, split_tool_name
+    from .captured import (
         Captured,
         Final,
         MessageTiming,
+        SessionCapture,
         ToolPermission,
         WithdrawnBlock,
         completed,
         with_final_counts,
     )
+    from .conversation import Conversation
+    from .copies import Copies
+    from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
+    from .session import FindOutput, Session
+    from .speaker import Speaker, kind_of
+    from .tree import MAIN
+    from .turns import prompt_of
+    from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Notice, Prompt, Said, Step, Thought, Turn, Unplaced
 
 _HOME = {
-    "completed": ".wire",
-    "WithdrawnBlock": ".wire",
-    "ToolPermission": ".wire",
-    "MessageTiming": ".wire",
-    "Final": ".wire",
-    "Captured": ".wire",
-    "Capture": ".wire",
+    "completed": ".captured",
+    "WithdrawnBlock": ".captured",
+    "ToolPermission": ".captured",
+    "MessageTiming": ".captured",
+    "Final": ".captured",
+    "Captured": ".captured",
+    "SessionCapture": ".captured",
     "AgentKind": ".agents",
     "Branch": ".values",
     "Conversation": ".conversation",
     "Copies": ".copies",
     "Coverage": ".values",
     "FindOutput": ".session",
-    "Kind": ".kinds",
-    "MAIN": ".branches",
+    "Speaker": ".speaker",
+    "MAIN": ".tree",
     "MINIMUM_THOUGHT": ".values",
     "Message": ".values",
     "Notice": ".values",
@@ -67,7 +55,7 @@ _HOME = {
     "Said": ".values",
     "Session": ".session",
     "SessionBuilder": ".builder",
-    "Status": ".calls",
+    "CallStatus": ".calls",
     "Step": ".values",
     "Subagent": ".agents",
     "Thought": ".values",
@@ -80,13 +68,13 @@ _HOME = {
     "collapse": ".requests",
     "is_of_one_file": ".requests",
     "scope_of": ".requests",
-    "kind_of": ".kinds",
+    "kind_of": ".speaker",
     "prompt_of": ".turns",
     "requests_of": ".requests",
     "split_tool_name": ".calls",
     "spoken_groups": ".requests",
     "told_in": ".requests",
-    "with_final_counts": ".wire",
+    "with_final_counts": ".captured",
 }
 
 __all__ = [
@@ -94,14 +82,13 @@ __all__ = [
     "MINIMUM_THOUGHT",
     "AgentKind",
     "Branch",
-    "Capture",
+    "CallStatus",
     "Captured",
     "Conversation",
     "Copies",
     "Coverage",
     "Final",
     "FindOutput",
-    "Kind",
     "Message",
     "MessageTiming",
     "Notice",
@@ -110,7 +97,8 @@ __all__ = [
     "Said",
     "Session",
     "SessionBuilder",
-    "Status",
+    "SessionCapture",
+    "Speaker",
     "Step",
     "Subagent",
     "Thought",
@@ -135,4 +123,4 @@ __all__ = [
     "with_final_counts",
 ]
 
-__getattr__ = fetcher(__name__, _HOME)
+__getattr__ = fetcher(__name__, _HOME, {"Status": "CallStatus", "Kind": "Speaker", "Capture": "SessionCapture"})

@@ -15,12 +15,12 @@ from enum import StrEnum
 from typing import Any
 
 from reread.billing import Prices
-from reread.records import AgentMeta, AgentProgress, Progress, Record, Spoken, User, result_twin
+from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User, result_twin
 
 from .calls import ToolCall
+from .captured import ToolPermission
 from .conversation import Conversation
-from .kinds import Kind, prompt_text, tag
-from .wire import ToolPermission
+from .speaker import Speaker, prompt_text, tag
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -83,7 +83,7 @@ class Subagent(Conversation):
     @property
     def task(self) -> str:
         """What it was asked to do."""
-        asked = (i for i, kind in self.kinds.items() if kind in (Kind.AGENT_PROMPT, Kind.PROMPT))
+        asked = (i for i, kind in self.kinds.items() if kind in (Speaker.AGENT_PROMPT, Speaker.PROMPT))
         first = next(asked, None)
         record = self.line[first] if first is not None else None
         return prompt_text(record) if isinstance(record, User) else ""
@@ -157,13 +157,13 @@ class _Evidence:
                 self.by_text.setdefault(agent_id, call.id)
 
     def _read_lines(self, conversation: Conversation) -> None:
-        for record in conversation.beside.get(Progress, ()):
-            call_id = record.parent_tool_use_id if isinstance(record, Progress) else None
-            data = record.progress if isinstance(record, Progress) else None
+        for record in conversation.beside.get(ProgressLine, ()):
+            call_id = record.parent_tool_use_id if isinstance(record, ProgressLine) else None
+            data = record.progress if isinstance(record, ProgressLine) else None
             if call_id and isinstance(data, AgentProgress) and data.agent_id:
                 self.by_progress.setdefault(data.agent_id, call_id)
         for i, kind in conversation.kinds.items():
-            if kind is Kind.TASK_NOTIFICATION:
+            if kind is Speaker.TASK_NOTIFICATION:
                 text = conversation.line[i].text
                 task, call = _task_id(text), _tool_use_id(text)
                 if task and call:

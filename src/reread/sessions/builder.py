@@ -7,9 +7,8 @@ from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, Record, StreamEvent, Usage
 
 from .agents import Subagent
-from .joining import Joined
-from .session import FindOutput, Session, SourceFile
-from .wire import Captured, Final, FinalCounts, ToolPermission, completed
+from .captured import Captured, Final, FinalCounts, Joined, ToolPermission, completed
+from .session import FindOutput, Session, SessionSourceFile
 
 
 class SessionBuilder:
@@ -35,7 +34,7 @@ class SessionBuilder:
         self._metas: dict[str, AgentMeta] = {}
         self._workflows: dict[str, str] = {}
         self._title_file: str | None = None
-        self._files: list[SourceFile] = []
+        self._files: list[SessionSourceFile] = []
         self._problems: list[str] = []
         self._counts = FinalCounts()
         self._captures: list[Captured] = []
@@ -68,7 +67,7 @@ class SessionBuilder:
 
     def add_file(self, path: str, size: int) -> None:
         """Says where the lines come from."""
-        self._files.append(SourceFile(path, size))
+        self._files.append(SessionSourceFile(path, size))
 
     def add_problem(self, problem: str) -> None:
         """Says that a file of the session could not be read, and why."""

@@ -1,30 +1,51 @@
-"""Tool calls and the results that belong to them, by `tool_use_id` alone.
-
-Results arrive in the order tools finish, not in the order they were called, and sometimes after other lines.
-"""
+"""Tool calls and the results that belong to them, by `tool_use_id` alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from reread.records import (
-    Assistant,
-    Record,
-    ResultTwin,
-    ServerToolUse,
-    Spoken,
-    ToolResult,
-    ToolUse,
-    User,
-    result_twin,
-)
+from msgspec import Struct
 
-from .placed import FromLine
-from .wire import ToolPermission
+from reread.records import Assistant, Record, ResultTwin, ServerToolUse, Spoken, ToolResult, ToolUse, User, result_twin
+
+from .captured import ToolPermission, Withdrawal, WithdrawnBlock
+
+
+class FromLine(Struct, frozen=True, kw_only=True, gc=False):
+    """Something that stands in a line of the transcript."""
+
+    record: Record
+
+    @property
+    def uuid(self) -> str | None:
+        return self.record.uuid
+
+    @property
+    def time(self) -> datetime | None:
+        return self.record.time
+
+    @property
+    def message_id(self) -> str | None:
+        """The API response it is part of."""
+        return message_of(self.record)
+
+    @property
+    def withdrawn(self) -> Withdrawal | None:
+        """Why it was taken back after it was shown; None for all that stands."""
+        return self.record.reason if isinstance(self.record, WithdrawnBlock) else None
+
+
+def message_of(record: Record) -> str | None:
+    """The API response that a line is part of."""
+    if isinstance(record, Spoken):
+        return record.message.id if record.message is not None else None
+    return record.message_id if isinstance(record, WithdrawnBlock) else None
+
 
 _REJECTIONS = (
     "The user doesn't want to proceed with this tool use",
@@ -38,7 +59,7 @@ _INTERRUPT = "[Request interrupted by user"
 _PERSISTED = re.compile(r"<persisted-output>.*?saved to:?\s*(\S[^\n]*)", re.DOTALL)
 
 
-class Status(StrEnum):
+class CallStatus(StrEnum):
     """How a tool call ended."""
 
     OK = "ok"
@@ -110,11 +131,11 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
         return split_tool_name(self.name)[0]
 
     @cached_property
-    def status(self) -> Status:
+    def status(self) -> CallStatus:
         if self.output is not None:
             return status_of(self.output)
         # The API's own tools answer inside the same message, never in a user line.
-        return Status.OK if isinstance(self.block, ServerToolUse) else Status.MISSING
+        return CallStatus.OK if isinstance(self.block, ServerToolUse) else CallStatus.MISSING
 
     @property
     def persisted(self) -> str | None:
@@ -162,19 +183,19 @@ def is_rejection(text: str) -> bool:
     return text[:100].lstrip().startswith(_REJECTIONS)
 
 
-def status_of(output: ToolOutput) -> Status:
+def status_of(output: ToolOutput) -> CallStatus:
     """By evidence, strongest first: a refusal is also marked as an error, an interrupt sometimes is not."""
     text, twin = output.text[:100].lstrip(), output.twin
     is_error = output.is_error or bool(twin.message)
     if isinstance(output.record, User) and output.record.tool_denial_kind is not None:
-        return Status.REJECTED
+        return CallStatus.REJECTED
     if is_error and (is_rejection(text) or is_rejection(twin.message)):
-        return Status.REJECTED
+        return CallStatus.REJECTED
     if twin.interrupted or (is_error and _INTERRUPT in text):
-        return Status.INTERRUPTED
+        return CallStatus.INTERRUPTED
     if output.is_error or text.startswith("<tool_use_error>") or twin.message.startswith("Error: "):
-        return Status.ERROR
-    return Status.OK
+        return CallStatus.ERROR
+    return CallStatus.OK
 
 
 def _persisted_name(output: ToolOutput) -> str | None:

@@ -25,25 +25,13 @@ from reread.records import (
     parse_time,
 )
 
-from .branches import BranchWriter
 from .calls import ToolCall, pair_calls
-from .kinds import Kind, kind_of
-from .queue import queued_prompt, traceless_prompts
+from .captured import ToolPermission, WithdrawnBlock
 from .requests import Key, Request, add_up, requests_of, spoken_groups, with_times
-from .tree import Tree, grow
-from .turns import TurnWriter, prompt_of
-from .values import (
-    MINIMUM_THOUGHT,
-    Branch,
-    Coverage,
-    Message,
-    Prompt,
-    Said,
-    Thought,
-    Turn,
-    Unplaced,
-)
-from .wire import ToolPermission, WithdrawnBlock
+from .speaker import Speaker, kind_of
+from .tree import BranchWriter, Tree, grow
+from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
+from .values import MINIMUM_THOUGHT, Branch, Coverage, Message, Prompt, Said, Thought, Turn, Unplaced
 
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Times in the client's own form sort as text; parsing every one of them would cost as much as decoding."""
@@ -121,7 +109,7 @@ class Conversation:
         return self.distinct
 
     @cached_property
-    def kinds(self) -> dict[int, Kind]:
+    def kinds(self) -> dict[int, Speaker]:
         """The class of every user line, by its index in `line`."""
         return {i: kind_of(record) for i, record in enumerate(self.line) if isinstance(record, User)}
 
@@ -152,8 +140,8 @@ class Conversation:
         found: list[Prompt] = []
         for i, record in enumerate(self.line):
             if isinstance(record, User):
-                if self.kinds[i] is Kind.PROMPT:
-                    found.append(prompt_of(record, Kind.PROMPT))
+                if self.kinds[i] is Speaker.PROMPT:
+                    found.append(prompt_of(record, Speaker.PROMPT))
             elif isinstance(record, Attachment | QueueOperation):
                 queued = queued_prompt(record) or self.traceless.get(id(record))
                 found += [queued] if queued is not None else []

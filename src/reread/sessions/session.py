@@ -15,17 +15,17 @@ from reread.marks import NO_MARK, Mark
 from reread.records import Record, Spoken
 
 from .agents import AgentKind, Subagent, inline_agents, link
-from .calls import Status, ToolCall, call_identity
+from .calls import CallStatus, ToolCall, call_identity
+from .captured import SessionCapture, ToolPermission
 from .conversation import Conversation
 from .requests import collapse
 from .titles import title_of
-from .wire import Capture, ToolPermission
 
 FindOutput = Callable[[str], str | None]
 """Gives the text of a spilled tool output by its base name, from the session's own folder."""
 
 
-class SourceFile(Struct, frozen=True):
+class SessionSourceFile(Struct, frozen=True):
     """A file a session was read from, by name: nothing here opens it."""
 
     path: str
@@ -41,14 +41,14 @@ class Session(Conversation):
         *,
         id: str,  # noqa: A002
         agents: Sequence[Subagent] = (),
-        files: Sequence[SourceFile] = (),
+        files: Sequence[SessionSourceFile] = (),
         problems: Sequence[str] = (),
         title_file: str | None = None,
         find_output: FindOutput | None = None,
         prices: Prices | None = None,
         permissions: Mapping[str, ToolPermission] | None = None,
         transcript: Sequence[Record] | None = None,
-        captures: Sequence[Capture] = (),
+        captures: Sequence[SessionCapture] = (),
         mark: Mark = NO_MARK,
     ) -> None:
         super().__init__(records, id=id, prices=prices, permissions=permissions)
@@ -56,7 +56,7 @@ class Session(Conversation):
         self.transcript = tuple(transcript) if transcript is not None and captures else self.records
         """The lines of its own file; the records without those that only captures tell."""
         self.captures = tuple(captures)
-        """The runs that were captured, each with what it adds: see `reread.sessions.wire`."""
+        """The runs that were captured, each with what it adds: see `reread.sessions.captured`."""
         self._files = tuple(files)
         self.files = tuple(file.path for file in files)
         """The files it was read from, side files included."""
@@ -117,7 +117,7 @@ class Session(Conversation):
     @property
     def failed_calls(self) -> int:
         """Calls that ended with an error; those that were rejected or broken off are not among them."""
-        return sum(call.status is Status.ERROR for call in self.every_call)
+        return sum(call.status is CallStatus.ERROR for call in self.every_call)
 
     @property
     def started(self) -> datetime | None:
@@ -155,7 +155,7 @@ class Session(Conversation):
             change(self.records),
             id=change(self.id),
             agents=agents,
-            files=[SourceFile(change(file.path), file.size) for file in self._files],
+            files=[SessionSourceFile(change(file.path), file.size) for file in self._files],
             problems=change(self.problems),
             title_file=change(self._title_file),
             find_output=find_output,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reread.records import AiTitle, CustomTitle, LastPrompt, Record, Summary
 
 from .conversation import Conversation
-from .kinds import Kind
+from .speaker import Speaker
 from .values import Notice
 
 _LONGEST = 200
@@ -61,7 +61,7 @@ def _summary(conversation: Conversation) -> str | None:
 
 def _first_command(conversation: Conversation) -> str | None:
     for turn in conversation.turns:
-        if turn.prompt is not None and turn.prompt.kind is Kind.COMMAND:
+        if turn.prompt is not None and turn.prompt.kind is Speaker.COMMAND:
             return turn.prompt.text
         for step in turn.steps:
             if isinstance(step, Notice) and step.what == "command" and step.text.startswith("/"):

@@ -1,9 +1,4 @@
-"""The graph of one file: reading order, forks, and which line belongs to which branch.
-
-`parentUuid` links lines, but most lines with several children are artefacts of recording: parallel tools, progress
-lines, attachments. Cutting the graph only at real rewinds leaves *segments*; a branch is a path of segments. File
-order is the reading order, except that no line is read before its parent (the client may write them in reverse).
-"""
+"""The graph of one file: reading order, forks, segments and the branches they make."""
 
 from __future__ import annotations
 
@@ -13,21 +8,23 @@ from msgspec import Struct
 
 from reread.records import Assistant, CompactBoundary, LastPrompt, Record, Spoken
 
-from .kinds import Kind
+from .speaker import Speaker
+from .turns import Draft, TurnWriter
+from .values import Branch, Notice, Turn
 
 TALK, PROMPT, LEADS = 1, 2, 4
 """What a line and all below it hold: conversation of any kind; a person's prompt; a prompt before anything else."""
 
 _KIND_HOLDS = {
-    Kind.TOOL_RESULT: TALK,
-    Kind.INTERRUPT: TALK,
-    Kind.COMPACT_SUMMARY: TALK,
-    Kind.TASK_NOTIFICATION: TALK,
-    Kind.TEAMMATE: TALK,
-    Kind.AGENT_PROMPT: TALK,
-    Kind.PROMPT: TALK | PROMPT | LEADS,
-    Kind.COMMAND: TALK | PROMPT | LEADS,
-    Kind.SHELL: TALK | PROMPT | LEADS,
+    Speaker.TOOL_RESULT: TALK,
+    Speaker.INTERRUPT: TALK,
+    Speaker.COMPACT_SUMMARY: TALK,
+    Speaker.TASK_NOTIFICATION: TALK,
+    Speaker.TEAMMATE: TALK,
+    Speaker.AGENT_PROMPT: TALK,
+    Speaker.PROMPT: TALK | PROMPT | LEADS,
+    Speaker.COMMAND: TALK | PROMPT | LEADS,
+    Speaker.SHELL: TALK | PROMPT | LEADS,
 }
 """Kinds that are not here (meta, hooks, local output) neither make nor break a branch."""
 
@@ -73,7 +70,7 @@ class Tree(Struct, frozen=True):
         return [index for index in range(len(self.segments)) if index not in parents]
 
 
-def grow(records: Sequence[Record], kinds: Mapping[int, Kind]) -> Tree:
+def grow(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> Tree:
     """The tree of a file's records; `kinds` classifies its user lines by index."""
     links = _Links(records)
     order = _reading_order(links.parent) if links.has_forward_link else list(range(len(records)))
@@ -161,7 +158,7 @@ def _reading_order(parents: list[int]) -> list[int]:
 
 
 def _held_below(
-    records: Sequence[Record], kinds: Mapping[int, Kind], order: list[int], parents: list[int]
+    records: Sequence[Record], kinds: Mapping[int, Speaker], order: list[int], parents: list[int]
 ) -> list[int]:
     """For every record what it and all below it hold, gathered from the leaves up."""
     own = [TALK if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
@@ -179,7 +176,7 @@ def _held_below(
 class _Forks:
     """Tells rewinds from artefacts, one node with several children at a time."""
 
-    def __init__(self, records: Sequence[Record], kinds: Mapping[int, Kind], holds: list[int]) -> None:
+    def __init__(self, records: Sequence[Record], kinds: Mapping[int, Speaker], holds: list[int]) -> None:
         self.records = records
         self.kinds = kinds
         self.holds = holds
@@ -223,7 +220,7 @@ class _Forks:
         record = self.records[child]
         if isinstance(record, Assistant):
             return record.message is not None and record.message.id == message_id
-        return self.kinds.get(child) is Kind.TOOL_RESULT
+        return self.kinds.get(child) is Speaker.TOOL_RESULT
 
 
 def _same_content(one: Record, other: Record) -> bool:
@@ -302,13 +299,140 @@ def _joined_after(record: Record) -> Iterator[str]:
         yield from (metadata.preserved_messages.uuids or [])[-1:]
 
 
-def _last_leaf(records: Sequence[Record], kinds: Mapping[int, Kind], index: Mapping[str, int]) -> int:
+def _last_leaf(records: Sequence[Record], kinds: Mapping[int, Speaker], index: Mapping[str, int]) -> int:
     """The line the conversation ended with: what the client named last, unless talk went on after it."""
     for i in range(len(records) - 1, -1, -1):
         record = records[i]
         if isinstance(record, LastPrompt):
             if record.leaf_uuid is not None and record.leaf_uuid in index:
                 return index[record.leaf_uuid]
-        elif record.team_name is None and (isinstance(record, Assistant) or kinds.get(i, Kind.META) is not Kind.META):
+        elif record.team_name is None and (
+            isinstance(record, Assistant) or kinds.get(i, Speaker.META) is not Speaker.META
+        ):
             return i
     return len(records) - 1
+
+
+MAIN = "main"
+"""The branch the conversation ended on."""
+
+
+class BranchWriter:
+    """Writes the branches of a conversation; every record of it lands in exactly one of them."""
+
+    def __init__(
+        self, name: str, tree: Tree, line: Sequence[Record], kinds: Mapping[int, Speaker], writer: TurnWriter
+    ) -> None:
+        self.name = name
+        self.tree = tree
+        self.line = line
+        self.drafts = self._drafts_by_segment(kinds, writer)
+
+    def branches(self) -> Iterator[Branch]:
+        tree = self.tree
+        main = tree.path(tree.active)
+        abandoned = [leaf for leaf in reversed(tree.leaves()) if leaf not in main]
+        taken = set(main)
+        own: dict[int, list[int]] = {}
+        for leaf in abandoned:
+            own[leaf] = [segment for segment in tree.path(leaf) if segment not in taken]
+            taken.update(own[leaf])
+        yield self._active(main, own)
+        for path in own.values():
+            yield self._abandoned(path)
+
+    def _drafts_by_segment(self, kinds: Mapping[int, Speaker], writer: TurnWriter) -> list[list[Draft]]:
+        indexes: list[list[int]] = [[] for _ in self.tree.segments]
+        for i in self.tree.order:
+            indexes[self.tree.segment_of[i]].append(i)
+        return [writer.write((self.line[i], kinds.get(i)) for i in segment) for segment in indexes]
+
+    def _active(self, path: list[int], abandoned: dict[int, list[int]]) -> Branch:
+        drafts: list[Draft] = []
+        for segment in path:
+            drafts += self._marked(segment, drafts, abandoned)
+        leaf = self.line[self.tree.leaf].uuid if self.tree.leaf >= 0 else None
+        return Branch(id=MAIN, leaf=leaf, active=True, forked_at=None, turns=_turns(drafts, MAIN, 0))
+
+    def _marked(self, segment: int, before: list[Draft], abandoned: dict[int, list[int]]) -> list[Draft]:
+        """A segment's drafts, with a notice at the place where other ways were left."""
+        here = self.tree.segments[segment]
+        others = [path for path in abandoned.values() if _forks_beside(self.tree, path[0], segment)]
+        drafts = self.drafts[segment]
+        if others and drafts:
+            ids = ", ".join("@" + self._id(path).rpartition("@")[2] for path in others)
+            fork = self.line[here.fork if here.fork >= 0 else here.start]
+            notice = Notice(what="rewound", text=f"rewound here; left behind: {ids}", record=fork)
+            (before[-1].steps if before else drafts[0].steps).append(notice)
+        return drafts
+
+    def _abandoned(self, path: list[int]) -> Branch:
+        tree, line = self.tree, self.line
+        first = tree.segments[path[0]]
+        drafts = [draft for segment in path for draft in self.drafts[segment]]
+        before = sum(_counts(draft) for segment in tree.path(first.parent) for draft in self.drafts[segment])
+        last = next((i for i in reversed(tree.order) if tree.segment_of[i] == path[-1] and line[i].uuid), first.start)
+        name = self._id(path)
+        return Branch(
+            id=name,
+            leaf=line[last].uuid,
+            active=False,
+            forked_at=line[first.fork].uuid if first.fork >= 0 else None,
+            turns=_turns(drafts, name, before),
+            certain=first.certain,
+        )
+
+    def _id(self, path: list[int]) -> str:
+        start = self.line[self.tree.segments[path[0]].start]
+        return f"{self.name}@{(start.uuid or str(start.line))[:12]}"
+
+
+def _forks_beside(tree: Tree, one: int, other: int) -> bool:
+    first, second = tree.segments[one], tree.segments[other]
+    return one != other and (first.parent, first.fork) == (second.parent, second.fork)
+
+
+def _counts(draft: Draft) -> int:
+    return int(draft.prompt is not None)
+
+
+def _turns(drafts: list[Draft], branch: str, before: int) -> tuple[Turn, ...]:
+    """Numbers turns by their prompts: 0 is what happened before the first."""
+    index = before
+    turns: list[Turn] = []
+    for draft in _joined(drafts):
+        index += _counts(draft)
+        turns.append(
+            Turn(
+                index=index,
+                branch=branch,
+                prompt=draft.prompt,
+                steps=tuple(draft.steps),
+                records=tuple(draft.records),
+                duration_ms=draft.duration_ms,
+            )
+        )
+    return tuple(turns)
+
+
+def _joined(drafts: list[Draft]) -> list[Draft]:
+    """Lines without a prompt go on with the turn before them; at the start, silent ones with the turn after."""
+    joined: list[Draft] = []
+    for draft in drafts:
+        if joined and draft.prompt is None:
+            joined[-1] = _together(joined[-1], draft, joined[-1])
+        elif len(joined) == 1 and joined[0].prompt is None and not joined[0].steps:
+            joined[0] = _together(joined[0], draft, draft)
+        else:
+            joined.append(draft)
+    return joined
+
+
+def _together(first: Draft, second: Draft, kept: Draft) -> Draft:
+    return Draft(
+        kept.prompt,
+        first.steps + second.steps,
+        first.records + second.records,
+        second.duration_ms if second.duration_ms is not None else first.duration_ms,
+        first.has_answer or second.has_answer,
+    )

@@ -33,26 +33,58 @@ from reread.records import (
 )
 
 from .calls import ToolCall, server_call
-from .kinds import (
-    TYPED,
-    Kind,
-    command_line,
-    image_count,
-    local_output,
-    plain,
-    typed_text,
-)
-from .queue import queued_prompt
+from .captured import WithdrawnBlock
+from .speaker import TYPED, Speaker, command_line, image_count, local_output, plain, typed_text, was_typed_while_busy
 from .values import Notice, Prompt, Said, Step, Thought
-from .wire import WithdrawnBlock
 
-OPENS_TURN = TYPED | {Kind.AGENT_PROMPT}
+
+def queued_prompt(record: Record) -> Prompt | None:
+    """What an attachment says the person typed; up to 2.1.202 there is no `user` line for it."""
+    if not was_typed_while_busy(record):
+        return None
+    return Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)
+
+
+def traceless_prompts(queue: Iterable[Record], records: Iterable[Record]) -> dict[int, Prompt]:
+    """Queued text found nowhere else among the records, by the `id()` of its queue record."""
+    queued = [record for record in queue if isinstance(record, QueueOperation) and _is_typed(record)]
+    if not queued:
+        return {}
+    traces = [_as_lines(trace) for record in records for trace in _traces(record)]
+    return {
+        id(record): Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)
+        for record in queued
+        if not any(_as_lines(record.text) in trace for trace in traces)
+    }
+
+
+def _is_typed(record: QueueOperation) -> bool:
+    """Clients also queue notifications and, in 2.1.50, a JSON string for every subagent they start."""
+    return record.operation == "enqueue" and bool(record.text.strip()) and not record.text.startswith(("<", "{"))
+
+
+def _traces(record: Record) -> list[str]:
+    if isinstance(record, User):
+        return [record.text, command_line(record.text)] if "<command-" in record.text else [record.text]
+    if isinstance(record, QueueOperation):  # taken back into the input box, to be edited there
+        return [record.text] if record.operation == "popAll" else []
+    is_queued = isinstance(record, Attachment) and isinstance(record.attachment, QueuedCommand)
+    return [record.text] if is_queued else []
+
+
+def _as_lines(text: str) -> str:
+    """Whole lines, so that `go` is not found in `go on`; the client sends queued prompts joined, a line each."""
+    lines = (" ".join(line.split()) for line in text.strip().splitlines())
+    return "\n".join(("", *lines, ""))
+
+
+OPENS_TURN = TYPED | {Speaker.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Put in the model's mouth when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
 _TEAM_TAGS = re.compile(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation)
-_MAY_GO_UNANSWERED = frozenset({Kind.COMMAND, Kind.SHELL})
+_MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
 
 
 class Draft(Struct):
@@ -76,7 +108,7 @@ class TurnWriter:
         self._call_of = call_of
         self._queued = queued
 
-    def write(self, records: Iterable[tuple[Record, Kind | None]]) -> list[Draft]:
+    def write(self, records: Iterable[tuple[Record, Speaker | None]]) -> list[Draft]:
         """The turns of records in reading order, each with its class if it is a user line."""
         drafts: list[Draft] = []
         for record, kind in records:
@@ -87,12 +119,12 @@ class TurnWriter:
             self._add(drafts[-1], record, kind)
         return _with_local_commands_as_notices(drafts)
 
-    def _add(self, draft: Draft, record: Record, kind: Kind | None) -> None:
+    def _add(self, draft: Draft, record: Record, kind: Speaker | None) -> None:
         draft.records.append(record)
         if type(record) is Assistant:
             self._add_reply(draft, record)
         elif isinstance(record, User):
-            if kind is Kind.COMPACT_SUMMARY:
+            if kind is Speaker.COMPACT_SUMMARY:
                 self._add_summary(draft, record)
             draft.steps += notices_of(record, kind)
         elif isinstance(record, TurnDuration):
@@ -178,7 +210,7 @@ def _with_local_commands_as_notices(drafts: list[Draft]) -> list[Draft]:
     return finished
 
 
-def prompt_of(record: User, kind: Kind) -> Prompt:
+def prompt_of(record: User, kind: Speaker) -> Prompt:
     return Prompt(record=record, text=typed_text(record, kind), kind=kind, images=image_count(record))
 
 
@@ -204,16 +236,16 @@ def _hook(record: User) -> list[Notice]:
     return [Notice(what="hook", text=record.text, record=record)]
 
 
-_USER_NOTICES: dict[Kind, Callable[[User], list[Notice]]] = {
-    Kind.INTERRUPT: _interrupted,
-    Kind.TASK_NOTIFICATION: _task,
-    Kind.TEAMMATE: _teammate,
-    Kind.LOCAL_OUTPUT: _local_output,
-    Kind.HOOK: _hook,
+_USER_NOTICES: dict[Speaker, Callable[[User], list[Notice]]] = {
+    Speaker.INTERRUPT: _interrupted,
+    Speaker.TASK_NOTIFICATION: _task,
+    Speaker.TEAMMATE: _teammate,
+    Speaker.LOCAL_OUTPUT: _local_output,
+    Speaker.HOOK: _hook,
 }
 
 
-def notices_of(record: Record, kind: Kind | None) -> list[Notice]:
+def notices_of(record: Record, kind: Speaker | None) -> list[Notice]:
     """What a line says beside the talk; `kind` is that of a user line."""
     if isinstance(record, User):
         return _user_notices(record, kind)
@@ -222,7 +254,7 @@ def notices_of(record: Record, kind: Kind | None) -> list[Notice]:
     return _attachment_notices(record) if isinstance(record, Attachment) else []
 
 
-def _user_notices(record: User, kind: Kind | None) -> list[Notice]:
+def _user_notices(record: User, kind: Speaker | None) -> list[Notice]:
     notices = _USER_NOTICES[kind](record) if kind in _USER_NOTICES else []
     return notices + [_unknown_block(record, block) for block in record.blocks if type(block) is UnknownBlock]
 

@@ -7,22 +7,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from reread.records import (
-    Assistant,
-    Block,
-    Record,
-    RedactedThinking,
-    Spoken,
-    Text,
-    Thinking,
-    ToolUse,
-    Usage,
-    User,
-)
+from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, Text, Thinking, ToolUse, Usage, User
 
-from .calls import ToolCall
-from .kinds import Kind, kind_of
-from .placed import FromLine
+from .calls import FromLine, ToolCall
+from .speaker import Speaker, kind_of
 
 MINIMUM_THOUGHT = 11
 """Shorter thoughts say nothing; a filter of views, never of the parser."""
@@ -32,7 +20,7 @@ class Prompt(FromLine, frozen=True, kw_only=True, gc=False):
     """What a person (or, in a subagent, a model) asked for."""
 
     text: str
-    kind: Kind
+    kind: Speaker
     images: int = 0
     is_queued: bool = False
     """Sent while the agent was busy: it steers the turn it fell into and opens none."""
@@ -97,7 +85,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
         return f"<Message {self.role}{f' {self.id}' if self.id else ''}, {len(self.records)} records>"
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> Speaker | None:
         """Who speaks, for user lines."""
         first = self.records[0]
         return kind_of(first) if isinstance(first, User) else None

@@ -1,15 +1,25 @@
-"""Where lines come from: finds transcript trees, reads files with byte offsets, follows growing ones."""
+"""Where lines come from: finds transcript trees, reads files with byte offsets, follows growing ones.
 
-from .arrays import opens_array
-from .files import looks_binary
-from .find import SourceFile, find
+It never learns what a line means.
+"""
+
+from .find import (
+    FileKind,
+    SessionFiles,
+    SourceFile,
+    find,
+    group,
+    in_order,
+    matches_project_folder,
+    place,
+    project_folder_name,
+    strays_beside,
+)
 from .follow import Reset, follow, follow_looks
-from .groups import SessionFiles, group, in_order, strays_beside
-from .lines import Line, read, read_array, read_lines, split, split_lines
-from .places import Kind, matches_project_folder, place, project_folder_name
+from .lines import Line, looks_binary, opens_array, read, read_array, read_lines, split, split_lines
 
 __all__ = [
-    "Kind",
+    "FileKind",
     "Line",
     "Reset",
     "SessionFiles",

@@ -11,12 +11,12 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from ..errors import SourceError
-from .files import source_error
-from .find import SourceFile
-from .places import Kind
+from reread.errors import SourceError
 
-__all__ = ["FOLDER", "LARGEST", "Refused", "backup_reader", "config_folders", "history_of", "list_backups"]
+from .find import FileKind, SourceFile
+from .lines import source_error
+
+__all__ = ["FOLDER", "LARGEST", "RefusedBackup", "backup_reader", "config_folders", "history_of", "list_backups"]
 
 FOLDER = "file-history"
 LARGEST = 128 << 20
@@ -24,7 +24,7 @@ LARGEST = 128 << 20
 _NAME = re.compile(r"[0-9A-Za-z]+@v\d+")
 
 
-class Refused(SourceError):
+class RefusedBackup(SourceError):
     """What lies among the backups and is none, or too large: trying again is of no use."""
 
 
@@ -71,17 +71,17 @@ def list_backups(folder: Path, problems: list[SourceError]) -> list[SourceFile]:
 def _backup(entry: os.DirEntry[str]) -> SourceFile:
     path = Path(entry.path)
     if not _NAME.fullmatch(entry.name):
-        raise Refused(path, "is not named like a backup of a file, and not kept")
+        raise RefusedBackup(path, "is not named like a backup of a file, and not kept")
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
-        raise Refused(path, "is not a regular file, and not kept")
+        raise RefusedBackup(path, "is not a regular file, and not kept")
     if status.st_size > LARGEST:
-        raise Refused(path, f"is larger than {LARGEST >> 20} MB, and not kept")
+        raise RefusedBackup(path, f"is larger than {LARGEST >> 20} MB, and not kept")
     if not os.access(path, os.R_OK):
         raise PermissionError
     # Windows gives the entry of a folder without inode and device, and with a time that may be old.
     status = path.stat() if os.name == "nt" else status
-    return SourceFile(path, Kind.BACKUP, path.parent.name, None, None, status.st_size, status.st_mtime_ns)
+    return SourceFile(path, FileKind.BACKUP, path.parent.name, None, None, status.st_size, status.st_mtime_ns)
 
 
 def backup_reader(

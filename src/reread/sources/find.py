@@ -1,24 +1,126 @@
-"""Walks a source and lists the files of Claude Code in it, reading at most their first bytes.
-
-Whatever the source, a file is told by its own name and folders, so a session found through a projects
-directory, its folder or a symbolic link is the same session.
-"""
+"""Finds the files of Claude Code in a source and puts those of each session together."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from ..errors import SourceError
-from .arrays import opens_array
-from .files import looks_binary, read_head, source_error
-from .places import Kind, Place, place
+from reread.errors import SourceError
 
-__all__ = ["SourceFile", "find"]
+from .lines import looks_binary, opens_array, read_head, source_error
+
+__all__ = [
+    "FileKind",
+    "SessionFiles",
+    "SourceFile",
+    "SourcePlace",
+    "find",
+    "group",
+    "in_order",
+    "matches_project_folder",
+    "place",
+    "project_folder_name",
+    "strays_beside",
+]
+
+
+class FileKind(StrEnum):
+    TRANSCRIPT = "transcript"
+    SUBAGENT = "subagent"
+    META = "meta"
+    TOOL_RESULT = "tool_result"
+    TITLE = "title"
+    INDEX = "index"
+    HISTORY = "history"
+    WORKFLOW = "workflow"
+    JOURNAL = "journal"
+    SETTINGS = "settings"
+    CAPTURE = "capture"
+    """What crossed the wire in a run that reread started."""
+    BACKUP = "backup"
+    """A file as it was before the client changed it; `sources.backups` finds them, no walk does."""
+
+
+class SourcePlace(NamedTuple):
+    kind: FileKind
+    session: str | None = None
+    agent: str | None = None
+    workflow: str | None = None
+
+
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_SUBAGENTS = r"/(?P<session>[^/]+)/subagents(?:/workflows/(?P<workflow>[^/]+))?"
+
+# The first row that fits the end of a path wins. What a path must have in it spares most rows the pattern.
+_PLACES: tuple[tuple[FileKind, str, re.Pattern[str]], ...] = tuple(
+    (kind, sign, re.compile(rf".*{pattern}", re.DOTALL))
+    for kind, sign, pattern in (
+        (FileKind.TOOL_RESULT, "/tool-results/", r"/(?P<session>[^/]+)/tool-results/.+"),
+        (FileKind.META, ".meta.json", rf"{_SUBAGENTS}/agent-(?P<agent>[^/]+)\.meta\.json"),
+        (FileKind.META, ".meta.json", r"/agent-(?P<agent>[^/]+)\.meta\.json"),
+        (FileKind.JOURNAL, "/journal.jsonl", rf"{_SUBAGENTS}/journal\.jsonl"),
+        (FileKind.SUBAGENT, "/subagents/", rf"{_SUBAGENTS}/(?:agent-)?(?P<agent>[^/]+)\.jsonl"),
+        (FileKind.SUBAGENT, "/agent-", r"/agent-(?P<agent>[^/]+)\.jsonl"),
+        # Repositories have folders called workflows too; only below a session's own are they ours.
+        (FileKind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/(?P<workflow>[^/]+)\.json"),
+        (FileKind.WORKFLOW, "/workflows/", rf"/(?P<session>{_UUID})/workflows/scripts/[^/]+"),
+        (FileKind.TITLE, "/custom-title.json", r"/(?P<session>[^/]+)/custom-title\.json"),
+        (FileKind.INDEX, "/sessions-index.json", r"/sessions-index\.json"),
+        (FileKind.HISTORY, "/history.jsonl", r"/history\.jsonl"),
+        (FileKind.TRANSCRIPT, ".jsonl", r"/(?P<session>[^/]+)\.jsonl"),
+        (FileKind.CAPTURE, ".wire", rf"/(?P<session>{_UUID})/[^/]+\.wire"),
+        (FileKind.CAPTURE, ".wire", r"/(?P<session>[^/]+)\.wire"),
+    )
+)
+
+
+def place(path: Path) -> SourcePlace | None:
+    """What a file is by its name and folders; None when they do not tell."""
+    text = "/" + str(path).replace(os.sep, "/")
+    for kind, sign, pattern in _PLACES:
+        if sign in text and (match := pattern.fullmatch(text)):
+            found = SourcePlace(kind, **match.groupdict())
+            return found._replace(agent=_spelled(found.agent), workflow=_spelled(found.workflow))
+    return None
+
+
+def _spelled(name: str | None) -> str | None:
+    """These are ids and lead to no file: what is no UTF-8 in them is spelled out, so that every table takes it."""
+    return name and os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+_LONGEST_NAME = 200
+
+
+def project_folder_name(cwd: str) -> str:
+    """The folder below `projects` for a working directory.
+
+    A longer path ends in a hash that differs between builds of the client: then this is the part before
+    it, hyphen included.
+    """
+    name = _hyphenated(cwd)
+    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "-"
+
+
+def matches_project_folder(name: str, cwd: str) -> bool:
+    """Whether a folder may be that of a working directory; names collide, so ask its records too."""
+    expected = project_folder_name(cwd)
+    return name == expected or (len(expected) > _LONGEST_NAME and name.startswith(expected))
+
+
+def _hyphenated(cwd: str) -> str:
+    # The client replaces UTF-16 units, as JavaScript does: an emoji becomes two hyphens.
+    path = unicodedata.normalize("NFC", cwd)
+    return re.sub("[^A-Za-z0-9]", lambda char: "--" if char[0] > "\uffff" else "-", path)
+
 
 _SETTINGS = ("settings.json", "settings.local.json")
 _CONFIG_FILES = ("history.jsonl", *_SETTINGS)
@@ -31,7 +133,7 @@ _SKIPPED = {".git", "node_modules"}
 
 class SourceFile(Struct, frozen=True):
     path: Path
-    kind: Kind
+    kind: FileKind
     session: str | None
     """The id its place gives it; None for old agent files beside the trunk, which only records can tell."""
     agent: str | None
@@ -42,7 +144,7 @@ class SourceFile(Struct, frozen=True):
     @property
     def folder(self) -> Path:
         """The folder the session's trunk lies in, or would."""
-        for parent in self.path.parents if self.kind is not Kind.TRANSCRIPT else ():
+        for parent in self.path.parents if self.kind is not FileKind.TRANSCRIPT else ():
             if parent.name == self.session:
                 return parent.parent
         return self.path.parent
@@ -74,10 +176,10 @@ def _named(path: Path, status: os.stat_result) -> SourceFile:
     """A file somebody pointed at: a transcript whatever it is called, unless its place says otherwise."""
     if looks_binary(read_head(path)):
         raise SourceError(path, "is a binary file, not a transcript")
-    return _source_file(path, place(path) or Place(Kind.TRANSCRIPT, path.stem), status)
+    return _source_file(path, place(path) or SourcePlace(FileKind.TRANSCRIPT, path.stem), status)
 
 
-def _source_file(path: Path, where: Place, status: os.stat_result) -> SourceFile:
+def _source_file(path: Path, where: SourcePlace, status: os.stat_result) -> SourceFile:
     return SourceFile(path, *where, status.st_size, status.st_mtime_ns)
 
 
@@ -123,7 +225,7 @@ class _Walk:
 
     def _files(self, paths: list[Path], *, is_config: bool) -> Iterator[SourceFile]:
         for path in paths:
-            where = Place(Kind.SETTINGS) if is_config and path.name in _SETTINGS else place(path)
+            where = SourcePlace(FileKind.SETTINGS) if is_config and path.name in _SETTINGS else place(path)
             try:
                 file = self._file(path, where)
             except OSError as error:
@@ -134,7 +236,7 @@ class _Walk:
                 if file:
                     yield file
 
-    def _file(self, path: Path, where: Place | None) -> SourceFile | None:
+    def _file(self, path: Path, where: SourcePlace | None) -> SourceFile | None:
         if where is None and path.suffix != ".json":
             return None
         status = path.stat()
@@ -161,7 +263,7 @@ class _Walk:
 def _array_file(path: Path, status: os.stat_result) -> SourceFile | None:
     if not opens_array(read_head(path)):
         return None
-    return _source_file(path, Place(Kind.TRANSCRIPT, path.stem), status)
+    return _source_file(path, SourcePlace(FileKind.TRANSCRIPT, path.stem), status)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -173,3 +275,67 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _is_config(folder: Path, names: set[str]) -> bool:
     return "projects" in names and (folder.name == ".claude" or not names.isdisjoint(_CONFIG_SIGNS))
+
+
+class SessionFiles(Struct, frozen=True):
+    id: str
+    trunk: SourceFile | None = None
+    """None when only subagents or side files are left."""
+    subagents: tuple[SourceFile, ...] = ()
+    metas: tuple[SourceFile, ...] = ()
+    tool_results: tuple[SourceFile, ...] = ()
+    others: tuple[SourceFile, ...] = ()
+    captures: tuple[SourceFile, ...] = ()
+    """Of the runs of this session, in order."""
+
+    @property
+    def all(self) -> tuple[SourceFile, ...]:
+        trunk = (self.trunk,) if self.trunk else ()
+        return (*trunk, *self.subagents, *self.metas, *self.tool_results, *self.others, *self.captures)
+
+    @property
+    def mtime_ns(self) -> int:
+        """When the conversation last grew; without one, when its newest side file was written."""
+        spoken = (self.trunk, *self.subagents) if self.trunk else self.subagents
+        return max(file.mtime_ns for file in spoken or self.all)
+
+
+def group(files: Iterable[SourceFile]) -> list[SessionFiles]:
+    """Sessions in the order their first file came; files of no session are left out."""
+    gathered: dict[tuple[Path, str], list[SourceFile]] = {}
+    for file in files:
+        if file.session is not None:
+            gathered.setdefault((file.folder, file.session), []).append(file)
+    return [session for (_, name), found in gathered.items() for session in _sessions(name, found)]
+
+
+def strays_beside(trunk: SourceFile, files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
+    """Agent files of 2.0 clients in the trunk's folder: only their records tell whose they are."""
+    folder = trunk.path.parent
+    return tuple(
+        file for file in files if file.kind is FileKind.SUBAGENT and file.session is None and file.path.parent == folder
+    )
+
+
+def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
+    """One session, and one more for each further trunk of that name, such as a copy kept as an array."""
+    first, *copies = _only(files, FileKind.TRANSCRIPT) or (None,)
+    session = SessionFiles(
+        name,
+        first,
+        _only(files, FileKind.SUBAGENT),
+        _only(files, FileKind.META),
+        _only(files, FileKind.TOOL_RESULT),
+        _only(files, FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
+        in_order(_only(files, FileKind.CAPTURE)),
+    )
+    return [session, *(SessionFiles(name, copy) for copy in copies)]
+
+
+def in_order(captures: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
+    """By name: that of a run begins with its time."""
+    return tuple(sorted(captures, key=lambda file: file.path.name))
+
+
+def _only(files: list[SourceFile], *kinds: FileKind) -> tuple[SourceFile, ...]:
+    return tuple(file for file in files if file.kind in kinds)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from .files import HEAD, open_regular, source_error
-from .lines import Line, split_lines, windows
+from .lines import HEAD, Line, open_regular, source_error, split_lines, windows
 
 __all__ = ["Reset", "follow", "follow_looks"]
 

@@ -1,19 +1,169 @@
-"""Reads a file as lines that know their place: number and byte offset.
-
-Nothing is decoded, and nothing is left out but blank lines. Lines end at b"\\n" only: JSON text may hold
-every other separator that `splitlines` knows.
-"""
+"""Reads files as lines that know their number and byte offset, JSON arrays included."""
 
 from __future__ import annotations
 
+import re
+import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
-from .arrays import elements, opens_array
-from .files import HEAD, open_file, read_head
+import msgspec
 
-__all__ = ["WINDOW", "Line", "read", "read_array", "read_lines", "split", "split_array", "split_lines", "windows"]
+from reread.errors import SourceError
+
+__all__ = [
+    "HEAD",
+    "WINDOW",
+    "ElementSpan",
+    "Line",
+    "elements",
+    "looks_binary",
+    "open_file",
+    "open_regular",
+    "opens_array",
+    "read",
+    "read_array",
+    "read_head",
+    "read_lines",
+    "source_error",
+    "split",
+    "split_array",
+    "split_lines",
+    "windows",
+]
+
+
+HEAD = 1024
+"""How many first bytes are looked at to tell what a file is."""
+
+_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = bytes({*range(1, 32), 127} - set(b"\t\n\v\f\r\x1b"))
+
+_REASONS: tuple[tuple[type[OSError], str], ...] = (
+    (FileNotFoundError, "no such file or folder"),
+    (NotADirectoryError, "no such file or folder"),
+    (IsADirectoryError, "is a folder, not a file"),
+    (PermissionError, "permission denied"),
+)
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """A regular file to read; whatever fails while it is open is a SourceError."""
+    try:
+        with open_regular(path) as file:
+            yield file
+    except (OSError, ValueError) as error:
+        raise source_error(path, error) from error
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The same with the system's own errors; unbuffered, the caller closes it."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError  # Windows would call it a permission problem
+    if not stat.S_ISREG(mode):
+        raise SourceError(path, "is not a regular file")
+    return cast(BinaryIO, path.open("rb", buffering=0))
+
+
+def source_error(path: Path, error: OSError | ValueError) -> SourceError:
+    """The same failure in words a person understands."""
+    for kind, reason in _REASONS:
+        if isinstance(error, kind):
+            return SourceError(path, reason)
+    # A ValueError comes from a name no system call takes, such as one with a NUL in it.
+    return SourceError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})")
+
+
+def read_head(path: Path, size: int = HEAD) -> bytes:
+    with open_file(path) as file:
+        return file.read(size)
+
+
+def looks_binary(head: bytes) -> bool:
+    """Whether these first bytes of a file belong to something that was never text.
+
+    A NUL alone proves nothing: PowerShell redirects in UTF-16, and a power cut leaves runs of NULs in a
+    text file. Binary formats mix NULs with other control bytes, which JSON must escape and UTF-16 text
+    in a Latin script does not produce. A byte-order mark settles it.
+    """
+    if b"\0" not in head or head.startswith(_BOMS):
+        return False
+    return len(head.translate(None, _CONTROLS)) < len(head)
+
+
+_BOM = b"\xef\xbb\xbf"
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
+_OPENING_OF_RECORDS = re.compile(_OPENING.pattern + rb"\s*(?:[{\]]|\Z)")
+_GAP = re.compile(rb"[\s,]*+")
+# Possessive, so that a string of 100 MB costs no backtracking memory; a lone quote is a string cut short.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\],]', re.DOTALL)
+_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class ElementSpan(NamedTuple):
+    begin: int
+    end: int
+    ended: bool
+    """Whether a comma or the closing bracket followed."""
+
+
+def opens_array(head: bytes) -> bool:
+    """Whether a file that begins so is a JSON array of records.
+
+    A bracket alone is not enough: captured output may begin with a line like `[info] ready`.
+    """
+    return _OPENING_OF_RECORDS.match(head) is not None
+
+
+def elements(data: bytes) -> Iterator[ElementSpan]:
+    """What follows the last complete element of a damaged array is one more span, not ended."""
+    opening = _OPENING.match(data)
+    position = opening.end() if opening else 0
+    try:
+        found = _DECODER.decode(memoryview(data)[len(_BOM) if data.startswith(_BOM) else 0 :])
+    except (msgspec.DecodeError, RecursionError):
+        return _scan(data, position)
+    return _measure(data, position, found)
+
+
+def _measure(data: bytes, position: int, found: list[msgspec.Raw]) -> Iterator[ElementSpan]:
+    """msgspec gives the bytes of each element but not their place: they lie in order, a gap apart."""
+    for element in found:
+        gap = _GAP.match(data, position)
+        begin = gap.end() if gap else position
+        position = begin + memoryview(element).nbytes
+        yield ElementSpan(begin, position, ended=True)
+
+
+def _scan(data: bytes, position: int) -> Iterator[ElementSpan]:
+    """For text that msgspec refuses: NaN, lone surrogates, control bytes, a file cut short."""
+    depth = 0
+    for token in _TOKEN.finditer(data, position):
+        mark = data[token.start() : token.start() + 1]
+        if mark == b'"':
+            if token.end() - token.start() == 1:
+                break
+        elif mark in b"[{":
+            depth += 1
+        elif mark in b"]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and mark == b","):
+            yield from _trimmed(data, position, token.start(), ended=True)
+            position = token.end()
+        if depth < 0:
+            break
+    yield from _trimmed(data, position, len(data), ended=False)
+
+
+def _trimmed(data: bytes, begin: int, end: int, *, ended: bool) -> Iterator[ElementSpan]:
+    text = data[begin:end].lstrip()
+    if text:
+        yield ElementSpan(end - len(text), end - len(text) + len(text.rstrip()), ended)
+
 
 WINDOW = 1 << 18
 """256 KiB stays in the processor's cache: 1 MiB windows were a quarter slower."""

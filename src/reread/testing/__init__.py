@@ -14,9 +14,9 @@
 Ids and times come from counters: the same call gives the same bytes. The product itself never imports this.
 """
 
-from .blocks import Block, a_thought, a_tool_call, a_usage, an_image
 from .lines import (
     Agent,
+    ContentBlock,
     Entry,
     a_command,
     a_compaction,
@@ -28,17 +28,21 @@ from .lines import (
     a_summary,
     a_system_line,
     a_task_notification,
+    a_thought,
     a_title,
+    a_tool_call,
     a_tool_result,
+    a_usage,
     an_attachment,
     an_ending,
+    an_image,
     an_interrupt,
 )
 from .transcript import Transcript, a_session, build
 
 __all__ = [
     "Agent",
-    "Block",
+    "ContentBlock",
     "Entry",
     "Transcript",
     "a_command",

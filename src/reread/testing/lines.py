@@ -1,8 +1,4 @@
-"""Lines of a transcript, one builder per thing that can happen.
-
-Every builder takes `uuid=` and `to=` (the parent: the uuid or the text of another entry, None for a root) and any
-other field of the line under the name it has in the file. What is not said is filled in by `a_session`.
-"""
+"""Lines of a transcript and their content blocks, one builder per thing that can happen."""
 
 from __future__ import annotations
 
@@ -11,7 +7,69 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from .blocks import Block, Json, a_thought, a_usage, as_block
+Json = dict[str, Any]
+
+
+class ContentBlock(Struct, frozen=True):
+    """One content block; an id that is UNSET is numbered when the session is written."""
+
+    fields: Json
+
+
+def as_block(given: str | ContentBlock | Json) -> ContentBlock:
+    """A string is a text block; a dict is taken as it stands."""
+    if isinstance(given, ContentBlock):
+        return given
+    return ContentBlock({"type": "text", "text": given} if isinstance(given, str) else given)
+
+
+def a_thought(text: str = "", *, signature: str = "c2ln", **fields: Any) -> ContentBlock:
+    """A thinking block; without text it is what clients store since 2.1.70."""
+    return ContentBlock({"type": "thinking", "thinking": text, "signature": signature, **fields})
+
+
+def a_tool_call(
+    name: str = "Bash",
+    input: Json | None = None,  # noqa: A002
+    *,
+    id: str | UnsetType = UNSET,  # noqa: A002
+    **fields: Any,
+) -> ContentBlock:
+    """A tool_use block; it may also stand in a session by itself, as a reply that says nothing else."""
+    return ContentBlock({"type": "tool_use", "id": id, "name": name, "input": input or {}, **fields})
+
+
+def an_image(data: str = "iVBORw0KGgo=", media_type: str = "image/png") -> ContentBlock:
+    return ContentBlock({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}})
+
+
+def a_usage(
+    input: int = 10,  # noqa: A002
+    output: int = 20,
+    *,
+    cache_read: int = 0,
+    cache_write: int = 0,
+    cache_write_1h: int | None = None,
+    web_searches: int | None = None,
+    **fields: Any,
+) -> Json:
+    """The `usage` of a response; the cache split is there only if `cache_write_1h` is given."""
+    usage: Json = {
+        "input_tokens": input,
+        "output_tokens": output,
+        "cache_read_input_tokens": cache_read,
+        "cache_creation_input_tokens": cache_write,
+    }
+    if cache_write_1h is not None:
+        five_minutes = max(0, cache_write - cache_write_1h)
+        usage["cache_creation"] = {
+            "ephemeral_5m_input_tokens": five_minutes,
+            "ephemeral_1h_input_tokens": cache_write_1h,
+        }
+    if web_searches is not None:
+        usage["server_tool_use"] = {"web_search_requests": web_searches}
+    return {**usage, **fields}
+
 
 Name = str | None | UnsetType
 Where = Literal["below", "beside", "inside"]
@@ -37,7 +95,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 class Agent(Struct, frozen=True, kw_only=True):
     """A subagent with a file of its own, or (`inside`, clients of 1.0) as sidechain lines of the trunk."""
 
-    entries: tuple[Entry | Block, ...]
+    entries: tuple[Entry | ContentBlock, ...]
     id: str
     meta: Json | None
     where: Where
@@ -50,7 +108,7 @@ def a_line(type: str, *, uuid: str | None = None, to: Name = UNSET, **fields: An
     return Entry(lines=({"type": type, **fields},), uuid=uuid, to=to, is_node=is_node)
 
 
-def a_prompt(*parts: str | Block | Json, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:
+def a_prompt(*parts: str | ContentBlock | Json, uuid: str | None = None, to: Name = UNSET, **fields: Any) -> Entry:
     """What a person typed: one string is written as a string, everything else as a list of blocks."""
     is_plain = len(parts) == 1 and isinstance(parts[0], str)
     content: Any = parts[0] if is_plain else [as_block(part).fields for part in parts]
@@ -58,7 +116,7 @@ def a_prompt(*parts: str | Block | Json, uuid: str | None = None, to: Name = UNS
 
 
 def a_reply(
-    *parts: str | Block | Json,
+    *parts: str | ContentBlock | Json,
     thinking: str | None = None,
     id: str | UnsetType | None = UNSET,  # noqa: A002
     model: str | None = "claude-opus-4-8",
@@ -93,7 +151,7 @@ def a_reply(
 
 
 def a_tool_result(
-    output: str | Sequence[Block | Json] = "",
+    output: str | Sequence[ContentBlock | Json] = "",
     *,
     of: str | UnsetType = UNSET,
     is_error: bool | None = None,
@@ -197,7 +255,7 @@ def an_ending(at: str | None = None, *, prompt: str | None = None) -> Entry:
 
 
 def a_subagent(
-    *entries: Entry | Block,
+    *entries: Entry | ContentBlock,
     id: str = "a1",  # noqa: A002
     of: str | None = None,
     meta: Json | None = None,
@@ -218,5 +276,5 @@ def _message(content: Any) -> Json:
     return {"type": "user", "message": {"role": "user", "content": content}}
 
 
-def _first_text(parts: Sequence[str | Block | Json]) -> str | None:
+def _first_text(parts: Sequence[str | ContentBlock | Json]) -> str | None:
     return next((part for part in parts if isinstance(part, str)), None)

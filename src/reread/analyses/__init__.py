@@ -1,1 +1,0 @@
-"""Pure measures over sessions: what they amount to."""

@@ -1,0 +1,78 @@
+"""The archive as people ask it: `Archive`, the one front door, and the questions behind it.
+
+SQL stays in `index`; nothing here prints.
+"""
+
+from reread.lazy import fetcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
+    from reread.index.machines import Machine
+    from reread.index.sessions import StoredSession
+    from reread.index.verify import Verified
+    from reread.ingest.results import Progress, SyncResult
+
+    from .archive import CLEANUP_DAYS, Archive, load, open_archive, window_of
+    from .cache_report import CacheReport
+    from .explain import Explained
+    from .friction import Retro
+    from .listing import Listed
+    from .projects import Project
+    from .reconcile import Reconciled
+    from .text_search import SearchAnswer
+    from .usage_report import UnpricedModel, UsageReport
+
+_HOME = {
+    "Archive": "reread.archive.archive",
+    "ArchiveStatus": "reread.index.custody",
+    "CLEANUP_DAYS": "reread.archive.archive",
+    "CacheReport": "reread.archive.cache_report",
+    "Damaged": "reread.index.custody",
+    "Explained": "reread.archive.explain",
+    "Forgotten": "reread.index.custody",
+    "Listed": "reread.archive.listing",
+    "Machine": "reread.index.machines",
+    "Progress": "reread.ingest.results",
+    "Project": "reread.archive.projects",
+    "Reconciled": "reread.archive.reconcile",
+    "Restored": "reread.index.custody",
+    "Retro": "reread.archive.friction",
+    "SearchAnswer": "reread.archive.text_search",
+    "StoredSession": "reread.index.sessions",
+    "SyncResult": "reread.ingest.results",
+    "UnpricedModel": "reread.archive.usage_report",
+    "UsageReport": "reread.archive.usage_report",
+    "Verified": "reread.index.verify",
+    "load": "reread.archive.archive",
+    "open_archive": "reread.archive.archive",
+    "window_of": "reread.archive.archive",
+}
+
+__all__ = [
+    "CLEANUP_DAYS",
+    "Archive",
+    "ArchiveStatus",
+    "CacheReport",
+    "Damaged",
+    "Explained",
+    "Forgotten",
+    "Listed",
+    "Machine",
+    "Progress",
+    "Project",
+    "Reconciled",
+    "Restored",
+    "Retro",
+    "SearchAnswer",
+    "StoredSession",
+    "SyncResult",
+    "UnpricedModel",
+    "UsageReport",
+    "Verified",
+    "load",
+    "open_archive",
+    "window_of",
+]
+
+__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"})

@@ -1,0 +1,406 @@
+"""Questions over the texts of many sessions: thinking, prompts, tools, decisions; and the part of a session asked for.
+
+A line that was copied from another session is reported once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from reread.errors import BadInput, printable
+from reread.features.decisions import ASKING, Decision, decisions_of
+from reread.features.tool_use import ToolCount, count_tools, sum_tools
+from reread.index import conversation_rows
+from reread.index.conversation_rows import TalkRow, Window, tool_sums
+from reread.index.sessions import StoredSession, sessions
+from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
+from reread.safe.errors import SafeDamaged
+from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
+from reread.sessions.calls import call_identity
+from reread.sessions.speaker import Speaker
+from reread.sessions.turns import prompt_of, queued_prompt
+
+from .filters import Filter, is_tool
+from .listing import passing_ids
+
+if TYPE_CHECKING:
+    from reread.index.safe_reader import SafeReader
+
+
+_WHATEVER_FOLLOWS = 10**9
+_LONGEST_RANGE = 19
+
+
+def chosen_turns(text: str | None, branches: Sequence[Branch], option: str) -> range | None:
+    """The turns that `3`, `3-7` or `5-` asks for; a range that holds none of them is a mistake."""
+    wanted = None if text is None else _range(text, option)
+    there = sorted({turn.index for branch in branches for turn in branch.turns})
+    if wanted is not None and not any(index in wanted for index in there):
+        span = f"{there[0]} to {there[-1]}" if there else "none"
+        raise BadInput(f"{option} {text} names no turn of this session (it has {span})")
+    return wanted
+
+
+def _range(text: str, option: str) -> range:
+    first, dash, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()) or len(text) > _LONGEST_RANGE:
+        raise BadInput(f"{option} {text!r} is no range; try 3, 3-7 or 5-")
+    start, stop = int(first), int(last) if last else (_WHATEVER_FOLLOWS if dash else int(first))
+    if stop < start:
+        raise BadInput(f"{option} {text!r} ends before it begins")
+    return range(start, stop + 1)
+
+
+class Piece(NamedTuple):
+    """What one line of a session says: a prompt, or the steps of a reply."""
+
+    turn: Turn
+    said: tuple[Prompt | Step, ...]
+
+    @property
+    def name(self) -> str | None:
+        return self.said[0].uuid
+
+    @property
+    def names(self) -> list[str]:
+        """The line, and those of the results of its calls."""
+        outputs = (step.output for step in self.said if isinstance(step, ToolCall))
+        found = (self.name, *(output.uuid for output in outputs if output is not None))
+        return [name for name in found if name is not None]
+
+
+class PathToLine(NamedTuple):
+    """A way through a session piece by piece, and where on it a line stands."""
+
+    name: str
+    """Empty for the branch that is read by default."""
+    pieces: list[Piece]
+    at: int
+
+
+def pieces_of(turns: Iterable[Turn]) -> Iterator[Piece]:
+    for turn in turns:
+        if turn.prompt is not None:
+            yield Piece(turn, (turn.prompt,))
+        for _, steps in groupby(turn.steps, key=lambda step: id(step.record)):
+            yield Piece(turn, tuple(steps))
+
+
+def way_to(session: Session, uuid: str) -> PathToLine:
+    """The way that leads through a line, by its uuid or a beginning of it; for one that is no step, to the step before.
+
+    Raises BadInput where no turn holds it.
+    """
+    ways = [(name, list(pieces_of(turns))) for name, turns in _ways(session)]
+    for is_prefix in (False, True):
+        for name, pieces in ways:
+            for at, piece in enumerate(pieces):
+                if any(_is_one(own, [uuid], is_prefix=is_prefix) for own in piece.names):
+                    return PathToLine(name, pieces, at)
+    branch, index = place_of(session, uuid)
+    pieces = list(pieces_of(branch.turns))
+    there = [at for at, piece in enumerate(pieces) if piece.turn.index == index]
+    return PathToLine(_name_of(branch), pieces, _before(uuid, pieces, there))
+
+
+def _before(uuid: str, pieces: Sequence[Piece], there: Sequence[int]) -> int:
+    """The last of some pieces of a turn that does not come after a line of it; the first where all do."""
+    records = pieces[there[0]].turn.records if there else ()
+    places = {id(record): place for place, record in enumerate(records)}
+    line = next((place for place, record in enumerate(records) if (record.uuid or "").startswith(uuid)), 0)
+    return max(
+        (at for at in there if places.get(id(pieces[at].said[0].record), 0) <= line), default=min(there, default=0)
+    )
+
+
+def _ways(session: Session) -> Iterator[tuple[str, Sequence[Turn]]]:
+    """The active branch comes first, so a line that several share is read there."""
+    for branch in session.branches:
+        yield _name_of(branch), branch.turns
+    for agent in session.subagents:
+        yield f"subagent {agent.type or agent.id}", agent.turns
+
+
+def _name_of(branch: Branch) -> str:
+    return "" if branch.active else f"left behind, branch {branch.id}"
+
+
+def place_of(session: Session, uuid: str) -> tuple[Branch, int]:
+    """The branch and turn of a line, by its uuid or a beginning of it. A line of an agent stands where the agent
+    was started."""
+    found = _turn_with(session, {uuid}, is_prefix=False) or _turn_with(session, {uuid}, is_prefix=True)
+    agent = _agent_with(session, uuid)
+    while found is None and agent is not None:
+        call = agent.call
+        if call is not None and call.uuid is not None:
+            found = _turn_with(session, {call.uuid}, is_prefix=False)
+        parent = agent.parent
+        agent = next((each for each in session.subagents if each.id == parent), None) if parent else None
+    if found is None:
+        raise BadInput(f"no turn of session {printable(session.id)} holds a line {printable(uuid)!r}")
+    return found
+
+
+def _turn_with(session: Session, uuids: set[str], *, is_prefix: bool) -> tuple[Branch, int] | None:
+    """The active branch comes first, so a line that several share is shown there."""
+    for branch in session.branches:
+        for turn in branch.turns:
+            if any(_is_one(name, uuids, is_prefix=is_prefix) for name in _names(turn)):
+                return branch, turn.index
+    return None
+
+
+def _names(turn: Turn) -> Iterator[str]:
+    return (record.uuid for record in turn.records if record.uuid is not None)
+
+
+def _is_one(name: str, uuids: Iterable[str], *, is_prefix: bool) -> bool:
+    return any(name.startswith(uuid) if is_prefix else name == uuid for uuid in uuids)
+
+
+def _agent_with(session: Session, uuid: str) -> Subagent | None:
+    return next((agent for agent in session.subagents if _holds(agent, uuid)), None)
+
+
+def _holds(conversation: Conversation, uuid: str) -> bool:
+    return any(record.uuid is not None and record.uuid.startswith(uuid) for record in conversation.records)
+
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+class FoundThought(Struct, frozen=True):
+    session: str
+    agent: str | None
+    thought: Thought
+
+
+class ThinkingAnswer(Struct, frozen=True):
+    """The thoughts worth reading, newest first, and what was left out."""
+
+    thoughts: list[FoundThought]
+    skipped_short: int
+    empty_with_signature: int
+    redacted: int
+    total: int
+    """Of those worth reading, beyond the limit, too."""
+
+
+class FoundPrompt(Struct, frozen=True):
+    session: str
+    project: str | None
+    prompt: Prompt
+
+
+class FoundPrompts(Struct, frozen=True):
+    """Prompts, newest first, and how many there are beyond the limit, too."""
+
+    prompts: list[FoundPrompt]
+    total: int
+
+
+class _Part(Struct, frozen=True):
+    """A session's trunk or the file of one of its agents, without what it copied from a session before it."""
+
+    session: Session
+    agent: str | None
+    conversation: Conversation
+    copied: frozenset[int]
+    """`id()` of the records that an earlier session has too."""
+
+    def has(self, item: Thought | Prompt | ToolCall, wanted: Filter) -> bool:
+        return id(item.record) not in self.copied and wanted.keeps_time(item.time)
+
+
+def thinking(sessions: Iterable[Session], wanted: Filter, min_length: int) -> ThinkingAnswer:
+    """Thoughts of trunks and agents. Sessions come oldest first, so that a copy follows what it copies."""
+    found: list[FoundThought] = []
+    short = empty = redacted = 0
+    for part in _parts(sessions, wanted):
+        for thought in part.conversation.thoughts:
+            if not part.has(thought, wanted):
+                continue
+            if thought.is_redacted:
+                redacted += 1
+            elif not thought.text:
+                empty += thought.is_signed
+            elif len(thought.text) < min_length:
+                short += 1
+            else:
+                found.append(FoundThought(part.session.id, part.agent, thought))
+    found.sort(key=lambda each: each.thought.time or _BEGINNING, reverse=True)
+    return ThinkingAnswer(found[: wanted.limit], short, empty, redacted, len(found))
+
+
+def prompts(sessions: Iterable[Session], wanted: Filter) -> FoundPrompts:
+    """What people typed, newest first."""
+    found = [
+        FoundPrompt(part.session.id, part.session.project, prompt)
+        for part in _parts(sessions, wanted)
+        if part.agent is None
+        for prompt in part.conversation.prompts
+        if part.has(prompt, wanted)
+    ]
+    found.sort(key=lambda each: each.prompt.time or _BEGINNING, reverse=True)
+    return FoundPrompts(found[: wanted.limit], len(found))
+
+
+def tools(sessions: Iterable[Session], wanted: Filter) -> list[ToolCount]:
+    """How often each tool ran and failed, subagents included; a limit is for whoever shows them."""
+    found: dict[object, ToolCall] = {}
+    for part in _parts(sessions, wanted):
+        for call in part.conversation.tool_calls:
+            if part.has(call, wanted) and (wanted.tool is None or is_tool(call, wanted.tool)):
+                found.setdefault(call_identity(call.id, call.time) or id(call.block), call)
+    return count_tools(found.values())
+
+
+def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:
+    """Trunks and the files of their agents; agents inside the trunk's file come with the trunk.
+
+    Copies are told before the filter: a filter must not decide which of two copies counts.
+    """
+    copies = Copies()
+    for session in sessions:
+        files = [agent for agent in session.subagents if not agent.is_recorded_inline]
+        parts = [_part(session, None, session, copies), *(_part(session, a.id, a, copies) for a in files)]
+        if wanted.keeps_session(session):
+            yield from parts
+
+
+def _part(session: Session, agent: str | None, conversation: Conversation, copies: Copies) -> _Part:
+    copied = copies.take(conversation)
+    return _Part(session, agent, conversation, frozenset(id(record) for record in conversation.records[:copied]))
+
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def asking(wanted: Filter) -> Filter:
+    """The sessions worth reading: those that asked anything. The filter's own tool and limit are for the answer."""
+    return wanted._replace(tool=ASKING, limit=None)
+
+
+def decisions(sessions: Iterable[Session], wanted: Filter, topic: str | None = None) -> list[Decision]:
+    """Questions and answers, the newest first. Sessions come oldest first, so that a copy follows what it copies."""
+    copies = Copies()
+    found: list[Decision] = []
+    for session in sessions:
+        parts: list[tuple[str | None, Conversation]] = [(None, session)]
+        parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
+        for agent, part in parts:
+            copied = {record.uuid for record in part.records[: copies.take(part)] if record.uuid is not None}
+            found += [
+                each
+                for each in decisions_of(part, session.id, agent)
+                if each.uuid not in copied and wanted.keeps_time(each.time) and _is_about(each, topic)
+            ]
+    found.sort(key=lambda each: each.time or _EARLIEST, reverse=True)
+    return found[: wanted.limit]
+
+
+def _is_about(decision: Decision, topic: str | None) -> bool:
+    """All words of a topic must occur, wherever in the question, its options and the answer."""
+    if topic is None:
+        return True
+    options = (f"{option.label} {option.description}" for option in decision.options)
+    text = " ".join((decision.question, decision.header, decision.answer or "", decision.note, *options)).lower()
+    return all(word in text for word in topic.lower().split())
+
+
+def window_of(connection: sqlite3.Connection, wanted: Filter) -> Window:
+    """Which rows a filter leaves: those of the sessions that pass, within its times."""
+    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
+    of_sessions = wanted._replace(limit=None)
+    is_narrow = of_sessions._replace(since=None, until=None) != Filter()
+    return Window(passing_ids(connection, of_sessions) if is_narrow else None, since, until)
+
+
+def tool_counts(connection: sqlite3.Connection, wanted: Filter) -> list[ToolCount]:
+    """Every call once, agents included; most used first."""
+    tool = (wanted.tool or "*").lower()
+    found = tool_sums(connection, window_of(connection, wanted))
+    return sum_tools(each for each in found if each.name == wanted.tool or fnmatch(each.name.lower(), tool))
+
+
+Load = Callable[[StoredSession], Session]
+Told = TypeVar("Told", Prompt, Thought)
+
+
+class TalkReader:
+    """Reads prompts and thoughts that rows name. `load` folds a session whole, for what only a capture tells."""
+
+    def __init__(self, connection: sqlite3.Connection, kept: SafeReader, load: Load) -> None:
+        self._connection = connection
+        self._kept = kept
+        self._load = load
+        self.hidden = 0
+        """Rows whose text cannot be read, because of damage in the safe."""
+
+    def prompts(self, wanted: Filter) -> FoundPrompts:
+        rows, total = conversation_rows.prompt_rows(self._connection, window_of(self._connection, wanted), wanted.limit)
+        found = [
+            FoundPrompt(stored.row.uuid, stored.row.project, prompt)
+            for stored, row in self._with_sessions(rows)
+            if (prompt := self._read(stored, row, _prompts_in, lambda session: session.prompts)) is not None
+        ]
+        return FoundPrompts(found, total - self.hidden)
+
+    def thinking(self, wanted: Filter, min_length: int) -> ThinkingAnswer:
+        window = window_of(self._connection, wanted)
+        rows, total = conversation_rows.thought_rows(self._connection, window, min_length, wanted.limit)
+        found = [
+            FoundThought(stored.row.uuid, row.agent, thought)
+            for stored, row in self._with_sessions(rows)
+            if (thought := self._read(stored, row, _thoughts_in, lambda session: session.thoughts)) is not None
+        ]
+        counts = conversation_rows.thought_counts(self._connection, window, min_length)
+        return ThinkingAnswer(found, *counts, total - self.hidden)
+
+    def _with_sessions(self, rows: list[TalkRow]) -> Iterator[tuple[StoredSession, TalkRow]]:
+        known = {each.id: each for each in sessions(self._connection, ids=sorted({row.session for row in rows}))}
+        return ((known[row.session], row) for row in rows)
+
+    def _read(
+        self,
+        stored: StoredSession,
+        row: TalkRow,
+        told_in: Callable[[Record], list[Told]],
+        told_by: Callable[[Session], tuple[Told, ...]],
+    ) -> Told | None:
+        try:
+            content = self._kept.line(row.file, row.generation, row.offset, row.length)
+        except SafeDamaged:
+            self.hidden += 1
+            return None
+        if row.kind == "capture":
+            # What was taken back lies in several lines, and only the whole run tells why.
+            same = [each for each in told_by(self._load(stored)) if each.record.raw == content]
+        else:
+            same = told_in(decode(content))
+        if row.part >= len(same):
+            self.hidden += 1
+            return None
+        return same[row.part]
+
+
+def _prompts_in(record: Record) -> list[Prompt]:
+    """What a line is that was found to hold a prompt."""
+    if isinstance(record, User):
+        return [prompt_of(record, Speaker.PROMPT)]
+    if isinstance(record, QueueOperation):
+        return [Prompt(record=record, text=record.text, kind=Speaker.PROMPT, is_queued=True)]
+    queued = queued_prompt(record)
+    return [] if queued is None else [queued]
+
+
+def _thoughts_in(record: Record) -> list[Thought]:
+    blocks = record.blocks if isinstance(record, Assistant) else ()
+    return [Thought(record=record, block=block) for block in blocks if isinstance(block, Thinking | RedactedThinking)]

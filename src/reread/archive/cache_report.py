@@ -1,0 +1,356 @@
+"""What the prompt cache saved and what its rebuilds cost: over all sessions, and request by request for one of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.billing import Prices
+from reread.billing.report import Sums, Tokens, sums_of
+from reread.billing.response import Response
+from reread.billing.settle import settle_all
+from reread.errors import BadInput
+from reread.features.activity import throughput
+from reread.features.cache_rebuilds import chains
+from reread.index import usage_sums
+from reread.index import usage_sums as ledger
+from reread.index.ledger import quarter, response_rows
+from reread.index.rows import RequestContext
+from reread.index.sessions import moves
+from reread.records import Unknown
+from reread.sessions import Session, scope_of
+
+from .filters import Filter
+from .listing import name_of
+from .usage_report import (
+    PERIODS,
+    Accounting,
+    Calendar,
+    UsageCell,
+    UsageQuestion,
+    UsageReport,
+    choose,
+    is_manner,
+    is_place,
+    summed,
+    with_shown_models,
+    with_titles,
+)
+
+if TYPE_CHECKING:
+    from reread.features.activity import Throughput
+
+
+GROUPINGS = (*PERIODS, "model", "project", "session")
+
+
+class Caching(NamedTuple):
+    """What the cache did for some requests: the columns of `CACHE_SUMS`. Money is in nano-dollars."""
+
+    saved: int | None = None
+    """Against sending everything as input; may be negative. None where nothing has a price."""
+    rebuilds: int = 0
+    rebuilt_tokens: int = 0
+    premium: int | None = None
+    """What the rebuilt tokens cost above reading them. None where none of them has a price."""
+    unpriced_rebuilds: int = 0
+    thinking_tokens: int = 0
+    """As the API tells them."""
+    estimated_thinking_tokens: int = 0
+    """By the stored text, where the API tells none."""
+    judged_output_tokens: int = 0
+    """Output of the requests whose thinking is told or estimated."""
+
+    @property
+    def thinking_share(self) -> float | None:
+        """Of the output that can be judged; None where none can."""
+        thought = self.thinking_tokens + self.estimated_thinking_tokens
+        return thought / self.judged_output_tokens if self.judged_output_tokens else None
+
+
+class CacheRow(Struct, frozen=True, kw_only=True):
+    """One line of a report. The key is None for what belongs to none."""
+
+    key: str | None
+    title: str | None
+    tokens: Tokens
+    caching: Caching
+
+
+class RebuildCause(Struct, frozen=True, kw_only=True):
+    """Rebuilds for one reason."""
+
+    name: str
+    is_told: bool
+    """By the API; else inferred."""
+    caching: Caching
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """How large the prompts of a chain of requests were, in the order of time."""
+
+    agent: str | None
+    """None for the conversation itself."""
+    prompts: tuple[tuple[datetime | None, int], ...]
+
+
+class FoundRebuild(Struct, frozen=True, kw_only=True):
+    time: datetime | None
+    agent: str | None
+    model: str | None
+    prompt_tokens: int
+    tokens: int
+    nanodollars: int | None
+    cause: str
+    is_told: bool
+
+
+class SessionCaching(Struct, frozen=True, kw_only=True):
+    """What only a session's files tell."""
+
+    id: str
+    title: str
+    project: str | None
+    contexts: tuple[Context, ...]
+    rebuilds: tuple[FoundRebuild, ...]
+    throughput: Throughput
+
+
+class CacheReport(Struct, frozen=True, kw_only=True):
+    by: str
+    rows: tuple[CacheRow, ...]
+    totals: Tokens
+    caching: Caching
+    causes: tuple[RebuildCause, ...]
+    """The dearest first."""
+    accounting: Accounting
+    session: SessionCaching | None = None
+
+
+class CacheCell(NamedTuple):
+    """Some responses that belong together; rebuilds among them have one cause."""
+
+    cell: UsageCell
+    cause: str | None
+    is_told: bool
+    caching: Caching
+
+
+def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> CacheReport:
+    """The answer over everything the archive keeps."""
+    return with_usage(connection, ask, prices)[1]
+
+
+def with_usage(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> tuple[UsageReport, CacheReport]:
+    """The report of usage and that of the cache, for one look at the responses."""
+    check_grouping(ask.by)
+    cells = list(_cells(connection, ask))
+    plain = with_shown_models((each.cell for each in cells), prices)
+    usage = summed(ask.by, plain, prices, ledger.lines_read(connection))
+    if ask.by == "session":
+        usage = with_titles(connection, usage)
+    return usage, with_caching(usage, [each._replace(cell=cell) for each, cell in zip(cells, plain, strict=True)])
+
+
+def check_grouping(by: str) -> None:
+    if by not in GROUPINGS:
+        raise BadInput(f"the cache by {by!r} is not there; try {', '.join(GROUPINGS)}")
+
+
+def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: SessionCaching | None = None) -> CacheReport:
+    """A report of usage with what the cache did, from the cells that it was made of."""
+    by_key: dict[str | None, list[Caching]] = {}
+    for each in cells:
+        by_key.setdefault(each.cell.key, []).append(each.caching)
+    return CacheReport(
+        by=usage.by,
+        rows=tuple(
+            CacheRow(key=row.key, title=row.title, tokens=row.tokens, caching=added(by_key[row.key]))
+            for row in usage.rows
+        ),
+        totals=usage.totals,
+        caching=added(each.caching for each in cells),
+        causes=tuple(_causes(cells)),
+        accounting=usage.accounting,
+        session=session,
+    )
+
+
+def added(parts: Iterable[Caching]) -> Caching:
+    """The sum of sums; money is None when none of them has a price."""
+    columns = zip(*parts, strict=True)
+    return Caching(*(_total(column) for column in columns))
+
+
+def _total(column: Sequence[int | None]) -> Any:
+    known = [value for value in column if value is not None]
+    return sum(known) if known else None
+
+
+def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
+    by_cause: dict[tuple[str, bool], list[Caching]] = {}
+    for each in cells:
+        if each.cause is not None:
+            by_cause.setdefault((each.cause, each.is_told), []).append(each.caching)
+    causes = [RebuildCause(name=name, is_told=told, caching=added(parts)) for (name, told), parts in by_cause.items()]
+    return sorted(causes, key=lambda each: (-(each.caching.premium or 0), -each.caching.rebuilt_tokens, each.name))
+
+
+def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[CacheCell]:
+    wanted = ask.wanted
+    known = (
+        ledger.circumstances(connection) if any((wanted.project, wanted.git_branch, wanted.model, wanted.tool)) else {}
+    )
+    homes = ledger.homes(connection) if ask.by == "session" else {}
+    rows = usage_sums.cache_grouped(connection, _DIMENSIONS.get(ask.by, "quarter"), choose(connection, wanted, known))
+    keys, moved = Keys(ask), moves(connection)
+    for place, model, cause, is_told, *values in rows:
+        session = homes[place][0] if place in homes else None
+        project = name_of(place, moved, folds_worktrees=ask.folds_worktrees) if ask.by == "project" else None
+        key = keys.of(place, session=session, model=model, project=project)
+        sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
+        yield CacheCell(UsageCell(key, model, sums), cause, bool(is_told), done)
+
+
+_DIMENSIONS: dict[str, usage_sums.CacheDimension] = {"model": "all", "project": "project", "session": "home"}
+_SUMS = len(Sums._fields)
+
+
+class Keys:
+    """What a report is by."""
+
+    def __init__(self, ask: UsageQuestion) -> None:
+        self._by = ask.by
+        self._calendar = Calendar(ask.zone)
+
+    def of(self, quarter: int, **names: str | None) -> str | None:
+        """The name of the period a quarter of an hour lies in, or the one of these names that is asked for."""
+        if self._by not in PERIODS:
+            return names[self._by]
+        day = self._calendar.day(quarter)
+        return None if day is None else PERIODS[self._by](day)
+
+
+class SessionResponses(NamedTuple):
+    """The responses in a session's files, each once, in the order of time."""
+
+    responses: list[Response]
+    circumstances: list[RequestContext]
+    agents: dict[tuple[str, str], str | None]
+    """By file and key: the agent that asked."""
+
+    def agent(self, response: Response) -> str | None:
+        return self.agents[response.owner or response.file, response.response]
+
+    def only(self, responses: list[Response]) -> SessionResponses:
+        return self._replace(responses=responses)
+
+
+def session_report(session: Session, ask: UsageQuestion, prices: Prices, copied: Collection[str] = ()) -> CacheReport:
+    """The whole answer for one session: every response in its files once, whoever else has it too.
+
+    `copied` names the responses that were made in another session, where that is known.
+    """
+    check_grouping(ask.by)
+    is_kept = ask.wanted.keeps_mark(session.mark) and Filter(file=ask.wanted.file).keeps_session(session)
+    found = responses(session, prices, copied)
+    told = found.only([each for each in found.responses if is_kept and _is_wanted(each, found, ask.wanted)])
+    cells = list(cells_of(told, session.id, ask))
+    plain = with_shown_models((each.cell for each in cells), prices)
+    about = SessionCaching(
+        id=session.id,
+        title=session.title,
+        project=session.project,
+        contexts=tuple(_contexts(told)),
+        rebuilds=tuple(_rebuilds(told)),
+        throughput=throughput(session),
+    )
+    usage = summed(ask.by, plain, prices, _lines(session))
+    return with_caching(usage, [each._replace(cell=cell) for each, cell in zip(cells, plain, strict=True)], about)
+
+
+def responses(session: Session, prices: Prices, copied: Collection[str] = ()) -> SessionResponses:
+    told: list[Response] = []
+    circumstances: list[RequestContext] = []
+    agents: dict[tuple[str, str], str | None] = {}
+    own_files = [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
+    for number, (name, conversation) in enumerate([(None, session), *own_files]):
+        measured = chains(conversation, prices, copied)
+        file = f"{number:09}"
+        scope = scope_of(conversation.records)
+        inline = {each.request.name_in(scope): chain.agent for chain in measured for each in chain.requests}
+        made = response_rows(conversation, file, prices, measured)
+        before = len(circumstances)
+        circumstances += made["circumstances"]
+        for row in made["responses"]:
+            told.append(replace(row, circumstance=before + row.circumstance, place=before + row.place))
+            agents[file, row.key] = inline.get(row.key) or name
+    found = sorted(settle_all(told, prices), key=lambda each: -1 if each.time is None else each.time)
+    return SessionResponses(found, circumstances, agents)
+
+
+def _is_wanted(each: Response, found: SessionResponses, wanted: Filter) -> bool:
+    where, how = found.circumstances[each.place], found.circumstances[each.circumstance]
+    return wanted.keeps_time(each.at) and is_place(where, wanted) and is_manner(how, wanted)
+
+
+def cells_of(told: SessionResponses, session: str, ask: UsageQuestion) -> Iterator[CacheCell]:
+    """A cell for every response."""
+    keys = Keys(ask)
+    for each in told.responses:
+        where = told.circumstances[each.place]
+        project = name_of(where.project, ask.wanted.moves, folds_worktrees=ask.folds_worktrees)
+        key = keys.of(quarter(each.time), session=session, model=each.model, project=project)
+        yield CacheCell(UsageCell(key, each.model, sums_of(each)), each.cause, bool(each.is_told), caching_of(each))
+
+
+def caching_of(row: Response) -> Caching:
+    is_judged = row.thinking is not None or row.thinking_estimate is not None
+    return Caching(
+        saved=row.saved,
+        rebuilds=int(row.rebuilt is not None),
+        rebuilt_tokens=row.rebuilt or 0,
+        premium=row.premium,
+        unpriced_rebuilds=int(row.rebuilt is not None and row.premium is None),
+        thinking_tokens=row.thinking or 0,
+        estimated_thinking_tokens=row.thinking_estimate or 0,
+        judged_output_tokens=row.output if is_judged else 0,
+    )
+
+
+def _contexts(told: SessionResponses) -> Iterator[Context]:
+    """Of the conversation first, then of its agents; an advisor's call has a context of its own and is left out."""
+    by_agent: dict[str | None, list[tuple[datetime | None, int]]] = {}
+    for each in told.responses:
+        if each.rows:
+            by_agent.setdefault(told.agent(each), []).append((each.at, each.prompt))
+    for agent in sorted(by_agent, key=lambda name: name is not None):
+        yield Context(agent=agent, prompts=tuple(by_agent[agent]))
+
+
+def _rebuilds(told: SessionResponses) -> Iterator[FoundRebuild]:
+    for each in told.responses:
+        if each.rebuilt is not None and each.cause is not None:
+            yield FoundRebuild(
+                time=each.at,
+                agent=told.agent(each),
+                model=each.model,
+                prompt_tokens=each.prompt,
+                tokens=each.rebuilt,
+                nanodollars=each.premium,
+                cause=each.cause,
+                is_told=bool(each.is_told),
+            )
+
+
+def _lines(session: Session) -> tuple[int, int]:
+    """Lines of the session's transcripts, and how many of them are no JSON."""
+    files = [session, *(agent for agent in session.subagents if not agent.is_recorded_inline)]
+    lines = sum(len({record.line for record in file.records}) for file in files)
+    malformed = sum(isinstance(record, Unknown) and record.malformed for file in files for record in file.records)
+    return lines, malformed

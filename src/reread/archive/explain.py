@@ -1,0 +1,517 @@
+"""How a cost comes about: of one API response with its copies, or of a session with its turns and agents."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from reread.billing import Derivation, Doubt, Prices
+from reread.billing.report import Tokens, total, total_of
+from reread.billing.response import ADVISOR, Response
+from reread.errors import BadInput, SourceError, UnknownSession, printable
+from reread.index import ledger, read, sessions
+from reread.index import usage_sums as usage_rows
+from reread.index.ledger import TellingFile
+from reread.index.usage_sums import circumstances
+from reread.loading import load_session
+from reread.records import Assistant
+from reread.sessions import Conversation, Request, Session, scope_of, with_final_counts
+
+from .usage_report import ModelUse, shown_model
+
+if TYPE_CHECKING:
+    from reread.index.rows import FileRow, RequestContext
+    from reread.index.session_files import SessionFileReader
+    from reread.index.sessions import StoredSession
+
+
+_KEPT = 8
+"""Conversations of files kept in memory: copies of one response lie in few."""
+
+
+class Verdict(StrEnum):
+    """What became of a line that tells of a response."""
+
+    CHOSEN = "chosen"
+    LESS = "less output"
+    EARLIER = "an earlier row of the same response"
+    BESIDE = "a tie lost to a row of the main conversation"
+    COPY = "a tie lost to the home copy"
+    FARTHER = "a tie lost to a copy nearer to home"
+    REPEAT = "repeats a line with the same uuid"
+
+
+class SourceRow(Struct, frozen=True, kw_only=True):
+    """A line that tells of a response."""
+
+    line: int
+    uuid: str | None
+    time: datetime | None
+    request_id: str | None
+    session: str | None
+    """As the line says: a fork may keep the name of what it copied."""
+    model: str | None
+    output_tokens: int
+    verdict: Verdict
+
+
+class ToldCopy(Struct, frozen=True, kw_only=True):
+    """A file that tells of a response."""
+
+    path: str
+    session: str | None
+    agent: str | None
+    is_sidechain: bool
+    time: datetime | None
+    is_home: bool
+    is_winner: bool
+    rows: tuple[SourceRow, ...]
+
+
+class CostPart(Struct, frozen=True, kw_only=True):
+    """What has a price of its own: the response itself, or an advisor it asked."""
+
+    id: str
+    model: str | None
+    """As the line names it."""
+    path: str
+    """The file whose counts are taken."""
+    used: Response
+    derivation: Derivation
+
+    @property
+    def tokens(self) -> Tokens:
+        return total_of([(self.used, self.derivation.total)])
+
+
+class ExplainedResponse(Struct, frozen=True, kw_only=True):
+    id: str
+    part_of: str | None
+    """The response an advisor was asked in, when only the advisor is explained."""
+    time: datetime | None
+    session: str | None
+    project: str | None
+    git_branch: str | None
+    agent: str | None
+    version: str | None
+    stop_reason: str | None
+    copies: tuple[ToldCopy, ...]
+    """Home first, then the nearest."""
+    why_home: tuple[str, ...]
+    parts: tuple[CostPart, ...]
+    flags: tuple[str, ...]
+    recorded: int | None
+    """Nano-dollars that a client of 1.0.x wrote into the line; never counted."""
+
+    @property
+    def tokens(self) -> Tokens:
+        return total(part.tokens for part in self.parts)
+
+    @property
+    def is_suspect(self) -> bool:
+        return _FLAGS[Doubt.SUSPECT] in self.flags
+
+
+_FLAGS = {Doubt.SUSPECT: "suspect_output", Doubt.PROVISIONAL: "provisional"}
+
+
+class ResponseExplainer:
+    """Explains responses of one state of the archive; files that were read stay in memory for the next one."""
+
+    def __init__(self, connection: sqlite3.Connection, files: SessionFileReader, prices: Prices) -> None:
+        self._connection = connection
+        self._files = files
+        self._prices = prices
+        self._requests_of = lru_cache(maxsize=_KEPT)(self._read)
+
+    def explain(self, key: str) -> ExplainedResponse:
+        """A response with the advisors it asked, or by a key such as `msg_x#advisor:1` the advisor alone."""
+        whole = key.partition(ADVISOR)[0]
+        parts = ledger.parts_of(self._connection, whole)
+        counted = parts[0]
+        shown = parts if key == whole else [each for each in parts if each.key == key]
+        files = ledger.telling_files(self._connection, whole)
+        known = circumstances(self._connection)
+        how, where = known[counted.circumstance], known[counted.place]
+        paths = {each.copy.file: each.path for each in files}
+        made = tuple(self._part(each, paths) for each in shown)
+        return ExplainedResponse(
+            id=key,
+            part_of=None if key == whole else whole,
+            time=counted.at,
+            session=files[0].session,
+            project=where.project,
+            git_branch=where.git_branch,
+            agent=where.agent,
+            version=how.version,
+            stop_reason=how.stop_reason,
+            copies=tuple(self._copies(files, counted)),
+            why_home=tuple(_why_home([each.copy for each in files])),
+            parts=made,
+            flags=tuple(_flags(counted, made)) if key == whole else made[0].derivation.flags,
+            recorded=counted.recorded if key == whole else None,
+        )
+
+    def _part(self, counted: Response, paths: dict[str, str]) -> CostPart:
+        return CostPart(
+            id=counted.key,
+            model=counted.model,
+            path=paths[counted.file],
+            used=counted,
+            derivation=self._prices.derive(counted, counted.model, counted.time),
+        )
+
+    def _copies(self, files: Sequence[TellingFile], counted: Response) -> Iterator[ToldCopy]:
+        for each in files:
+            yield ToldCopy(
+                path=each.path,
+                session=each.session,
+                agent=each.agent if each.kind == "subagent" else None,
+                is_sidechain=bool(each.copy.is_sidechain),
+                time=each.copy.at,
+                is_home=each.copy.file == counted.owner,
+                is_winner=each.copy.file == counted.file,
+                rows=tuple(self._rows(each, counted)),
+            )
+
+    def _rows(self, file: TellingFile, counted: Response) -> Iterator[SourceRow]:
+        conversation, requests = self._requests_of(file.file)
+        request = requests[counted.key]
+        chosen = request.winner if file.copy.file == counted.file else None
+        told = {row.uuid for row in request.lines if row.uuid is not None}
+        own = {id(row) for row in request.lines}
+        for row in conversation.records:
+            if id(row) in own and isinstance(row, Assistant):
+                yield _source_row(row, _verdict(row, chosen, counted))
+            elif id(row) in conversation.repeats and row.uuid in told and isinstance(row, Assistant):
+                yield _source_row(row, Verdict.REPEAT)
+
+    def _read(self, file: int) -> tuple[Conversation, dict[str, Request]]:
+        row = read.file_by_id(self._connection, file)
+        records = with_final_counts(tuple(self._files.records_of_row(row)))
+        conversation = Conversation(records, id="", prices=self._prices)
+        return conversation, {request.name_in(scope_of(records)): request for request in conversation.requests}
+
+
+def _why_home(copies: Sequence[Response]) -> Iterator[str]:
+    """The rules that decided between the copies, in their order; the owner comes first."""
+    owner, *rivals = copies
+    if not rivals:
+        yield "the only copy"
+    for rule, told in _RULES.items():
+        alike = [each for each in rivals if told(each) == told(owner)]
+        if len(alike) < len(rivals):
+            yield rule
+        rivals = alike
+
+
+_RULES: dict[str, Callable[[Response], object]] = {
+    "main before sidechain": lambda copy: bool(copy.is_sidechain),
+    "earliest": lambda copy: copy.time,
+    "earliest conversation": lambda copy: (copy.began, copy.ended),
+    "beginning of the file": lambda copy: copy.head,
+    "smaller file key": lambda copy: copy.file,
+}
+
+
+def _verdict(row: Assistant, chosen: Assistant | None, counted: Response) -> Verdict:
+    if row is chosen:
+        return Verdict.CHOSEN
+    if _output(row) < counted.output:
+        return Verdict.LESS
+    if chosen is None:
+        return Verdict.COPY if counted.file == counted.owner else Verdict.FARTHER
+    return Verdict.BESIDE if row.is_sidechain and not chosen.is_sidechain else Verdict.EARLIER
+
+
+def _output(row: Assistant) -> int:
+    usage = row.message.usage if row.message is not None else None
+    return (usage.output_tokens or 0) if usage is not None else 0
+
+
+def _source_row(row: Assistant, verdict: Verdict) -> SourceRow:
+    return SourceRow(
+        line=row.line,
+        uuid=row.uuid,
+        time=row.time,
+        request_id=row.request_id,
+        session=row.session_id,
+        model=row.message.model if row.message is not None else None,
+        output_tokens=_output(row),
+        verdict=verdict,
+    )
+
+
+def _flags(counted: Response, parts: Sequence[CostPart]) -> Iterator[str]:
+    if counted.doubt:
+        yield _FLAGS[Doubt(counted.doubt)]
+    yield from dict.fromkeys(flag for part in parts for flag in part.derivation.flags)
+
+
+DEAREST = 10
+Key = TypeVar("Key")
+
+
+class ResponseCost(Struct, frozen=True, kw_only=True):
+    """A response in a list of such, the advisors it asked included."""
+
+    id: str
+    time: datetime | None
+    model: str | None
+    is_suspect: bool
+    tokens: Tokens
+
+
+class AgentCost(Struct, frozen=True, kw_only=True):
+    """What an agent of a session used; those of 1.0.x, whose lines stand in the session's own file, have no id."""
+
+    id: str | None
+    name: str | None
+    tokens: Tokens
+
+
+class CountedElsewhere(Struct, frozen=True, kw_only=True):
+    """Responses that a session repeats and another one is charged with."""
+
+    session: str | None
+    title: str | None
+    tokens: Tokens
+
+
+class BranchCost(Struct, frozen=True, kw_only=True):
+    id: str
+    is_active: bool
+    tokens: Tokens
+
+
+class ExplainedSession(Struct, frozen=True, kw_only=True):
+    """The parts add up: models to the sum, own and agents to the sum, branches of a rewound session to its own."""
+
+    id: str
+    title: str
+    project: str | None
+    paths: tuple[str, ...]
+    """Its transcripts, those of agents too, in every place where it is kept."""
+    tokens: Tokens
+    models: tuple[ModelUse, ...]
+    own: Tokens
+    agents: tuple[AgentCost, ...]
+    elsewhere: tuple[CountedElsewhere, ...]
+    branches: tuple[BranchCost, ...]
+    """The active branch first; empty where nothing was rewound."""
+    dearest: tuple[ResponseCost, ...]
+    responses: int
+    suspect: int
+    provisional: int
+
+
+def explain_session(
+    connection: sqlite3.Connection, files: SessionFileReader, prices: Prices, stored: StoredSession
+) -> ExplainedSession:
+    """A session with all its places: a copy in another folder is the same session."""
+    places = sessions.sessions(connection, ids=sessions.ids_called(connection, stored.row.uuid))
+    rows = {row.id: row for each in places for row in read.files_of(connection, each.id)}
+    counted = ledger.counted_in(connection, list(rows))
+    agents = {row.key: _agent_id(row) for row in rows.values() if row.kind == "subagent"}
+    own = [each for each in counted if each.owner not in agents and not each.is_sidechain]
+    whole = grouped_responses(counted)
+    return ExplainedSession(
+        id=stored.row.uuid,
+        title=stored.row.title,
+        project=stored.row.project,
+        paths=tuple(str(row.path) for row in rows.values() if row.kind in ("transcript", "subagent")),
+        tokens=_sum(counted),
+        models=tuple(_models(counted, prices)),
+        own=_sum(own),
+        agents=tuple(_agents(counted, agents, usage_rows.circumstances(connection))),
+        elsewhere=tuple(_elsewhere(connection, ledger.counted_elsewhere(connection, list(rows)))),
+        branches=tuple(_branches(places, connection, files, prices, counted)),
+        dearest=tuple(sorted(whole, key=lambda each: -(each.tokens.nanodollars or 0))[:DEAREST]),
+        responses=len(whole),
+        suspect=sum(each.doubt == Doubt.SUSPECT for each in counted),
+        provisional=sum(each.doubt == Doubt.PROVISIONAL for each in counted),
+    )
+
+
+def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
+    """Responses with what their advisors used, in the order in which they come."""
+    by_response = _by(counted, lambda each: each.response)
+    return [
+        ResponseCost(
+            id=key,
+            time=parts[0].at,
+            model=next((part.model for part in parts if part.key == key), None),
+            is_suspect=any(part.doubt == Doubt.SUSPECT for part in parts),
+            tokens=_sum(parts),
+        )
+        for key, parts in by_response.items()
+    ]
+
+
+def _by(counted: Iterable[Response], key: Callable[[Response], Key]) -> dict[Key, list[Response]]:
+    found: dict[Key, list[Response]] = {}
+    for each in counted:
+        found.setdefault(key(each), []).append(each)
+    return found
+
+
+def _sum(counted: Iterable[Response]) -> Tokens:
+    return total_of((each, each.nanodollars) for each in counted)
+
+
+def _models(counted: Iterable[Response], prices: Prices) -> Iterator[ModelUse]:
+    by_model = _by(counted, lambda each: shown_model(each.model, prices))
+    for model in sorted(by_model, key=lambda name: name or ""):
+        inside = by_model[model]
+        suspect = sum(each.doubt == Doubt.SUSPECT for each in inside)
+        yield ModelUse(model=model, tokens=_sum(inside), suspect=suspect)
+
+
+def _agent_id(row: FileRow) -> str:
+    return row.agent or Path(row.path).stem
+
+
+def _agents(
+    counted: Iterable[Response], agents: dict[str, str], known: dict[int, RequestContext]
+) -> Iterator[AgentCost]:
+    """The dearest first. A file is an agent; lines of agents in the session's own file are told apart by name only."""
+    theirs = (each for each in counted if each.owner in agents or each.is_sidechain)
+    by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.place].agent))
+    found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
+    yield from sorted(found, key=lambda each: -(each.tokens.nanodollars or 0))
+
+
+def _elsewhere(connection: sqlite3.Connection, counted: Iterable[Response]) -> Iterator[CountedElsewhere]:
+    session_of, titles = ledger.sessions_of_files(connection), usage_rows.titles(connection)
+    for session, parts in _by(counted, lambda each: session_of.get(each.owner)).items():
+        title = titles[session][0] if session is not None else None
+        yield CountedElsewhere(session=session, title=title, tokens=_sum(parts))
+
+
+def _branches(
+    places: Iterable[StoredSession],
+    connection: sqlite3.Connection,
+    files: SessionFileReader,
+    prices: Prices,
+    counted: Iterable[Response],
+) -> Iterator[BranchCost]:
+    """Only a session that was rewound is read for this."""
+    by_place = _by(counted, lambda each: (each.owner, each.response))
+    rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
+    for each in places:
+        rows = read.files_of(connection, each.id)
+        if each.row.branches < 2 and not rewound.intersection(row.key for row in rows):
+            continue
+        session = load_session(files.session_files(each.id, each.row.uuid), disk=files, prices=prices)
+        for row in rows:
+            conversation = _conversation(session, row)
+            if conversation is not None and len(conversation.branches) > 1:
+                yield from _branches_of(conversation, row, by_place)
+
+
+def _conversation(session: Session, row: FileRow) -> Conversation | None:
+    if row.kind == "transcript":
+        return session
+    name = _agent_id(row) if row.kind == "subagent" else None
+    return next((each for each in session.subagents if each.id == name and not each.is_recorded_inline), None)
+
+
+def _branches_of(
+    conversation: Conversation, file: FileRow, by_place: dict[tuple[str, str], list[Response]]
+) -> Iterator[BranchCost]:
+    branch_of = {
+        id(record): branch.id for branch in conversation.branches for turn in branch.turns for record in turn.records
+    }
+    inside: dict[str | None, list[Response]] = {}
+    scope = scope_of(conversation.transcript if isinstance(conversation, Session) else conversation.records)
+    for request in conversation.requests:
+        name = branch_of.get(id(request.lines[0]))
+        inside.setdefault(name, []).extend(by_place.get((file.key, request.name_in(scope)), ()))
+    for branch in conversation.branches:
+        is_agents = branch.active and not isinstance(conversation, Session)
+        name = f"{conversation.id}@{branch.id}" if is_agents else branch.id
+        yield BranchCost(id=name, is_active=branch.active, tokens=_sum(inside.get(branch.id, ())))
+
+
+_MOST_CANDIDATES = 8
+_OF_RESPONSES = ("msg_", "req_")
+"""How ids begin that are no session's."""
+
+
+class SeveralResponses(Struct, frozen=True, kw_only=True):
+    """Responses that one id was given to, as some gateways do; each can be explained by its own id."""
+
+    id: str
+    responses: tuple[ResponseCost, ...]
+
+    @property
+    def tokens(self) -> Tokens:
+        return total(each.tokens for each in self.responses)
+
+
+Explained = ExplainedResponse | SeveralResponses | ExplainedSession
+
+
+class Explainer:
+    """Explains whatever answers to a name. `find` finds a session, and raises UnknownSession where there is none."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        files: SessionFileReader,
+        prices: Prices,
+        find: Callable[[str], StoredSession],
+    ) -> None:
+        self._connection = connection
+        self._files = files
+        self._prices = prices
+        self._find = find
+        self._responses = ResponseExplainer(connection, files, prices)
+
+    def explain(self, wanted: str | Path) -> Explained:
+        """Raises BadInput where nothing answers to a name, or several things do that have nothing in common."""
+        if isinstance(wanted, Path):
+            return self._session(self._of_file(wanted))
+        named = ledger.called(self._connection, wanted) if wanted else []
+        if named:
+            return self._several(wanted, named) if len(named) > 1 else self._responses.explain(named[0])
+        session = None if wanted.startswith(_OF_RESPONSES) else self._session_called(wanted)
+        if session is not None:
+            return self._session(session)
+        begun = ledger.beginning_with(self._connection, wanted) if wanted else []
+        if len(begun) != 1:
+            raise BadInput(_many(wanted, begun) if begun else f"no message, request or session {printable(wanted)!r}")
+        return self._responses.explain(begun[0])
+
+    def _session(self, stored: StoredSession) -> ExplainedSession:
+        return explain_session(self._connection, self._files, self._prices, stored)
+
+    def _session_called(self, wanted: str) -> StoredSession | None:
+        try:
+            return self._find(wanted)
+        except UnknownSession:
+            return None
+
+    def _of_file(self, path: Path) -> StoredSession:
+        number = ledger.session_of_file(self._connection, str(path))
+        if number is None:
+            raise SourceError(path, "is no file of a session that is kept")
+        [stored] = sessions.sessions(self._connection, ids=[number])
+        return stored
+
+    def _several(self, wanted: str, keys: Sequence[str]) -> SeveralResponses:
+        counted = [part for key in keys for part in ledger.parts_of(self._connection, key)]
+        return SeveralResponses(id=wanted, responses=tuple(grouped_responses(counted)))
+
+
+def _many(wanted: str, candidates: Sequence[str]) -> str:
+    shown = ", ".join(map(printable, candidates[:_MOST_CANDIDATES]))
+    more = ", ..." if len(candidates) > _MOST_CANDIDATES else ""
+    return f"{printable(wanted)!r} could be any of {len(candidates)} responses: {shown}{more}"

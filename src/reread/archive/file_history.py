@@ -1,0 +1,413 @@
+"""Files over many sessions: which were touched, what each held at any moment, and who wrote which line."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from fnmatch import fnmatch
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.errors import BadInput, printable
+from reread.features.edits.changes import changes_of
+from reread.features.edits.history import (
+    CodeRewind,
+    Event,
+    FileHistory,
+    Gap,
+    ReadBackup,
+    history_of,
+    is_called,
+    rewinds_of,
+    sightings_of,
+)
+from reread.features.edits.net import SessionEdits
+from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of
+from reread.features.search_text import Field
+from reread.index import read
+from reread.index.read import CallLine, StoredCall, calls_with_files, lines_with_calls, status_of_call
+from reread.index.safe_reader import SafeReader
+from reread.index.sessions import StoredSession, sessions
+from reread.records import Record, Spoken, ToolUse, decode
+from reread.safe.errors import SafeDamaged
+from reread.safe.safe import Safe
+from reread.sessions import Conversation, Copies, Session
+from reread.sources.backups import backup_reader
+from reread.times import moment
+
+from .filters import Filter
+from .listing import passing
+from .search_language import parse
+
+_ACTIONS = {
+    "Read": Action.READ,
+    "Write": Action.WRITE,
+    "Edit": Action.EDIT,
+    "MultiEdit": Action.EDIT,
+    "NotebookEdit": Action.EDIT,
+    "Grep": Action.SEARCH,
+    "Glob": Action.SEARCH,
+    "LS": Action.SEARCH,
+}
+FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit", "NotebookEdit"})
+_SHELL = "Bash"
+_WINDOW = 500
+_TELLING = 3
+"""A word of a glob this long tells commands apart; shorter ones are mostly the endings of names."""
+_MOST_CANDIDATES = 8
+"""How many files a sentence names."""
+_MADE_BY_API = 16
+"""Ids of calls are at least this long, and a call copied into another session keeps its own."""
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """Something that was done to a file, or tried."""
+
+    session: StoredSession
+    file: int
+    call: str
+    tool: str
+    action: Action
+    time: datetime | None
+    status: str
+    uuid: str | None = None
+    """The line of the call; looked up only where it is asked for."""
+    program: str | None = None
+    """What in a shell command names the file. Such an operation is guessed from words: of low confidence."""
+
+    @property
+    def confidence(self) -> str:
+        return "high" if self.program is None else "low"
+
+
+class TouchedFile(Struct, frozen=True, kw_only=True):
+    path: str
+    operations: list[Operation]
+    """The newest first."""
+
+    @property
+    def last(self) -> datetime | None:
+        return self.operations[0].time
+
+    @property
+    def sessions(self) -> list[str]:
+        """The newest first."""
+        return list(dict.fromkeys(operation.session.row.uuid for operation in self.operations))
+
+    def count(self, action: Action) -> int:
+        return sum(operation.action is action for operation in self.operations)
+
+
+class Touched(Struct, frozen=True, kw_only=True):
+    files: list[TouchedFile]
+    """The one touched last first."""
+    total: int
+    has_shell: bool
+    """Whether shell commands were looked at, too."""
+    hidden: int = 0
+    """Lines with calls that damage in the safe hides."""
+
+
+class FileIndex:
+    """Asks the archive's index which calls name which files."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
+        self._connection = connection
+        self._kept = SafeReader(connection, safe)
+        self._hidden = 0
+
+    def paths(self) -> list[str]:
+        """Every file a tool read or changed, as transcripts name them."""
+        found = (call.path for call in calls_with_files(self._connection) if call.name in FILE_TOOLS)
+        return list(dict.fromkeys(found))
+
+    def paths_in_commands(self, name: str) -> list[str]:
+        """Files that shell commands name and that end like a name."""
+        last = name.replace("\\", "/").rpartition("/")[2]
+        return [file.path for file in self.touched(literal(last), Filter(), with_shell=True).files] if last else []
+
+    def meant(self, name: str, here: str) -> str:
+        """The file a name means in the folder `here`, as transcripts know it; raises BadInput for none or several."""
+        # Since 2.1.325 a transcript tells what commands did to files that no tool ever touched.
+        found = best_matches(name, here, self.paths()) or best_matches(name, here, self.paths_in_commands(name))
+        if not found:
+            raise BadInput(f"no session touched a file {printable(name)!r}")
+        if len(found) > 1:
+            more = ", ..." if len(found) > _MOST_CANDIDATES else ""
+            names = ", ".join(map(printable, found[:_MOST_CANDIDATES])) + more
+            raise BadInput(f"{printable(name)!r} could be any of {len(found)} files: {names}")
+        return found[0]
+
+    def sessions_with(self, path: str) -> list[str]:
+        """The ids of the sessions that touched a file, the one that ended first first."""
+        key = key_of(path)
+        found = {call.session for call in calls_with_files(self._connection) if key_of(call.path) == key}
+        if not found:
+            named = self.touched(literal(path), Filter(), with_shell=True).files
+            found = {operation.session.id for file in named for operation in file.operations}
+        return list(dict.fromkeys(each.row.uuid for each in reversed(sessions(self._connection, ids=sorted(found)))))
+
+    def touched(
+        self, glob: str | None, wanted: Filter, *, with_shell: bool | None = None, with_uuids: bool = False
+    ) -> Touched:
+        """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
+        unnamed = wanted._replace(limit=None, file=None, tool=None)
+        chosen = {each.id: each for each in passing(self._connection, unnamed)}
+        globs = [each for each in (glob, wanted.file) if each is not None]
+        words = _words(globs)
+        has_shell = with_shell if with_shell is not None else any(len(word) > _TELLING for word in words)
+        found = list(self._named(chosen, globs))
+        if has_shell:
+            found += [pair for pair in self._in_commands(words, chosen) if _fits_all(pair[0], globs)]
+        files = _by_path(pair for pair in found if _is_wanted(pair[1], wanted))
+        shown = self._with_uuids(files[: wanted.limit]) if with_uuids else files[: wanted.limit]
+        return Touched(files=shown, total=len(files), has_shell=has_shell, hidden=self._hidden)
+
+    def _named(self, chosen: dict[int, StoredSession], globs: list[str]) -> Iterator[tuple[str, Operation]]:
+        """What the index itself knows; a call that is copied into another session is told once."""
+        copies: dict[tuple[str, int | None], StoredCall] = {}
+        for call in calls_with_files(self._connection):
+            if call.session not in chosen or not _fits_all(call.path, globs):
+                continue
+            if len(call.id) >= _MADE_BY_API:
+                known = copies.setdefault((call.id, call.time), call)
+                if _age(chosen[known.session]) > _age(chosen[call.session]):
+                    copies[call.id, call.time] = call
+            else:
+                copies[f"{call.file} {call.id}", call.time] = call
+        for call in copies.values():
+            yield call.path, _operation(call, chosen[call.session])
+
+    def _in_commands(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[tuple[str, Operation]]:
+        """What words of shell commands name; the search index finds the commands."""
+        for match in self._matches(words, chosen):
+            record = self._record(match.file, match)
+            for call in _calls_in(record):
+                command = call.input.get("command") if isinstance(call.input, dict) else None
+                if call.name != _SHELL or not isinstance(command, str) or call.id is None:
+                    continue
+                status = status_of_call(self._connection, match.file, call.id) or "missing"
+                for named in files_in(command, record.cwd):
+                    yield (
+                        named.path,
+                        Operation(
+                            session=chosen[match.session],
+                            file=match.file,
+                            call=call.id,
+                            tool=_SHELL,
+                            action=named.action,
+                            time=record.time,
+                            status=status,
+                            uuid=record.uuid,
+                            program=named.program,
+                        ),
+                    )
+
+    def _record(self, file: int, line: read.Match | CallLine) -> Record:
+        try:
+            return decode(self._kept.line(file, line.generation, line.offset, line.length))
+        except SafeDamaged:
+            self._hidden += 1
+            return decode(b"")
+
+    def _matches(self, words: list[str], chosen: dict[int, StoredSession]) -> Iterator[read.Match]:
+        if not words:
+            yield from read.blocks(self._connection, [list(Field).index(Field.TOOL)], list(chosen))
+            return
+        expression = parse(" ".join(words), frozenset({Field.TOOL})).match
+        below: int | None = None
+        while window := read.matches(self._connection, expression, below=below, limit=_WINDOW, sessions=list(chosen)):
+            yield from window
+            below = window[-1].id
+
+    def _with_uuids(self, files: list[TouchedFile]) -> list[TouchedFile]:
+        """With the line of every call, which only the transcripts know."""
+        times: dict[int, set[datetime | None]] = {}
+        for file in files:
+            for each in file.operations:
+                if each.uuid is None:
+                    times.setdefault(each.file, set()).add(each.time)
+        uuids = {name: uuid for file, wanted in times.items() for name, uuid in self._uuids(file, wanted)}
+        return [
+            TouchedFile(
+                path=file.path,
+                operations=[
+                    each if each.uuid is not None else replace(each, uuid=uuids.get((each.file, each.call)))
+                    for each in file.operations
+                ],
+            )
+            for file in files
+        ]
+
+    def _uuids(self, file: int, times: set[datetime | None]) -> Iterator[tuple[tuple[int, str], str]]:
+        for line in lines_with_calls(self._connection, file):
+            if moment(line.time) in times:
+                record = self._record(file, line)
+                for call in _calls_in(record):
+                    if call.id is not None and record.uuid is not None:
+                        yield (file, call.id), record.uuid
+
+
+def _operation(call: StoredCall, session: StoredSession) -> Operation:
+    return Operation(
+        session=session,
+        file=call.file,
+        call=call.id,
+        tool=call.name,
+        action=_ACTIONS.get(call.name, Action.READ),
+        time=moment(call.time),
+        status=call.status,
+    )
+
+
+def _is_wanted(operation: Operation, wanted: Filter) -> bool:
+    is_tool = wanted.tool is None or fnmatch(operation.tool.lower(), wanted.tool.lower())
+    return is_tool and wanted.keeps_time(operation.time)
+
+
+def _fits_all(path: str, globs: list[str]) -> bool:
+    return all(fits(path, glob) for glob in globs)
+
+
+def _by_path(found: Iterable[tuple[str, Operation]]) -> list[TouchedFile]:
+    by_key: dict[str, list[tuple[str, Operation]]] = {}
+    for path, operation in found:
+        by_key.setdefault(key_of(path), []).append((path, operation))
+    files = []
+    for pairs in by_key.values():
+        pairs.sort(key=lambda pair: _newest(pair[1].time))
+        files.append(TouchedFile(path=pairs[0][0], operations=[operation for _, operation in pairs]))
+    return sorted(files, key=lambda file: (_newest(file.last), file.path))
+
+
+def _newest(time: datetime | None) -> float:
+    return -time.timestamp() if time is not None else 0.0
+
+
+def _age(session: StoredSession) -> int:
+    return session.row.ended or 0
+
+
+def _calls_in(record: Record) -> list[ToolUse]:
+    return [block for block in record.blocks if type(block) is ToolUse] if isinstance(record, Spoken) else []
+
+
+def literal(path: str) -> str:
+    """A glob that fits this path alone."""
+    return re.sub(r"([*?[])", r"[\1]", path)
+
+
+_WORD = re.compile(r"(?<![\w*?\]])[A-Za-z0-9]+\*?(?![?\[])")
+
+
+def _words(globs: Iterable[str]) -> list[str]:
+    """Whole words and beginnings of words in the last part of a glob, as the search index has them."""
+    return [
+        word for glob in globs for word in _WORD.findall(glob.replace("\\", "/").rpartition("/")[2].replace("_", " "))
+    ]
+
+
+class Traced(Struct, frozen=True, kw_only=True):
+    """A file's history up to the moment asked for."""
+
+    history: FileHistory
+    sessions: dict[str, str]
+    """The sessions that tell of it: titles by id."""
+    gap: Gap | None = None
+    """The gap the moment falls into: then what the file held is only what it was last known to hold."""
+
+
+ParseTime = Callable[[str], datetime]
+
+
+def trace(
+    sessions: Iterable[Session], path: str, at: str | None, parse_time: ParseTime, kept: ReadBackup | None = None
+) -> Traced:
+    """A file's history from the sessions that touched it, which come oldest first. `at` is a line, or a moment.
+
+    `kept` reads backups whose source is gone. Raises BadInput where it is neither.
+    """
+    gathered = _Gathered(key_of(path), at, kept)
+    for session in sessions:
+        gathered.add(session)
+    if not gathered.events:
+        raise BadInput(f"no transcript tells what {printable(path)} held")
+    history = history_of(gathered.events, gathered.rewinds, gathered.read_backup)
+    if at is None:
+        return Traced(history=history, sessions=gathered.titles)
+    after = history.after(at)
+    if after is not None:
+        return Traced(history=after, sessions=gathered.titles)
+    moment = gathered.line_time if gathered.line_time is not None else _moment(at, parse_time)
+    return Traced(history=history.until(moment), sessions=gathered.titles, gap=history.gap_at(moment))
+
+
+def _moment(at: str, parse_time: ParseTime) -> datetime:
+    try:
+        return parse_time(at)
+    except BadInput as error:
+        raise BadInput(f"--at {printable(at)!r} is no time, and no line of a session that touched the file") from error
+
+
+class _Gathered:
+    """What sessions tell of one file, and when the line asked for was written."""
+
+    def __init__(self, key: str, line: str | None, kept: ReadBackup | None) -> None:
+        self._kept = kept
+        self._key = key
+        self._line = line
+        self._copies = Copies()
+        self._trunks: dict[str, Path] = {}
+        self.events: list[Event] = []
+        self.rewinds: list[CodeRewind] = []
+        self.titles: dict[str, str] = {}
+        self.line_time: datetime | None = None
+
+    @property
+    def read_backup(self) -> ReadBackup:
+        return _reader(self._trunks, self._kept)
+
+    def add(self, session: Session) -> None:
+        parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
+        copied = frozenset(id(record) for part in parts for record in part.records[: self._copies.take(part)])
+        told: list[Event] = [*sightings_of(session), *changes_of(session, copied)]
+        found = [event for event in told if event.key == self._key]
+        if found:
+            self.events += found
+            self.rewinds += rewinds_of(session)
+            self.titles[session.id] = session.title
+        self._trunks |= trunks_of(session)
+        if self._line and self.line_time is None:
+            self.line_time = _time_of(parts, self._line)
+
+
+def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
+    found = (record for part in parts for record in part.records if is_called(record.uuid, line))
+    return next((record.time for record in found if record.time is not None), None)
+
+
+def trunks_of(session: Session) -> dict[str, Path]:
+    """Where the session's own transcript lies, or lay: its backups are found from there."""
+    own = [Path(file) for file in session.files]
+    return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
+
+
+def edits_of(session: Session, kept: ReadBackup | None = None) -> SessionEdits:
+    """The changes of a session, with the backups that can still be read, or were kept."""
+    return SessionEdits(session, _reader(trunks_of(session), kept))
+
+
+def _reader(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBackup:
+    """A backup that damage took counts as gone: without it a history knows less, and is still one."""
+
+    def unharmed(session: str, name: str) -> bytes | None:
+        try:
+            return kept(session, name) if kept is not None else None
+        except SafeDamaged:
+            return None
+
+    return backup_reader(trunks, unharmed)

@@ -1,0 +1,141 @@
+"""The doctor's question: can everything be read, what is new in the format, what will be deleted soon?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread.billing import packaged_prices
+from reread.errors import SourceError
+from reread.loading import SourceTree, read
+from reread.records import Drift, Record, Unknown
+from reread.sources import FileKind, SessionFiles, SourceFile
+
+from .listing import DEFAULT_CLEANUP_DAYS, SOON, cleanup_days
+
+Progress = Callable[[int, int], None]
+
+
+class Malformed(Struct, frozen=True):
+    file: Path
+    line: int
+    reason: str
+
+
+class Health(Struct, kw_only=True):
+    files: int = 0
+    lines: int = 0
+    """Lines that say something; blank ones are not counted."""
+    records: int = 0
+    malformed: list[Malformed]
+    drift: Drift
+    types: Counter[str]
+    versions: Counter[str]
+    orphan_parents: int = 0
+    cross_file_duplicates: int = 0
+    unreadable: list[SourceError]
+    sessions: int = 0
+    cleanup_period_days: float = DEFAULT_CLEANUP_DAYS
+    expiring_sessions: int = 0
+    unkept_sessions: int | None = None
+    """Of those, how many are not whole in the archive; None where there was no archive to ask."""
+    price_table_date: str = ""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something could not be read. New record types are no damage."""
+        return bool(self.malformed or self.unreadable)
+
+
+def examine(
+    shelf: SourceTree, now: datetime, progress: Progress | None = None, kept: Mapping[str, int] | None = None
+) -> Health:
+    """Reads every line of every file once; holds the uuids of the tree and one session's records at a time.
+
+    `kept` are the files of the archive by path, with the bytes it has of each.
+    """
+    days = cleanup_days(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
+    expiring = [files for files in shelf.sessions if _expires_soon(files, days, now)]
+    health = Health(
+        malformed=[],
+        drift=Drift(),
+        types=Counter(),
+        versions=Counter(),
+        unreadable=shelf.problems,
+        sessions=len(shelf.sessions),
+        cleanup_period_days=days,
+        expiring_sessions=len(expiring),
+        unkept_sessions=None if kept is None else sum(not _is_kept(files, kept) for files in expiring),
+        price_table_date=packaged_prices().as_of.isoformat(),
+    )
+    strays = [file for file in shelf.files if file.kind is FileKind.SUBAGENT and file.session is None]
+    groups = [_conversation_files(files) for files in shelf.sessions] + [[file] for file in strays]
+    ledger = _Ledger(health)
+    for done, group in enumerate(groups):
+        if progress is not None:
+            progress(done, len(groups))
+        ledger.add(group)
+    return health
+
+
+class _Ledger:
+    """Counts records into a `Health`, session by session."""
+
+    def __init__(self, health: Health) -> None:
+        self.health = health
+        self._known: set[int] = set()
+        """Hashes of uuids, not the uuids: a tree of a million lines should still fit."""
+
+    def add(self, files: list[SourceFile]) -> None:
+        own: set[str] = set()
+        parents: list[str] = []
+        for file in files:
+            self.health.files += 1
+            try:
+                self._read(file, own, parents)
+            except SourceError as problem:
+                self.health.unreadable.append(problem)
+        self.health.orphan_parents += sum(parent not in own for parent in parents)
+        hashes = {hash(uuid) for uuid in own}
+        self.health.cross_file_duplicates += len(hashes & self._known)
+        self._known |= hashes
+
+    def _read(self, file: SourceFile, own: set[str], parents: list[str]) -> None:
+        last_line = 0
+        for record in read(file.path):
+            self.health.lines += record.line != last_line
+            last_line = record.line
+            self._count(record, file)
+            if record.uuid is not None:
+                own.add(record.uuid)
+            if record.parent_uuid is not None:
+                parents.append(record.parent_uuid)
+
+    def _count(self, record: Record, file: SourceFile) -> None:
+        if isinstance(record, Unknown) and record.malformed:
+            self.health.malformed.append(Malformed(file.path, record.line, record.reason))
+            return
+        self.health.records += 1
+        self.health.types[record.type or "(no type)"] += 1
+        if record.version:
+            self.health.versions[record.version] += 1
+        self.health.drift.add(record)
+
+
+def _conversation_files(files: SessionFiles) -> list[SourceFile]:
+    return [file for file in chain([files.trunk], files.subagents) if file is not None]
+
+
+def _is_kept(files: SessionFiles, kept: Mapping[str, int]) -> bool:
+    return all(kept.get(str(file.path), -1) >= file.size for file in files.all)
+
+
+def _expires_soon(files: SessionFiles, days: float, now: datetime) -> bool:
+    """The client deletes by the file's age at its next start."""
+    expiry = files.mtime_ns / 1e9 + days * 86400
+    return expiry < (now + SOON).timestamp()

@@ -1,0 +1,170 @@
+"""Regular expressions held against many texts, with a bound on the time that each may take.
+
+A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing in Python can interrupt it from another
+thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
+repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import IO, NamedTuple
+
+from .search_language import regex
+
+PATIENCE = 1.0
+"""Seconds that a text may take."""
+MOST_SKIPPED = 20
+"""Texts that may take too long before the rest is left alone: the pattern is at fault, not the texts."""
+MOST_SPANS = 50
+BATCH = 200
+_REPEATS = re.compile(r"[*+{]")
+_MOST_OPTIONS = 8
+_COUNT = struct.Struct("<i")
+_START = 10.0
+"""Seconds that the process may take to be there, on a machine at its limits."""
+
+_WORKER = """
+import re, struct
+count = struct.Struct("<i")
+source, sink = open(0, "rb"), open(1, "wb")
+def texts():
+    while True:
+        head = source.read(4)
+        if len(head) < 4:
+            return
+        yield source.read(count.unpack(head)[0]).decode("utf-8", "surrogatepass")
+said = texts()
+pattern, most = re.compile(next(said), re.MULTILINE), int(next(said))
+sink.write(count.pack(0))
+sink.flush()
+for number in said:
+    batch = [next(said) for _ in range(int(number))]
+    for text in batch:
+        found = None
+        spans = []
+        for found in pattern.finditer(text):
+            if found.end() > found.start():
+                spans += found.span()
+                if len(spans) >= 2 * most:
+                    break
+        sink.write(count.pack(-1 if found is None else len(spans)) + b"".join(map(count.pack, spans)))
+        sink.flush()
+"""
+
+
+class Tried(NamedTuple):
+    """What a pattern says of one text."""
+
+    is_found: bool
+    spans: tuple[tuple[int, int], ...] = ()
+    """Where it was found, the first few; matches of nothing are not among them."""
+    took_too_long: bool = False
+
+
+class BoundedPattern:
+    """A regular expression that never takes longer than its patience with a text. Raises BadInput for what is none."""
+
+    def __init__(self, pattern: str, patience: float = PATIENCE) -> None:
+        self._compiled = regex(pattern)
+        self._patience = patience
+        self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
+        self._worker: _Worker | None = None
+        self.skipped = 0
+        """Texts that took too long."""
+
+    @property
+    def has_given_up(self) -> bool:
+        return self.skipped >= MOST_SKIPPED
+
+    def try_each(self, texts: Iterable[str]) -> Iterator[Tried]:
+        """One answer for each text, in their order; fewer where it gave up."""
+        if self._is_quick:
+            yield from (_tried(self._compiled, text) for text in texts)
+            return
+        every = iter(texts)
+        try:
+            while (batch := list(islice(every, BATCH))) and not self.has_given_up:
+                yield from self._try_batch(batch)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None
+
+    def _try_batch(self, batch: Sequence[str]) -> Iterator[Tried]:
+        while batch and not self.has_given_up:
+            self._worker = self._worker or _Worker(self._compiled.pattern)
+            self._worker.send(batch)
+            for done in range(len(batch)):
+                answer = self._worker.receive(self._patience)
+                if answer is None:
+                    batch = batch[done + 1 :]
+                    break
+                yield answer
+            else:
+                return
+            self.skipped += 1
+            self.close()
+            yield Tried(is_found=False, took_too_long=True)
+
+
+def _tried(compiled: re.Pattern[str], text: str) -> Tried:
+    found = list(islice(compiled.finditer(text), MOST_SPANS))
+    return Tried(bool(found), tuple(match.span() for match in found if match.group()))
+
+
+class _Worker:
+    """A process that holds one pattern against texts; it is sent them in batches and answers one by one."""
+
+    def __init__(self, pattern: str) -> None:
+        self._process = subprocess.Popen(  # noqa: S603  our own program
+            [sys.executable, "-I", "-S", "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._answers: queue.SimpleQueue[Tried | None] = queue.SimpleQueue()
+        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101  both are pipes
+        self._input: IO[bytes] = self._process.stdin
+        threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True).start()
+        self._write([pattern, str(MOST_SPANS)])
+        self.receive(_START)
+
+    def send(self, batch: Sequence[str]) -> None:
+        """The process reads all of it before it tries any: neither waits for the other."""
+        self._write([str(len(batch)), *batch])
+
+    def receive(self, seconds: float) -> Tried | None:
+        """The next answer; None where there is none in time."""
+        try:
+            return self._answers.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._input.close()
+
+    def _write(self, texts: Iterable[str]) -> None:
+        said = [text.encode("utf-8", "surrogatepass") for text in texts]
+        try:
+            self._input.write(b"".join(_COUNT.pack(len(each)) + each for each in said))
+            self._input.flush()
+        except OSError:  # it is gone, and will not answer
+            self._answers.put(None)
+
+    def _hear(self, output: IO[bytes]) -> None:
+        with output:
+            while len(head := output.read(_COUNT.size)) == _COUNT.size:
+                (number,) = _COUNT.unpack(head)
+                numbers = struct.unpack(f"<{max(0, number)}i", output.read(_COUNT.size * max(0, number)))
+                self._answers.put(Tried(number >= 0, tuple(zip(numbers[::2], numbers[1::2], strict=True))))
+        self._answers.put(None)

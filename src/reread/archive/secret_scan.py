@@ -1,0 +1,223 @@
+"""Which keys and passwords lie in past sessions, so that a person can make new ones.
+
+Every file is looked through once; what was found is kept without its value. A later question reads only what is new.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
+from secrets import token_bytes
+from typing import Any, NamedTuple
+
+from reread.features.secrets import Redactor
+from reread.features.secrets.find import VERSION
+from reread.features.secrets.redact import secrets_of, texts_of
+from reread.features.secrets.shapes import EMAIL, USER
+from reread.index import read as reading
+from reread.index.database import transaction
+from reread.index.safe_reader import SafeReader
+from reread.index.secret_rows import (
+    KeptSecret,
+    SecretRow,
+    Unread,
+    digest_key,
+    keep_secrets,
+    kept_secrets,
+    make_digest_key,
+    unread,
+)
+from reread.index.sessions import StoredSession
+from reread.records import parse_or_none
+from reread.safe.errors import SafeDamaged
+from reread.times import is_moment, moment
+
+from .filters import Filter
+from .listing import passing
+
+SPARED = frozenset({EMAIL, USER})
+"""Who somebody is is no secret that can be changed."""
+ADVICE = (
+    "Make new ones where these were issued and let the old ones expire: whoever can read these sessions can use them."
+)
+_DIGEST = 8
+
+
+class SecretPlace(NamedTuple):
+    """One line that holds a secret."""
+
+    session: StoredSession
+    uuid: str | None
+    field: str
+    """prompt, text, thinking, tool, result or other."""
+    time: datetime | None
+    file: int
+    offset: int
+
+
+class ExposedSecret(NamedTuple):
+    """A key or a password, and everywhere it lies; its value is not here."""
+
+    id: str
+    """The same for the same value, in this archive only."""
+    kind: str
+    places: tuple[SecretPlace, ...]
+    """Oldest first; a line that a fork copied is one."""
+
+    @property
+    def first(self) -> datetime | None:
+        return next((place.time for place in self.places if place.time is not None), None)
+
+    @property
+    def last(self) -> datetime | None:
+        return next((place.time for place in reversed(self.places) if place.time is not None), None)
+
+    @property
+    def sessions(self) -> list[str]:
+        return list(dict.fromkeys(place.session.row.uuid for place in self.places))
+
+
+class SecretsAnswer(NamedTuple):
+    secrets: list[ExposedSecret]
+    """The one seen last first."""
+    total: int
+    read_bytes: int
+    """How much was looked through for this answer; the rest was known."""
+    damaged: int
+    """Files of which the safe has lost something."""
+
+
+class SecretScan:
+    """Looks through what is new, and tells what lies where."""
+
+    def __init__(self, connection: sqlite3.Connection, files: SafeReader, *, is_read_only: bool) -> None:
+        self._connection = connection
+        self._files = files
+        self._is_read_only = is_read_only
+        self._key = digest_key(connection)
+        self._passing: list[KeptSecret] = []
+        """Found in an archive that cannot be written."""
+        self._damaged = 0
+
+    def secrets(self, wanted: Filter, tell: Callable[[int, int], None] | None = None) -> SecretsAnswer:
+        chosen = {each.id: each for each in passing(self._connection, wanted._replace(limit=None))}
+        read = self._look_through(unread(self._connection, VERSION, chosen), tell)
+        rows = [*kept_secrets(self._connection, chosen), *self._passing]
+        found = [each for each in _grouped(rows, chosen, wanted) if each.places]
+        found.sort(key=lambda each: each.last or _BEGINNING, reverse=True)
+        return SecretsAnswer(found[: wanted.limit], len(found), read, self._damaged)
+
+    def value_of(self, secret: ExposedSecret) -> str | None:
+        """The secret itself, read from the safe again; None where that is lost."""
+        place = secret.places[-1]
+        row = reading.file_by_id(self._connection, place.file)
+        try:
+            content = self._files.bytes_of(row)
+        except SafeDamaged:
+            return None
+        line = content if row.kind == "tool_result" else content[place.offset :].partition(b"\n")[0]
+        found = secrets_of(Redactor(spared=SPARED), line)
+        return next((value for _, value in found if self._digest(value).hex() == secret.id), None)
+
+    def _look_through(self, parts: list[Unread], tell: Callable[[int, int], None] | None) -> int:
+        total = sum(part.end - part.start for part in parts)
+        done = 0
+        if parts and self._key is None:
+            self._key = self._make_key()
+        for part in parts:
+            rows = list(self._rows(part))
+            if self._is_read_only:
+                self._passing += [KeptSecret(part.session, part.file, row) for row in rows]
+            else:
+                with transaction(self._connection):
+                    keep_secrets(self._connection, part, VERSION, rows)
+            done += part.end - part.start
+            if tell is not None:
+                tell(done, total)
+        return total
+
+    def _make_key(self) -> bytes:
+        if self._is_read_only:
+            return token_bytes(32)
+        with transaction(self._connection):
+            return make_digest_key(self._connection)
+
+    def _rows(self, part: Unread) -> Iterator[SecretRow]:
+        redactor = Redactor(spared=SPARED)
+        try:
+            content = self._files.line(part.file, part.generation, part.start, part.end - part.start)
+        except SafeDamaged:
+            self._damaged += 1
+            return
+        lines = [content] if part.kind == "tool_result" else content.split(b"\n")
+        offset = part.start
+        for line in lines:
+            found = dict.fromkeys(secrets_of(redactor, line)) if line else {}
+            if found:
+                value = parse_or_none(line) if part.kind != "tool_result" else None
+                for kind, secret in found:
+                    field = "result" if part.kind == "tool_result" else field_of(value, secret)
+                    yield SecretRow(offset, kind, self._digest(secret), _uuid(value), field, _time(value))
+            offset += len(line) + 1
+
+    def _digest(self, value: str) -> bytes:
+        return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=_DIGEST, key=self._key or b"").digest()
+
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], wanted: Filter) -> Iterator[ExposedSecret]:
+    groups: dict[bytes, list[KeptSecret]] = {}
+    for row in rows:
+        if wanted.keeps_time(moment(row.row.time)):
+            groups.setdefault(row.row.digest, []).append(row)
+    for digest, group in groups.items():
+        group.sort(key=lambda each: (each.row.time or 0, each.file, each.row.offset))
+        lines: dict[object, KeptSecret] = {}
+        for each in group:
+            lines.setdefault(each.row.uuid or (each.file, each.row.offset), each)
+        places = tuple(
+            SecretPlace(
+                chosen[each.session], each.row.uuid, each.row.field, moment(each.row.time), each.file, each.row.offset
+            )
+            for each in lines.values()
+        )
+        yield ExposedSecret(digest.hex(), group[0].row.kind, places)
+
+
+def field_of(line: Any, secret: str) -> str:
+    """In which part of a line a secret stands."""
+    if not isinstance(line, dict):
+        return "other"
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else line.get("content")
+    if isinstance(content, str):
+        return "prompt" if line.get("type") == "user" else "text" if line.get("type") == "assistant" else "other"
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and any(secret in text for text in texts_of(block)):
+            own = _FIELDS.get(str(block.get("type")))
+            return "prompt" if own == "text" and line.get("type") == "user" else own or "other"
+    return "result" if "toolUseResult" in line else "other"
+
+
+_FIELDS = {"text": "text", "thinking": "thinking", "tool_use": "tool", "tool_result": "result"}
+
+
+def _uuid(line: Any) -> str | None:
+    found = line.get("uuid") if isinstance(line, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _time(line: Any) -> int | None:
+    found = line.get("timestamp") if isinstance(line, dict) else None
+    if not isinstance(found, str):
+        return None
+    try:
+        time = datetime.fromisoformat(found)
+        milliseconds = int((time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+    return milliseconds if is_moment(milliseconds) else None

@@ -1,0 +1,398 @@
+"""Full-text search, where its hits lie, and plain text found letter by letter as a browser does."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.features.search_text import Field
+from reread.index import read as reading
+from reread.index.read import Match
+from reread.index.safe_reader import SafeReader
+from reread.index.sessions import StoredSession, sessions
+from reread.index.text_index import folded, text_at
+from reread.index.user_data import Noted, matching, noted_words
+from reread.safe.errors import SafeDamaged
+from reread.times import moment
+
+from .filters import Filter
+from .listing import Listed, passing_ids
+from .regex import BoundedPattern
+from .search_language import ALL_FIELDS, Candidate, Hits, SearchQuery, Term, parse, query_hits, suggest
+
+_MARKS = re.compile("[\u0300-\u036f]+")
+_MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
+"""Signs of Markdown that a page does not show, and its links. No run is tried twice: where each sign of one begins
+another try, a reply of 20,000 underscores would take minutes."""
+
+
+def readied(text: str) -> str:
+    """A text to be looked through: without case, accents, and marks on letters."""
+    plain = folded(text)
+    return plain if plain.isascii() else _MARKS.sub("", plain)
+
+
+def as_read(text: str) -> str:
+    """Markdown about as a page shows it."""
+    return _MARKUP.sub(r"\1", text)
+
+
+class Letters:
+    """What was typed; any spaces stand for any others."""
+
+    def __init__(self, typed: str) -> None:
+        self.pieces = tuple(readied(typed).split())
+        """What stands between spaces."""
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(r"\s+".join(map(re.escape, self.pieces)))
+
+    def count(self, text: str) -> int:
+        """How often it stands in a text that was readied."""
+        if len(self.pieces) < 2:
+            return text.count(self.pieces[0]) if self.pieces else 0
+        # Most texts lack one of the words, which is known ten times as fast.
+        if not all(piece in text for piece in self.pieces):
+            return 0
+        return sum(1 for _ in self._pattern.finditer(text))
+
+
+MOST = 100_000
+"""Matches that are counted, the newest: that takes a fifth of a second."""
+FIELDS = tuple(Field)
+
+
+class FacetCell(Struct, frozen=True):
+    """Hits of one session in one field within an hour."""
+
+    session: int
+    field: Field
+    hour: int | None
+    """Since 1970; None where a line has no time."""
+    hits: int
+
+
+class Cells(Struct, frozen=True):
+    """What was counted, in every field that a query does not rule out."""
+
+    cells: tuple[FacetCell, ...]
+    fields: frozenset[Field]
+    """Where hits are looked for."""
+    is_bounded: bool
+    """Whether there are more than were counted."""
+
+
+class Facets(Struct, frozen=True):
+    """Each from what has most hits to what has least; months from the newest to the oldest."""
+
+    total: int
+    sessions: int
+    is_bounded: bool
+    fields: tuple[tuple[Field, int], ...]
+    """Also those that were not looked into."""
+    projects: tuple[tuple[str, int], ...]
+    months: tuple[tuple[str, int], ...]
+    models: tuple[tuple[str, int], ...]
+    """Of the sessions the hits are in: one with two models counts for both."""
+
+
+def facets(found: Cells, sessions: Mapping[int, Listed], zone: tzinfo | None) -> Facets:
+    """Months are those of the zone."""
+    fields: Counter[Field] = Counter()
+    by_session: Counter[int] = Counter()
+    by_hour: Counter[int | None] = Counter()
+    for cell in found.cells:
+        fields[cell.field] += cell.hits
+        if cell.field in found.fields:
+            by_session[cell.session] += cell.hits
+            by_hour[cell.hour] += cell.hits
+    projects: Counter[str] = Counter()
+    models: Counter[str] = Counter()
+    for session, hits in by_session.items():
+        each = sessions.get(session)
+        if each is not None:
+            projects[each.project] += hits
+            models.update(dict.fromkeys(each.stored.row.models, hits))
+    return Facets(
+        total=sum(by_session.values()),
+        sessions=len(by_session),
+        is_bounded=found.is_bounded,
+        fields=tuple((field, fields[field]) for field in Field),
+        projects=tuple(projects.most_common()),
+        months=tuple(_months(by_hour.items(), zone)),
+        models=tuple(models.most_common()),
+    )
+
+
+def _months(hours: Iterable[tuple[int | None, int]], zone: tzinfo | None) -> list[tuple[str, int]]:
+    months: Counter[str] = Counter()
+    for hour, hits in hours:
+        if hour is not None:
+            months[datetime.fromtimestamp(hour * 3600, UTC).astimezone(zone).strftime("%Y-%m")] += hits
+    return sorted(months.items(), reverse=True)
+
+
+WINDOW = 120
+"""Matches ranked among themselves: each costs a look into the safe."""
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    session: StoredSession
+    uuid: str | None
+    field: Field
+    time: datetime | None
+    text: str
+    """The whole text; what of it is shown is for the renderer to say."""
+    score: float
+    spans: tuple[tuple[int, int], ...] = ()
+    """Where in the text a regular expression was found."""
+
+
+class SearchAnswer(Struct, frozen=True, kw_only=True):
+    query: str
+    terms: tuple[Term, ...]
+    total: int
+    hits: list[Hit]
+    suggestions: list[str]
+    """Words that do occur and look like those that do not."""
+    hidden: int = 0
+    """Matches whose text cannot be read, because of damage in the safe; they are not among the hits."""
+    skipped: int = 0
+    """Texts that took a regular expression too long."""
+    is_cut_short: bool = False
+    """Whether so many did that the texts behind them were not looked at."""
+
+
+class _Read(NamedTuple):
+    match: Match
+    uuid: str | None
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+class Searcher:
+    """Asks the index, and reads the found lines from the safe."""
+
+    def __init__(self, connection: sqlite3.Connection, files: SafeReader, now: datetime) -> None:
+        self._connection = connection
+        self._files = files
+        self._now = now
+        self._hidden = 0
+
+    def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+        query = parse(text, fields)
+        chosen = self._chosen(wanted)
+        found: list[tuple[float, _Read]] = []
+        seen = _Seen()
+        for window in self._windows(query.match, chosen):
+            ranked = self._ranked(window, query, wanted)
+            found += [pair for pair in ranked if seen.is_first(pair[1])]
+            if len(found) >= limit:
+                total = reading.count_matches(self._connection, query.match, chosen)
+                break
+        else:
+            total = len(found)
+        found.sort(key=lambda pair: -pair[0])
+        own = list(self._own(matching(noted_words(self._connection), query.match), query.terms, wanted, chosen))
+        hits = sorted([*own, *self._hits(found[:limit], seen)], key=lambda hit: -hit.score)
+        return SearchAnswer(
+            query=text,
+            terms=query.terms,
+            total=max(total, len(found)) + len(own),
+            hits=hits[:limit],
+            suggestions=[] if hits or self._hidden else self._suggestions(query),
+            hidden=self._hidden,
+        )
+
+    def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+        """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
+        bounded = BoundedPattern(pattern)
+        found: list[_Read] = []
+        seen = _Seen()
+        numbers = [FIELDS.index(field) for field in fields]
+        chosen = self._chosen(wanted)
+        noted = noted_words(self._connection) if Field.TITLE in fields else []
+        tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
+        said = {each.text: answer.spans for each, answer in tried if answer.is_found}
+        noted = [each for each in noted if each.text in said]
+        own = [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)]
+        beyond: set[tuple[str, int]] = set()
+        total = len(own)
+        for read in self._matching(bounded, numbers, chosen, wanted):
+            if len(found) + len(own) < limit or seen.has(read):
+                is_new = seen.is_first(read)
+                found += [read] if is_new else []
+            else:  # counted, and not held: a pattern may match every text there is
+                name = (read.uuid or str(read.match.id), hash(read.text))
+                is_new = name not in beyond
+                beyond.add(name)
+            total += is_new
+        bounded.close()
+        hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
+        return SearchAnswer(
+            query=pattern,
+            terms=(),
+            total=total,
+            hits=hits[:limit],
+            suggestions=[],
+            hidden=self._hidden,
+            skipped=bounded.skipped,
+            is_cut_short=bounded.has_given_up,
+        )
+
+    def _matching(
+        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter
+    ) -> Iterator[_Read]:
+        """The texts in which a pattern is found, newest first."""
+        blocks = reading.blocks(self._connection, fields, chosen)
+        every = (self._read(match) for match in blocks if wanted.keeps_time(_time(match)))
+        waiting: deque[_Read] = deque()
+
+        def texts() -> Iterator[str]:
+            for read in every:
+                if read is not None:
+                    waiting.append(read)
+                    yield read.text
+
+        for answer in bounded.try_each(texts()):
+            read = waiting.popleft()
+            if answer.is_found:
+                yield read._replace(spans=answer.spans)
+
+    def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
+        """All hits, without reading one of them: how many lie in which session, field and hour."""
+        query = parse(text, fields)
+        times = [None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until)]
+        everywhere = parse(text, ALL_FIELDS)
+        chosen = self._chosen(wanted)
+        rows = reading.match_cells(self._connection, everywhere.match, chosen, (times[0], times[1]), MOST + 1)
+        cells = [FacetCell(session, FIELDS[field], hour, hits) for session, field, hour, hits in rows]
+        own = self._own(matching(noted_words(self._connection), everywhere.match), query.terms, wanted, chosen)
+        cells += [FacetCell(hit.session.id, hit.field, _hour(hit.time), 1) for hit in own]
+        return Cells(tuple(cells), query.fields, sum(cell.hits for cell in cells) > MOST)
+
+    def lines_in(self, text: str, fields: frozenset[Field], session: int, limit: int) -> set[str]:
+        """The uuids of the lines of one session that answer, the newest at most."""
+        query = parse(text, fields)
+        found = reading.matches(self._connection, query.match, below=None, limit=limit, sessions=[session])
+        return {read.uuid for match in found if (read := self._read(match)) is not None and read.uuid}
+
+    def _own(
+        self, noted: Iterable[Noted], terms: tuple[Term, ...], wanted: Filter, chosen: list[int] | None
+    ) -> Iterator[Hit]:
+        """A person's own words about sessions, as hits in titles; their time is that of the session."""
+        for each in noted:
+            ids = [number for number in each.sessions if chosen is None or number in chosen]
+            if not ids:
+                continue
+            session = _original(sessions(self._connection, ids=ids))
+            time = moment(session.row.ended)
+            if wanted.keeps_time(time):
+                found = Candidate(0, time, Field.TITLE, query_hits(terms, each.text), len(each.text))
+                score = round(found.score(self._now), 3)
+                yield Hit(session=session, uuid=None, field=Field.TITLE, time=time, text=each.text, score=score)
+
+    def _chosen(self, wanted: Filter) -> list[int] | None:
+        """The sessions a filter leaves; None for all of them."""
+        unlimited = wanted._replace(limit=None)
+        if unlimited == Filter():
+            return None
+        return passing_ids(self._connection, unlimited)
+
+    def _windows(self, expression: str, sessions: list[int] | None) -> Iterator[list[Match]]:
+        below: int | None = None
+        while window := reading.matches(self._connection, expression, below=below, limit=WINDOW, sessions=sessions):
+            yield window
+            below = window[-1].id
+
+    def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, _Read]]:
+        reads = [read for match in window if (read := self._read(match)) is not None]
+        reads = [read for read in reads if wanted.keeps_time(_time(read.match))]
+        return [(self._candidate(read, query).score(self._now), read) for read in reads]
+
+    def _candidate(self, read: _Read, query: SearchQuery) -> Candidate:
+        found: Hits = query_hits(query.terms, read.text)
+        field = FIELDS[read.match.field]
+        return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
+
+    def _read(self, match: Match) -> _Read | None:
+        try:
+            content = self._files.line(match.file, match.generation, match.offset, match.length)
+        except SafeDamaged:
+            self._hidden += 1
+            return None
+        found = text_at(match.kind, content, match.part)
+        return _Read(match, found.uuid, found.text) if found is not None else None
+
+    def _hits(self, found: list[tuple[float, _Read]], seen: _Seen) -> list[Hit]:
+        ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})
+        stored = {each.id: each for each in sessions(self._connection, ids=ids)}
+        return [
+            Hit(
+                session=_original(stored[copy.match.session] for copy in seen.copies(read)),
+                uuid=read.uuid,
+                field=FIELDS[read.match.field],
+                time=_time(read.match),
+                text=read.text,
+                score=round(score, 3),
+                spans=read.spans,
+            )
+            for score, read in found
+        ]
+
+    def _suggestions(self, query: SearchQuery) -> list[str]:
+        """Words that are spelled alike and occur where the search looked."""
+        found: list[str] = []
+        for term in query.terms:
+            word = term.text.lower()
+            if term.negated or not re.fullmatch(r"\w+", word):
+                continue
+            near = reading.vocabulary(self._connection, word[:1], word[:1] + "\U0010ffff")
+            if not any(known == word for known, _ in near):
+                found += suggest(word, near)
+        return [word for word in dict.fromkeys(found) if self._occurs(word, query.fields)]
+
+    def _occurs(self, word: str, fields: frozenset[Field]) -> bool:
+        return reading.count_matches(self._connection, parse(word, fields).match, None) > 0
+
+
+class _Seen:
+    """A resume or a fork copies lines with their uuid: they are one hit."""
+
+    def __init__(self) -> None:
+        self._copies: dict[tuple[str, str], list[_Read]] = {}
+
+    def is_first(self, read: _Read) -> bool:
+        if read.uuid is None:
+            return True
+        copies = self._copies.setdefault((read.uuid, read.text), [])
+        copies.append(read)
+        return len(copies) == 1
+
+    def has(self, read: _Read) -> bool:
+        return read.uuid is not None and (read.uuid, read.text) in self._copies
+
+    def copies(self, read: _Read) -> list[_Read]:
+        return [read] if read.uuid is None else self._copies[read.uuid, read.text]
+
+
+def _original(copies: Iterable[StoredSession]) -> StoredSession:
+    """The session that a line was written in is over before the one that goes on with a copy of it."""
+    return min(copies, key=lambda each: (each.row.ended or 0, each.mtime_ns or 0, each.id))
+
+
+def _time(match: Match) -> datetime | None:
+    return moment(match.time)
+
+
+def _hour(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp()) // 3600

@@ -1,0 +1,569 @@
+"""Usage and cost: every API response once over all files, added up by day, model, project or whatever is asked for.
+
+Sums by quarter of an hour answer where they can, the ledger itself where they cannot.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.billing.report import Sums, Tokens, added, shares, total
+from reread.errors import BadInput
+from reread.index import client_totals, usage_sums
+from reread.index import usage_sums as ledger
+from reread.index.sessions import moves
+from reread.times import moment
+
+from .filters import Filter
+from .listing import name_of
+from .status import told_apart, window_end, window_starts
+
+if TYPE_CHECKING:
+    from reread.billing import Prices
+    from reread.index.rows import RequestContext
+
+
+QUARTER_SECONDS = 900
+_QUARTERS_PER_DAY = 96
+LAST_QUARTER = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()) // QUARTER_SECONDS
+"""From here on some zones would need the year 10000."""
+
+
+class Calendar:
+    """The local day of every quarter. A day's ends are worked out once; with changed clocks it has 23 or 25 hours."""
+
+    def __init__(self, zone: tzinfo | None) -> None:
+        self._zone = zone
+        self._day = date.min
+        self._begins = self._ends = 0.0
+
+    def day(self, quarter: int) -> date | None:
+        if not 0 <= quarter < LAST_QUARTER:
+            return None
+        seconds = quarter * QUARTER_SECONDS
+        if not self._begins <= seconds < self._ends:
+            self._day = datetime.fromtimestamp(seconds, UTC).astimezone(self._zone).date()
+            self._begins = self._midnight(self._day)
+            self._ends = self._midnight(self._day + timedelta(days=1))
+        return self._day
+
+    def stretches(self, days: Iterable[int], name: Callable[[date], str]) -> list[tuple[int, int, str | None]]:
+        """The quarters of all local days that some days in UTC are part of, and what their periods are called."""
+        found: dict[date, tuple[int, int, str | None]] = {}
+        for number in days:
+            for quarter in (number * _QUARTERS_PER_DAY, (number + 1) * _QUARTERS_PER_DAY - 1):
+                day = self.day(quarter)
+                if day is not None and day not in found:
+                    found[day] = int(self._begins // QUARTER_SECONDS), int(self._ends // QUARTER_SECONDS), name(day)
+        return [found[day] for day in sorted(found)]
+
+    def _midnight(self, day: date) -> float:
+        return datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp()
+
+
+def _week(day: date) -> str:
+    return (day - timedelta(days=day.weekday())).isoformat()
+
+
+def _month(day: date) -> str:
+    return f"{day.year:04}-{day.month:02}"
+
+
+PERIODS: dict[str, Callable[[date], str]] = {"day": date.isoformat, "week": _week, "month": _month}
+"""What a period is called: a day by its date, a week by its Monday."""
+
+
+class FiveHourBlock(Struct, frozen=True, kw_only=True):
+    """What a row of a report by block amounts to."""
+
+    start: datetime
+    end: datetime
+    is_open: bool
+    is_estimate: bool
+    """False where a status line told of the window."""
+    dollars_per_hour: float | None
+    tokens_per_minute: float | None
+    """Both from the first request to the last; None where that is no time at all."""
+    projected_nanodollars: int | None
+    projected_tokens: int | None
+    """At the end of the block, if it goes on like this; only for the open one."""
+
+
+def block_starts(quarters: Iterable[int], told: Sequence[int] = ()) -> dict[int, str | None]:
+    """The start of the block each quarter lies in; they come in the order of time.
+
+    `told` are the windows that are known, by their beginning in seconds, as `windows.told_apart` gives them.
+    """
+    numbers = list(quarters)
+    starts = window_starts((number for number in numbers if 0 <= number < LAST_QUARTER), told)
+    texts = {start: _text(start) for start in set(starts.values())}
+    return {number: texts[starts[number]] if number in starts else None for number in numbers}
+
+
+def _text(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def block(row: UsageRow, now: datetime, told: Sequence[int] = ()) -> FiveHourBlock | None:
+    """The block of a row; None for requests without a time."""
+    if row.key is None or row.first is None or row.last is None:
+        return None
+    start = datetime.fromisoformat(row.key)
+    seconds = int(start.timestamp())
+    end = datetime.fromtimestamp(window_end(seconds, told), UTC)
+    minutes = (row.last - row.first).total_seconds() / 60
+    left = (end - now).total_seconds() / 60
+    is_open = now < end
+    money, used = row.tokens.nanodollars, row.tokens.total_tokens
+    goes_on = is_open and minutes > 0
+    return FiveHourBlock(
+        start=start,
+        end=end,
+        is_open=is_open,
+        is_estimate=seconds not in told,
+        dollars_per_hour=money / 1e9 / minutes * 60 if money is not None and minutes else None,
+        tokens_per_minute=used / minutes if minutes else None,
+        projected_nanodollars=money + round(money / minutes * left) if money is not None and goes_on else None,
+        projected_tokens=used + round(used / minutes * left) if goes_on else None,
+    )
+
+
+def choose(connection: sqlite3.Connection, wanted: Filter, known: dict[int, RequestContext]) -> ledger.ResponseFilter:
+    """The responses that pass a filter."""
+    where = how = homes = None
+    if wanted.project or wanted.git_branch:
+        wanted = wanted._replace(moves=moves(connection))
+        where = [number for number, each in known.items() if is_place(each, wanted)]
+    if wanted.model or wanted.tool:
+        how = [number for number, each in known.items() if is_manner(each, wanted)]
+    if wanted.file or wanted.sources or wanted.machine or wanted.asks_for_marks:
+        from .listing import passing_ids
+
+        of_sessions = Filter(  # what is asked of whole sessions; responses know the rest themselves
+            file=wanted.file,
+            sources=wanted.sources,
+            machine=wanted.machine,
+            starred=wanted.starred,
+            tags=wanted.tags,
+            without_hidden=wanted.without_hidden,
+        )
+        homes = ledger.files_of_sessions(connection, passing_ids(connection, of_sessions))
+    since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
+    return ledger.ResponseFilter(where=where, how=how, homes=homes, since=since, until=until)
+
+
+def is_place(each: RequestContext, wanted: Filter) -> bool:
+    return wanted.keeps_project(each.project) and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+
+
+def is_manner(each: RequestContext, wanted: Filter) -> bool:
+    tool = (wanted.tool or "").lower()
+    on_model = wanted.model is None or wanted.model.lower() in (each.model or "").lower()
+    return on_model and (not tool or any(fnmatch(name.lower(), tool) for name in each.tools))
+
+
+_NEVER = 1 << 62
+
+
+class UsageQuestion(Struct, frozen=True, kw_only=True):
+    """What to report."""
+
+    by: str = "day"
+    wanted: Filter = Filter()
+    zone: tzinfo | None = None
+    is_recorded: bool = False
+    """Money as the client wrote it into lines, which only clients of 1.0.x did."""
+    folds_worktrees: bool = False
+    """By project: a worktree counts to the one it was made from."""
+
+
+class UsageCell(NamedTuple):
+    """Some responses of one model that belong together."""
+
+    key: str | None
+    model: str | None
+    sums: Sums
+    is_agent: bool = False
+    is_abandoned: bool = False
+
+
+class Quarter(NamedTuple):
+    """What a model was used for in a quarter of an hour."""
+
+    number: int
+    model: str | None
+    sums: Sums
+
+
+def cells_kept(connection: sqlite3.Connection, ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
+    """What the archive has; `told` are the five-hour windows that are known, which only blocks need."""
+    if ask.by == "block":
+        whole = UsageQuestion(wanted=Filter(sources=ask.wanted.sources))
+        everything = (
+            [each.number for each in _quarters(connection, whole)]
+            if _needs_ledger(whole)
+            else usage_sums.quarters_used(connection)
+        )
+        return _periodic(_quarters(connection, ask), ask, everything, told)
+    if ask.by not in (*PERIODS, "model"):
+        return _placed(connection, ask)
+    return _periodic(_quarters(connection, ask), ask) if _needs_ledger(ask) else _from_sums(connection, ask)
+
+
+def can_be_ahead(ask: UsageQuestion) -> bool:
+    """Whether the sums by quarter are all it takes."""
+    return ask.by in (*PERIODS, "model", "block") and not _needs_ledger(ask)
+
+
+def cells_ahead(counted: Sequence[tuple[Any, ...]], ask: UsageQuestion, told: Sequence[int]) -> Iterator[UsageCell]:
+    """Of sums by quarter that were counted from the sources before a sync has taken them in."""
+    return _periodic(_inside(counted, ask.wanted), ask, [cell[0] for cell in counted], told)
+
+
+def _from_sums(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
+    """The same as `_periodic`, added up by the database."""
+    first, end = _edges(ask.wanted)
+    everything: list[usage_sums.Stretch] = [(-1, 0, None), (0, _NEVER, None)]
+    if ask.by in PERIODS:
+        days = Calendar(ask.zone).stretches(usage_sums.days_used(connection), PERIODS[ask.by])
+        everything = [(-1, 0, None), *days, (LAST_QUARTER, _NEVER, None)]
+    inside = [(max(begins, first), min(ends, end), name) for begins, ends, name in everything]
+    for key, model, *sums in usage_sums.cells_by(connection, inside, (ask.wanted.model or "").lower()):
+        yield UsageCell(key if ask.by in PERIODS else model or None, model or None, Sums(*sums))
+
+
+def _edges(wanted: Filter) -> tuple[int, int]:
+    """The quarters of a window; one that is open holds what has no time as well."""
+    is_open = wanted.since is None and wanted.until is None
+    first = 0 if wanted.since is None else max(0, int(wanted.since.timestamp() // QUARTER_SECONDS))
+    end = _NEVER if wanted.until is None else int(wanted.until.timestamp() // QUARTER_SECONDS)
+    return -1 if is_open else first, end
+
+
+def _periodic(
+    found: Iterable[Quarter], ask: UsageQuestion, everything: Iterable[int] = (), told: Sequence[int] = ()
+) -> Iterator[UsageCell]:
+    """Blocks begin where `everything` that was used makes them begin, whatever part of it is asked for."""
+    if ask.by == "model":
+        yield from (UsageCell(each.model, each.model, each.sums) for each in found)
+    elif ask.by == "block":
+        starts = block_starts(everything, told)
+        yield from (UsageCell(starts[each.number], each.model, each.sums) for each in found)
+    else:
+        calendar, name = Calendar(ask.zone), PERIODS[ask.by]
+        for each in found:
+            day = calendar.day(each.number)
+            yield UsageCell(None if day is None else name(day), each.model, each.sums)
+
+
+def _quarters(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[Quarter]:
+    """In the order of time."""
+    if not _needs_ledger(ask):
+        yield from _inside(usage_sums.cells(connection), ask.wanted)
+        return
+    known = ledger.circumstances(connection)
+    rows = sorted(_asked(connection, ask, "quarter", known), key=lambda row: row[0])
+    for number, how, _, _, _, *sums in rows:
+        yield Quarter(number, known[how].model, Sums(*sums))
+
+
+def _inside(cells: Iterable[tuple[Any, ...]], wanted: Filter) -> Iterator[Quarter]:
+    first, end = _edges(wanted)
+    named = (wanted.model or "").lower()
+    for number, model, *sums in cells:
+        if first <= number < end and named in model.lower():
+            yield Quarter(number, model or None, Sums(*sums))
+
+
+def _needs_ledger(ask: UsageQuestion) -> bool:
+    """Whether the sums by quarter cannot answer: anything but model and time was named, or a time within a quarter."""
+    wanted = ask.wanted
+    others = (wanted.project, wanted.git_branch, wanted.tool, wanted.file, *wanted.sources, wanted.machine)
+    edges = [time for time in (wanted.since, wanted.until) if time is not None]
+    return (
+        ask.is_recorded
+        or any(others)
+        or wanted.asks_for_marks
+        or any(time.timestamp() % QUARTER_SECONDS for time in edges)
+    )
+
+
+def _asked(
+    connection: sqlite3.Connection, ask: UsageQuestion, dimension: ledger.Dimension, known: dict[int, RequestContext]
+) -> Iterable[tuple[Any, ...]]:
+    choice = choose(connection, ask.wanted, known)
+    return ledger.grouped(connection, dimension, choice, is_recorded=ask.is_recorded)
+
+
+_KEYS: dict[str, Callable[[RequestContext], str | None]] = {
+    "branch": lambda place: place.git_branch,
+    "agent": lambda place: place.agent,
+    "skill": lambda place: place.skill,
+}
+
+
+def _placed(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[UsageCell]:
+    """Cells by session, or by what the circumstances of a response tell."""
+    known = ledger.circumstances(connection)
+    homes = ledger.homes(connection) if ask.by == "session" else {}
+    labels = ledger.machine_labels(connection) if ask.by == "machine" else {}
+    moved = moves(connection)
+    for home, how, where, is_sidechain, is_abandoned, *values in _asked(
+        connection, ask, "home" if ask.by in ("session", "machine") else "all", known
+    ):
+        sums, model = Sums(*values), known[how].model
+        if ask.by == "session":
+            session, is_agent = homes.get(home, (None, False))
+            yield UsageCell(
+                session, model, sums, is_agent=is_agent or bool(is_sidechain), is_abandoned=bool(is_abandoned)
+            )
+        elif ask.by == "machine":
+            yield UsageCell(labels.get(home), model, sums)
+        elif ask.by == "tool":
+            tools = known[how].tools or (None,)
+            yield from (
+                UsageCell(tool, model, share) for tool, share in zip(tools, shares(sums, len(tools)), strict=True)
+            )
+        elif ask.by == "project":
+            yield UsageCell(name_of(known[where].project, moved, folds_worktrees=ask.folds_worktrees), model, sums)
+        else:
+            yield UsageCell(_KEYS[ask.by](known[where]), model, sums)
+
+
+LENGTHS = {"today": 1, "7 days": 7, "30 days": 30}
+"""In days, the present one included."""
+
+
+class Period(Struct, frozen=True, kw_only=True):
+    label: str
+    since: date
+    prompts: int
+    tokens: Tokens
+
+
+def beginnings(now: datetime, zone: tzinfo | None) -> list[datetime]:
+    """The midnight each period begins with."""
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    return [midnight - timedelta(days=days - 1) for days in LENGTHS.values()]
+
+
+def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> datetime:
+    """The moment up to which to count: now, or after a long absence the last one that there was."""
+    return now if last is None or last >= min(beginnings(now, zone)) else last
+
+
+def periods(
+    days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int], *, is_past: bool = False
+) -> list[Period]:
+    """From the rows of a report by day; where they are not those up to now, each says up to when."""
+    last = f"{starts[0].date():%Y-%m-%d}"
+    return [
+        Period(
+            label=label if not is_past else last if label == "today" else f"{label} to {last}",
+            since=start.date(),
+            prompts=typed,
+            tokens=total(row.tokens for row in days if row.key is not None and row.key >= start.date().isoformat()),
+        )
+        for label, start, typed in zip(LENGTHS, starts, prompts, strict=True)
+    ]
+
+
+_DATE = re.compile(r"-\d{8}$")
+GROUPINGS = (*PERIODS, "session", "model", "project", "branch", "tool", "block", "agent", "skill", "machine")
+ALIASES = {"daily": "day", "weekly": "week", "monthly": "month", "branches": "branch"} | {
+    f"{by}s": by for by in GROUPINGS
+}
+
+
+class ModelUse(Struct, frozen=True, kw_only=True):
+    model: str | None
+    tokens: Tokens
+    suspect: int = 0
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """One line of a report. The key is None for what belongs to none: no time, no branch, no tool."""
+
+    key: str | None
+    tokens: Tokens
+    models: tuple[ModelUse, ...] = ()
+    suspect: int = 0
+    """Requests whose output is probably only the beginning of the true count."""
+    first: datetime | None = None
+    last: datetime | None = None
+    title: str | None = None
+    project: str | None = None
+    agents: Tokens | None = None
+    """Of a session: the part its subagents used."""
+    abandoned: Tokens | None = None
+    """Of a session: the part spent on branches that were rewound."""
+
+
+class Accounting(Struct, frozen=True, kw_only=True):
+    """What a report was made from, and what it does not know."""
+
+    lines_read: int
+    malformed_lines: int | None
+    """None where nothing but usage was looked at."""
+    requests: int
+    duplicates_collapsed: int
+    unpriced_tokens: int
+    unpriced_models: tuple[str | None, ...]
+    suspect_output_requests: int
+    provisional_requests: int
+    price_table_date: str
+
+
+class UsageReport(Struct, frozen=True, kw_only=True):
+    by: str
+    rows: tuple[UsageRow, ...]
+    totals: Tokens
+    models: tuple[ModelUse, ...]
+    accounting: Accounting
+    told_windows: tuple[int, ...] = ()
+    """Of a report by block: the beginnings, in seconds, of windows that a status line told of."""
+    is_recorded: bool = False
+    """Whether money is what the client wrote into its lines."""
+
+
+def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> UsageReport:
+    """The whole answer to `ask`."""
+    if ask.by not in GROUPINGS:
+        raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+    told = _told_windows(connection, ask)
+    cells = with_shown_models(merged(cells_kept(connection, ask, told)), prices)
+    made = summed(ask.by, cells, prices, ledger.lines_read(connection))
+    made = replace(made, told_windows=told, is_recorded=ask.is_recorded)
+    return with_titles(connection, made) if ask.by == "session" else made
+
+
+def ahead(
+    connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices, counted: Sequence[tuple[Any, ...]], lines: int
+) -> UsageReport:
+    """The report of sums by quarter that were counted ahead of a sync, from so many lines of usage."""
+    told = _told_windows(connection, ask)
+    cells = with_shown_models(merged(cells_ahead(counted, ask, told)), prices)
+    return replace(summed(ask.by, cells, prices, (lines, None)), told_windows=told)
+
+
+def _told_windows(connection: sqlite3.Connection, ask: UsageQuestion) -> tuple[int, ...]:
+    return tuple(told_apart(client_totals.windows(connection))) if ask.by == "block" else ()
+
+
+def shown_model(raw: str | None, prices: Prices) -> str | None:
+    """An id of the API stays as it is, with or without its date; what a client, a gateway or a cloud makes of it is
+    shown by the model's plain name, where the table knows it.
+    """
+    known = prices.model(raw)
+    if raw is None or known is None:
+        return raw
+    plain = raw.lower().partition("[")[0]
+    return plain if _DATE.sub("", plain) == known.name else known.name
+
+
+def merged(cells: Iterable[UsageCell]) -> list[UsageCell]:
+    """One cell for all that agree in everything but their sums."""
+    found: dict[tuple[str | None, str | None, bool, bool], list[Sums]] = {}
+    for key, model, sums, is_agent, is_abandoned in cells:
+        place = (key, model, is_agent, is_abandoned)
+        if place in found:
+            found[place].append(sums)
+        else:
+            found[place] = [sums]
+    return [
+        UsageCell(key, model, added(sums), is_agent, is_abandoned)
+        for (key, model, is_agent, is_abandoned), sums in found.items()
+    ]
+
+
+def with_shown_models(cells: Iterable[UsageCell], prices: Prices) -> list[UsageCell]:
+    names: dict[str | None, str | None] = {}
+    found = []
+    for cell in cells:
+        if cell.model not in names:
+            names[cell.model] = shown_model(cell.model, prices)
+        name = names[cell.model]
+        is_key = cell.key is not None and cell.key == cell.model
+        found.append(cell if name == cell.model else cell._replace(model=name, key=name if is_key else cell.key))
+    return found
+
+
+def summed(by: str, cells: list[UsageCell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
+    """Cells to rows, in the order of their keys for periods, else the dearest first."""
+    by_key: dict[str | None, list[UsageCell]] = {}
+    for cell in cells:
+        by_key.setdefault(cell.key, []).append(cell)
+    rows = [_row(key, inside, is_session=by == "session") for key, inside in by_key.items()]
+    if by in PERIODS or by == "block":
+        rows.sort(key=lambda row: (row.key is None, row.key or ""))
+    else:
+        rows.sort(key=lambda row: (-(row.tokens.nanodollars or 0), -row.tokens.total_tokens, row.key or ""))
+    everything = added(cell.sums for cell in cells)
+    return UsageReport(
+        by=by,
+        rows=tuple(rows),
+        totals=everything.tokens,
+        models=_models(cells),
+        accounting=Accounting(
+            lines_read=lines[0],
+            malformed_lines=lines[1],
+            requests=everything.requests,
+            duplicates_collapsed=everything.duplicates,
+            unpriced_tokens=everything.unpriced_tokens,
+            unpriced_models=tuple(sorted({cell.model for cell in cells if cell.sums.unpriced_tokens}, key=str)),
+            suspect_output_requests=everything.suspect,
+            provisional_requests=everything.provisional,
+            price_table_date=prices.as_of.isoformat(),
+        ),
+    )
+
+
+def _row(key: str | None, cells: list[UsageCell], *, is_session: bool) -> UsageRow:
+    sums = added(cell.sums for cell in cells)
+    return UsageRow(
+        key=key,
+        tokens=sums.tokens,
+        models=_models(cells),
+        suspect=sums.suspect,
+        first=moment(sums.first),
+        last=moment(sums.last),
+        agents=total(cell.sums.tokens for cell in cells if cell.is_agent) if is_session else None,
+        abandoned=total(cell.sums.tokens for cell in cells if cell.is_abandoned) if is_session else None,
+    )
+
+
+def _models(cells: Iterable[UsageCell]) -> tuple[ModelUse, ...]:
+    by_model: dict[str | None, list[Sums]] = {}
+    for cell in cells:
+        by_model.setdefault(cell.model, []).append(cell.sums)
+    found = ((model, added(by_model[model])) for model in sorted(by_model, key=lambda name: name or ""))
+    return tuple(ModelUse(model=model, tokens=sums.tokens, suspect=sums.suspect) for model, sums in found)
+
+
+def with_titles(connection: sqlite3.Connection, made: UsageReport) -> UsageReport:
+    about = ledger.titles(connection)
+    rows = [
+        replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key is not None else row
+        for row in made.rows
+    ]
+    return replace(made, rows=tuple(rows))
+
+
+class UnpricedModel(Struct, frozen=True, kw_only=True):
+    model: str | None
+    """As the transcripts name it; None where they do not."""
+    requests: int
+    tokens: int
+
+
+def unpriced_models(connection: sqlite3.Connection) -> list[UnpricedModel]:
+    rows = usage_sums.unpriced_models(connection)
+    return [UnpricedModel(model=model, requests=requests, tokens=tokens) for model, requests, tokens in rows]

@@ -1,0 +1,324 @@
+"""`reread archive`: what is kept, proof that it is intact, getting it back, removing it for good."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reread.config import expanded
+from reread.errors import BadInput, printable
+
+from . import options
+from .common import word_first
+from .options import is_agreed
+from .stderr import tell_lines
+
+if TYPE_CHECKING:
+    from reread.archive import Archive, Damaged, StoredSession, Verified
+    from reread.config import Config
+
+ARCHIVE_EXAMPLES = """\
+  reread archive status
+  reread archive verify && echo every byte is there
+  reread archive restore 3f2a --to ~/restored
+  reread archive forget 3f2a
+  reread archive forget --damaged"""
+EXIT_DAMAGE = 1
+ABOUT = {
+    "status": "what is kept, how much of it only here, and what it takes",
+    "verify": "proves every byte and every sum: hashes, index and safe; exits with 1 on damage",
+    "restore": "writes a session's files, byte for byte, below a folder of your choice",
+    "forget": "removes a session for good, or what is damaged; says what goes, and asks",
+    "rebuild": "makes a new index from the kept bytes alone",
+}
+
+
+def archive_parser() -> options.Parser:
+    """For the general help and for completion; each action has its own."""
+    made = options.make_parser("archive", "The safe that sessions are kept in.", ARCHIVE_EXAMPLES)
+    actions = made.add_subparsers(title="actions", metavar="ACTION")
+    for name, about in ABOUT.items():
+        actions.add_parser(name, help=about)
+    return made
+
+
+def run_archive(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
+    action = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if action not in _ACTIONS:
+        if "-h" in arguments or "--help" in arguments:
+            archive_parser().print_help()
+            return 0
+        raise BadInput(f"say what to do with the archive: {', '.join(ABOUT)}; see `reread archive --help`")
+    rest = list(arguments)
+    rest.remove(action)
+    return _ACTIONS[action](rest)
+
+
+def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
+    about = ABOUT[action]
+    return options.make_parser(f"archive {action}", about[0].upper() + about[1:] + ".", examples, syncs=syncs)
+
+
+def _status(arguments: list[str]) -> int:
+    given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
+    config = options.make_config(given)
+    from reread.views.numbers import count, left_out_document, left_out_lines, size
+
+    from .session_source import open_archive
+
+    with open_archive(given, config) as archive:
+        status = archive.status()
+    document = {
+        "schema": "reread.status/1",
+        "home": str(status.home),
+        "sessions": status.sessions,
+        "files": status.files,
+        "vanished": status.vanished,
+        "bytes": status.bytes,
+        "backups": status.backups,
+        "backup_bytes": status.backup_bytes,
+        "stored_bytes": status.stored_bytes,
+        "index_bytes": status.index_bytes,
+        "left_out": left_out_document(status.left_out),
+    }
+    files, read = status.files - status.backups, status.bytes - status.backup_bytes
+    lines = [
+        printable(str(status.home)),
+        f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
+        f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
+        f"{count(status.vanished, 'file')} whose source is gone",
+        f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
+        *left_out_lines(status.left_out),
+    ]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _verify(arguments: list[str]) -> int:
+    made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
+    made.add_argument(
+        "--deep", action="store_true", help="count every response again from the kept bytes, not a sample"
+    )
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    from .session_source import bare_archive
+
+    with bare_archive(config) as archive:
+        proof = archive.verify(deep=given.deep)
+    document = {
+        "schema": "reread.verify/1",
+        "ok": proof.ok,
+        "files": proof.files,
+        "bytes": proof.bytes,
+        "stored_bytes": proof.stored_bytes,
+        "damaged": proof.damaged,
+        "responses_recounted": proof.recounted,
+        "rows_mended": proof.mended,
+        "pieces_adopted": proof.adopted,
+        "pieces_unnamed": len(proof.unnamed),
+        "bytes_unnamed": proof.unnamed_bytes,
+    }
+    options.show_answer(given, config, lambda: document, lambda _: _proof_lines(proof))
+    return 0 if proof.ok else EXIT_DAMAGE
+
+
+def _proof_lines(proof: Verified) -> list[str]:
+    from reread.views.numbers import count, size
+
+    sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
+    recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
+    verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
+    lines = [f"{sums}: {verdict}", *(f"  {printable(damage)}" for damage in proof.damaged)]
+    if proof.mended:
+        lines.append(f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe")
+    if proof.adopted:
+        named = f"{count(proof.adopted, 'piece')} of the safe that no row named"
+        lines.append(f"{named} {_are(proof.adopted)} in the index now")
+    if proof.unnamed:
+        unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
+        lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
+    return lines + _advice(proof)
+
+
+def _advice(proof: Verified) -> list[str]:
+    if proof.ok:
+        return []
+    if all(damage.startswith(("index: ", "database: ")) for damage in proof.damaged):
+        return ["reread archive rebuild makes the index anew from the kept bytes"]
+    return [
+        "reread archive rebuild leaves it out; a sync then takes anew what still has its source,",
+        "and reread archive forget --damaged lets go of the rest",
+    ]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _restore(arguments: list[str]) -> int:
+    made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
+    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("--to", metavar="DIR", required=True, help="the folder to write below")
+    made.add_argument("--force", action="store_true", help="overwrite files that are there")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    from reread.views.numbers import count, size
+
+    from .session_source import find, open_archive
+
+    to = expanded(given.to)
+    with open_archive(given, config) as archive:
+        stored = find(archive, given.session)
+        _check_target(archive, stored, to, config, is_forced=given.force)
+        done = archive.restore(stored.name, to)
+    document = {
+        "schema": "reread.restore/1",
+        "session": stored.row.uuid,
+        "files": [str(path) for path in done.files],
+        "bytes": done.bytes,
+        "damaged": done.damaged,
+    }
+    but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
+    lines = [
+        *(printable(str(path)) for path in done.files),
+        f"{count(len(done.files), 'file')}, {size(done.bytes)}, as they were last taken in{but}",
+        *(f"  {damage}" for damage in done.damaged),
+    ]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return EXIT_DAMAGE if done.damaged else 0
+
+
+def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
+    """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
+    from .session_source import is_below, is_protected
+
+    targets = archive.restore_targets(stored, to)
+    known = [Path(source) for source in archive.known_sources()]
+    for target in targets:
+        inside = [source for source in config.sources if is_below(target, source)]
+        inside += [source for source in known if is_protected(target, source)]
+        if inside:
+            raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another folder")
+    there = [target for target in targets if os.path.lexists(target)]
+    if there and not is_forced:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise BadInput(f"{there[0]}{more} would be overwritten; --force does that")
+    for target in there:
+        target.unlink()
+
+
+def _forget(arguments: list[str]) -> int:
+    examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
+    made = _parser("forget", examples, syncs=False)
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("--damaged", action="store_true", help="what `archive verify` cannot prove, in the stead of one")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    given = made.parse_args(arguments)
+    if (given.session is None) != given.damaged:
+        raise BadInput("say which SESSION is to be forgotten, or --damaged for what cannot be read any more")
+    config = options.make_config(given)
+    if given.damaged:
+        return _forget_damaged(given, config)
+    from reread.views.numbers import count, size
+
+    from .session_source import bare_archive
+
+    with bare_archive(config) as archive:
+        stored = archive.find_one(given.session)
+        warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
+        if not given.yes and not is_agreed(
+            f"{warning}Remove it from the archive for good?",
+            "forgetting cannot be undone and there is nobody to ask; say --yes",
+        ):
+            tell_lines("nothing was removed")
+            return 0
+        # By its whole id: what `@last` means may have changed while the person thought.
+        done = archive.forget(stored.name)
+    document = {
+        "schema": "reread.forget/1",
+        "session": stored.row.uuid,
+        "files": done.files,
+        "bytes": done.bytes,
+    }
+    gone = f"forgot {printable(stored.row.uuid)}: {count(done.files, 'file')}, {size(done.bytes)}"
+    options.show_answer(given, config, lambda: document, lambda _: [gone])
+    return 0
+
+
+def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
+    from reread.views.numbers import count, size
+
+    from .session_source import bare_archive
+
+    with bare_archive(config) as archive:
+        found = archive.damaged()
+        there_is_some = bool(found.pieces or found.files)
+        if there_is_some and not given.yes:
+            question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
+            if not is_agreed(question, "forgetting cannot be undone and there is nobody to ask; say --yes"):
+                tell_lines("nothing was removed")
+                return 0
+        done = archive.forget_damaged() if there_is_some else found
+    document = {
+        "schema": "reread.forget_damaged/1",
+        "pieces": done.pieces,
+        "stored_bytes": done.stored_bytes,
+        "files": [{"path": str(each.path), "bytes": each.bytes, "present": each.is_there} for each in done.files],
+    }
+    gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
+    lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _damage_lines(found: Damaged) -> list[str]:
+    from reread.views.numbers import size
+
+    fates = {True: "its source still exists: the next sync takes it anew", False: "lost; a line stands in their place"}
+    files = [f"  {printable(str(each.path))}: {size(each.bytes)}, {fates[each.is_there]}" for each in found.files]
+    return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
+
+
+def _what_goes(stored: StoredSession, backups: int) -> str:
+    from reread.views.numbers import count, size
+    from reread.views.text import shorten
+
+    row = stored.row
+    files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
+    if backups:
+        files += f", {count(backups, 'backup')} of files it changed"
+    fate = "Its source is gone: this is the only copy."
+    if all(name.endswith(".wire") for name in stored.files):
+        fate = "It was captured and has no source: this is the only copy."
+    elif stored.present:
+        fate = "Its source still exists and stays; later syncs pass it by."
+    if any(stored.mark):
+        fate += " What you noted on it goes with its last copy."
+    return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
+
+
+def _rebuild(arguments: list[str]) -> int:
+    given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
+    config = options.make_config(given)
+    from reread.views.numbers import count
+
+    from .session_source import bare_archive
+
+    with bare_archive(config) as archive:
+        sessions = archive.rebuild()
+    document = {"schema": "reread.rebuild/1", "sessions": sessions}
+    options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} indexed anew"])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[list[str]], int]] = {
+    "status": _status,
+    "verify": _verify,
+    "restore": _restore,
+    "forget": _forget,
+    "rebuild": _rebuild,
+}

@@ -1,0 +1,75 @@
+"""`reread budget`: how much may be spent in a day, a week, a month, and how it stands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from reread.errors import BadInput
+
+from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.archive.budgets import Spending
+    from reread.config import Config
+
+BUDGET_EXAMPLES = """\
+  reread budget                    what was spent, and of which budget
+  reread budget day 10             at most 10 dollars a day
+  reread budget month 200
+  reread budget day none           take it away
+  reread budget --json"""
+ABOUT = """\
+Shows what was spent today, this week and this month, beside the same stretch before, and what the month will
+come to at the pace of the last week and of the last four. With a period and an amount it sets a budget, which
+`reread statusline` and the usage page then show, with a word before it is used up. Nothing is ever stopped."""
+
+
+def budget_parser() -> options.Parser:
+    made = options.make_parser("budget", ABOUT, BUDGET_EXAMPLES)
+    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="which budget to set")
+    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to take it away")
+    options.add_prices(made)
+    return made
+
+
+def run_budget(arguments: list[str]) -> int:
+    given = budget_parser().parse_args(arguments)
+    config = options.make_config(given)
+    if given.period is not None:
+        _set(config, given.period, given.amount)
+    from reread.views.budgets import spending_document, spending_lines
+
+    from .session_source import open_archive
+
+    with open_archive(given, config) as archive:
+        found = _spending(archive, config)
+    options.show_answer(given, config, lambda: spending_document(found), lambda _: spending_lines(found))
+    return 0
+
+
+def _set(config: Config, period: str, amount: str | None) -> None:
+    from reread.archive.budgets import dollars_to_nano, read_limits, write_limits
+
+    if amount is None:
+        raise BadInput(f"say how many dollars a {period} may cost, as in `reread budget {period} 10`")
+    limits = read_limits(str(config.home))
+    try:
+        if amount == "none":
+            limits.pop(period, None)
+        else:
+            limits[period] = dollars_to_nano(amount)
+    except ValueError:
+        raise BadInput(f"{amount!r} is no amount of dollars") from None
+    write_limits(str(config.home), limits)
+
+
+def _spending(archive: Archive, config: Config) -> Spending:
+    from reread.archive.budgets import DAYS_BACK, read_limits, spending
+    from reread.archive.filters import Filter
+
+    today = config.now.astimezone(config.timezone).replace(hour=0, minute=0, second=0, microsecond=0)
+    report = archive.usage("day", Filter(since=today - timedelta(days=DAYS_BACK)), config.timezone)
+    by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
+    return spending(by_day, today.date().isoformat(), read_limits(str(config.home)))

@@ -1,0 +1,61 @@
+"""`reread doctor`: what can be read, what is new, what is at risk."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from . import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reread.config import Config
+    from reread.views.values import View
+
+DOCTOR_EXAMPLES = """\
+  reread doctor
+  reread doctor --strict && echo all readable
+  reread doctor --fields                     which fields records have, and how often
+  reread doctor --source ~/backup --json"""
+EXIT_DAMAGE = 1
+
+
+def doctor_parser() -> options.Parser:
+    about = "Reads every line of every source and reports versions, unknown record types, damage and retention."
+    made = options.make_parser("doctor", about, DOCTOR_EXAMPLES, syncs=False)
+    made.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
+    made.add_argument("--fields", action="store_true", help="how often each field occurs, by type of record")
+    return made
+
+
+def run_doctor(arguments: list[str]) -> int:
+    given = doctor_parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.archive.health import examine
+    from reread.views.reports import field_lines, health_lines
+    from reread.views.session_json import health_document
+
+    progress = _progress if sys.stderr.isatty() else None
+    health = examine(options.open_shelf(config), config.now, progress, _kept(config))
+
+    def lines(view: View) -> Iterator[str]:
+        yield from health_lines(health, view)
+        if given.fields:
+            yield from field_lines(health.drift, view)
+
+    options.show_answer(given, config, lambda: health_document(health, with_fields=given.fields), lines)
+    return EXIT_DAMAGE if given.strict and health.is_damaged else 0
+
+
+def _kept(config: Config) -> dict[str, int] | None:
+    """What the archive has; the doctor looks and makes none."""
+    from reread.archive import Archive
+
+    with Archive(config.home) as archive:
+        return archive.kept_bytes() if archive.exists else None
+
+
+def _progress(done: int, of: int) -> None:
+    end = "\r" if done + 1 < of else "\r\x1b[K"
+    sys.stderr.write(f"\rreading session {done + 1:,} of {of:,}{end}")

@@ -1,0 +1,439 @@
+"""`reread export`: one session or a whole folder of them as files to keep, read and share."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from reread.config import expanded
+from reread.errors import BadInput, printable
+from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
+from reread.features.secrets.redact import learn_line, redacted_value
+from reread.sessions import Session
+from reread.views.exports import left_in_export
+from reread.views.numbers import count, money
+
+from . import options
+from .output_files import write_whole
+from .stderr import tell
+
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.config import Config
+    from reread.views.values import Document
+
+    from .session_source import Opened
+
+
+class ExportSource(NamedTuple):
+    """A session, its own file, and what the archive knows of it."""
+
+    session: Session
+    transcript: Callable[[], bytes]
+    kept: Document | None = None
+
+
+class ExportReport(NamedTuple):
+    """What a person is told of an export."""
+
+    session: str
+    size: int
+    taken: Counter[str]
+    """What was taken out, by kind: how often."""
+    distinct: Counter[str]
+    """How many different ones."""
+    left: Counter[str]
+    """What is secret and still there; empty where nobody asked."""
+    has_images: bool
+
+
+class Export(NamedTuple):
+    """A session in the form that was asked for."""
+
+    session: Session
+    content: bytes
+    told: ExportReport
+
+
+class Exporter:
+    """Makes exports as the options say."""
+
+    def __init__(self, given: argparse.Namespace, config: Config) -> None:
+        self.given = given
+        self.config = config
+        self.form: str = given.format
+        if self.form == "jsonl" and not (given.thinking and given.tools and given.subagents):
+            raise BadInput("jsonl is the transcript line for line; --no-thinking and the like need another --format")
+
+    @property
+    def suffix(self) -> str:
+        return SUFFIXES[self.form]
+
+    def export(self, source: ExportSource) -> Export:
+        """One session. Without `--redact` and `--check` nothing is looked for."""
+        if not (self.given.redact or self.given.check):
+            return _export(source.session, self._content(source))
+        redactor = Redactor(addresses=self.given.redact_ips)
+        clean = self._redacted(source, redactor)
+        content = self._content(clean if self.given.redact else source)
+        text = content.decode("utf-8", "replace")
+        taken, distinct = placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
+        left = left_in_export(redactor, text, self.form)
+        return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
+
+    def _redacted(self, source: ExportSource, redactor: Redactor) -> ExportSource:
+        """All of it, whether shown or not: what one part tells may be a secret of another."""
+        lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
+        for line in lines:
+            learn_line(redactor, line)
+        session = redacted_session(source.session, redactor)
+        kept = redacted_value(redactor, source.kept) if source.kept is not None else None
+        return ExportSource(session, lambda: b"\n".join(redacted_line(redactor, line) for line in lines), kept)
+
+    def _content(self, source: ExportSource) -> bytes:
+        return _FORMS[self.form](self, source)
+
+    def html(self, source: ExportSource) -> bytes:
+        from reread.views.html.page import MADE, session_page
+        from reread.views.html.parts import Sections
+
+        given = self.given
+        shown = Sections(given.thinking, given.tools, given.subagents, raw=given.raw)
+        made = f"{MADE} Secrets were taken out." if given.redact else MADE
+        return session_page(source.session, shown, made).encode("utf-8", "replace")
+
+    def markdown(self, source: ExportSource) -> bytes:
+        from reread.views.markdown import MarkdownOptions, markdown_lines
+
+        wanted = MarkdownOptions(self.given.thinking, self.given.tools, self.given.subagents)
+        return _joined(markdown_lines(source.session, wanted))
+
+    def obsidian(self, source: ExportSource) -> bytes:
+        from reread.features.summaries import summary_of
+        from reread.views.markdown import MarkdownOptions, obsidian_lines
+
+        wanted = MarkdownOptions(self.given.thinking, self.given.tools, self.given.subagents)
+        view = options.make_view(self.config)
+        return _joined(obsidian_lines(source.session, summary_of(source.session), wanted, view))
+
+    def json(self, source: ExportSource) -> bytes:
+        import msgspec
+
+        from reread.views.session_json import session_document
+        from reread.views.values import encoded
+
+        document = session_document(source.session, source.session.branches, None, source.kept)
+        document["turns"] = [self._turn(turn) for turn in document["turns"]]
+        return msgspec.json.format(encoded(document), indent=2) + b"\n"
+
+    def _turn(self, turn: Document) -> Document:
+        """A turn with the sections that were asked for."""
+        left_out = {
+            *(() if self.given.thinking else ("thinking",)),
+            *(() if self.given.tools else ("tool", "agent")),
+            *(() if self.given.subagents else ("agent",)),
+        }
+        if not left_out:
+            return turn
+        steps = [step for step in turn["steps"] if step["kind"] not in left_out]
+        for step in steps:
+            if step["kind"] == "agent":
+                step["turns"] = [self._turn(each) for each in step["turns"]]
+        return {**turn, "steps": steps}
+
+    def jsonl(self, source: ExportSource) -> bytes:
+        raw = source.transcript()
+        if not raw:
+            raise BadInput(f"session {printable(source.session.id)} has no transcript of its own; try --format json")
+        return raw
+
+
+def _export(session: Session, content: bytes, *counts: Counter[str]) -> Export:
+    taken, distinct, left = counts or (Counter[str](), Counter[str](), Counter[str]())
+    has_images = b"data:image/" in content or b'"media_type"' in content
+    return Export(session, content, ExportReport(session.id, len(content), taken, distinct, left, has_images))
+
+
+_FORMS: dict[str, Callable[[Exporter, ExportSource], bytes]] = {
+    "html": Exporter.html,
+    "markdown": Exporter.markdown,
+    "obsidian": Exporter.obsidian,
+    "json": Exporter.json,
+    "jsonl": Exporter.jsonl,
+}
+SUFFIXES = {"html": ".html", "markdown": ".md", "obsidian": ".md", "json": ".json", "jsonl": ".jsonl"}
+WRITERS = tuple(_FORMS)
+
+
+def _joined(lines: Iterable[str]) -> bytes:
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def told(counts: Counter[str], distinct: Counter[str] | None = None) -> str:
+    """`3 of GitHub token (1 different), 12 of user`."""
+    parts = []
+    for kind, number in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+        different = f" ({distinct[kind]} different)" if distinct and distinct[kind] else ""
+        parts.append(f"{kind} {number:,}×{different}")
+    return ", ".join(parts)
+
+
+EXPORT_EXAMPLES = """\
+  reread export @last -o session.html
+  reread export 3f2a --redact --check -o share.html     fails when something secret would remain
+  reread export 3f2a --format markdown --no-thinking > session.md
+  reread export --project api --format obsidian -o vault/sessions
+  reread export 3f2a --format jsonl --redact | jq .type"""
+FORMATS = ("html", "markdown", "obsidian", "json", "jsonl")
+
+
+def export_parser() -> options.Parser:
+    about = (
+        "A session as one HTML file that needs nothing else, as Markdown, as a note for Obsidian, as JSON, or as its"
+        " transcript line for line; many sessions as a folder with an index."
+    )
+    made = options.make_parser("export", about, EXPORT_EXAMPLES)
+    options.add_session(made)
+    made.add_argument("--format", choices=FORMATS, help="the default is what --output ends in, or html")
+    made.add_argument("--output", "-o", metavar="PATH", help="a file, or a folder; the default is standard output")
+    made.add_argument("--no-thinking", dest="thinking", action="store_false", help="without what the model thought")
+    made.add_argument("--no-tools", dest="tools", action="store_false", help="without tool calls")
+    made.add_argument("--no-subagents", dest="subagents", action="store_false", help="without what subagents did")
+    made.add_argument("--raw", action="store_true", help="html: with the record of every item behind a fold")
+    made.add_argument(
+        "--redact", action="store_true", help="take out keys, tokens, passwords, e-mail addresses, names in home paths"
+    )
+    made.add_argument("--redact-ips", action="store_true", help="take out public IP addresses, too")
+    made.add_argument(
+        "--check", action="store_true", help="write nothing and exit with 1 when something secret would remain"
+    )
+    options.add_filters(made, limit=None)
+    return made
+
+
+def run_export(arguments: list[str]) -> int:
+    given = export_parser().parse_args(arguments)
+    config = options.make_config(given)
+    output = expanded(given.output) if given.output is not None else None
+    given.redact = given.redact or given.redact_ips
+    if given.json and output is None and given.format not in (None, "json"):
+        raise BadInput("--json tells what was written where; it needs --output")
+    given.format = given.format or _format_of(output, as_json=given.json and output is None)
+
+    exporter = Exporter(given, config)
+    if output is not None:
+        from .output_files import refuse_sources
+
+        refuse_sources(output, config)
+    if given.session is None:
+        return export_folder(exporter, output)
+    return _export_one(exporter, output)
+
+
+def _format_of(output: Path | None, *, as_json: bool) -> str:
+    if as_json:
+        return "json"
+    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl"}
+    return endings.get(output.suffix.lower(), "html") if output is not None else "html"
+
+
+def _export_one(exporter: Exporter, output: Path | None) -> int:
+    with _opened(exporter.given, exporter.config) as source:
+        made = exporter.export(source)
+    if not tell_secrets([made.told], exporter.given):
+        return 1
+    if output is None:
+        options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
+        return 0
+    path = output / file_name(made, exporter.suffix) if output.is_dir() else output
+    from .output_files import write_whole
+
+    write_whole(path, made.content)
+    tell_written([(path, made.told)], exporter)
+    return 0
+
+
+@contextmanager
+def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
+    from reread.views.archive_json import kept_fields
+
+    from .session_source import open_session
+
+    given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
+    with open_session(given, config) as opened:
+        kept = kept_fields(opened.kept) if opened.kept is not None else None
+        yield ExportSource(opened.session, lambda: transcript_of(opened, given.session), kept)
+    given.json = asked
+
+
+def transcript_of(opened: Opened, name: str) -> bytes:
+    """The bytes of the session's own file."""
+    if opened.archive is not None:
+        return opened.archive.transcript(name)
+    if not opened.session.transcript or not opened.session.files:
+        return b""
+    return Path(opened.session.files[0]).read_bytes()
+
+
+def source_in(archive: Archive, name: str) -> ExportSource:
+
+    return ExportSource(archive.session(name), lambda: archive.transcript(name))
+
+
+def tell_secrets(exports: list[ExportReport], given: argparse.Namespace) -> bool:
+    """Says what was taken out, never what it was; gives False where something is left that must not be."""
+
+    if not (given.redact or given.check):
+        return True
+    taken, distinct, left = (
+        sum((getattr(each, name) for each in exports), start=Counter[str]()) for name in ("taken", "distinct", "left")
+    )
+    if given.redact:
+        tell(f"taken out: {told(taken, distinct)}" if taken else "nothing to take out")
+        if any(each.has_images for each in exports):
+            tell("images are shown as they are: look at them before you share this")
+    if left:
+        tell(f"something secret would remain, so nothing is written: {told(left)}")
+        return False
+    return True
+
+
+def file_name(made: Export, suffix: str) -> str:
+    """`2026-11-13-fix-the-flaky-retry-test-3f2a9c10.html`: by day, then by what it is about."""
+    import re
+
+    from reread.views.values import utc
+
+    session = made.session
+    day = (utc(session.started) or "undated")[:10]
+    words = re.sub(r"[^\w]+", "-", re.sub(r"\[redacted[^\]]*\]", "", session.title)).strip("-").lower()[:50].strip("-")
+    name = re.sub(r"[^\w-]+", "-", session.id)[:8].strip("-")
+    return "-".join(part for part in (day, words, name) if part) + suffix
+
+
+def tell_written(written: list[tuple[Path, ExportReport]], exporter: Exporter) -> None:
+    """What was written, on standard output."""
+    if not exporter.given.json:
+        options.print_lines([printable(str(path)) for path, _ in written])
+        return
+    files = [
+        {"path": str(path), "session": told.session, "bytes": told.size, "redacted": dict(told.taken)}
+        for path, told in written
+    ]
+    options.print_json({"schema": "reread.export/1", "format": exporter.form, "files": files})
+
+
+def refuse_no_folder(output: Path | None) -> Path:
+    """Many sessions need a folder of their own."""
+    if output is None:
+        raise BadInput("name a SESSION, or a folder for many with --output DIR")
+    if output.exists() and not output.is_dir():
+        raise BadInput(f"{printable(str(output))} is a file; many sessions need a folder")
+    return output
+
+
+class Made(NamedTuple):
+    """A session that was exported, without its content: a project may hold gigabytes."""
+
+    name: str
+    told: ExportReport
+    title: str
+    project: str
+    started: datetime | None
+    facts: list[str]
+    failed: int
+
+
+def export_folder(exporter: Exporter, output: Path | None) -> int:
+    """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
+    folder = refuse_no_folder(output)
+    wanted = options.make_filter(exporter.given, exporter.config)
+    with _archive(exporter) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+        names = [each.stored.row.uuid for each in archive.sessions(wanted)]
+        if not names:
+            raise BadInput("no session passes these filters")
+        made: list[Made] = []
+        for name in names:
+            made.append(_made(exporter.export(source_in(archive, name)), exporter, Path(waiting), made))
+        if not tell_secrets([each.told for each in made], exporter.given):
+            return 1
+        _put(made, Path(waiting), folder, _index(made, exporter), exporter.suffix)
+    tell_written([(folder / each.name, each.told) for each in made], exporter)
+    return 0
+
+
+def _made(export: Export, exporter: Exporter, waiting: Path, before: list[Made]) -> Made:
+    name = file_name(export, exporter.suffix)
+    if any(each.name == name for each in before):
+        name = f"{len(before) + 1}-{name}"
+    (waiting / name).write_bytes(export.content)
+    session = export.session
+    return Made(
+        name=name,
+        told=export.told,
+        title=session.title,
+        project=session.project or "",
+        started=session.started,
+        facts=_facts(session),
+        failed=session.failed_calls,
+    )
+
+
+def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suffix: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{printable(str(folder))} cannot be made: {error.strerror}") from error
+    for each in made:
+        write_whole(folder / each.name, (waiting / each.name).read_bytes())
+    if index is not None:
+        write_whole(folder / f"index{suffix}", index)
+
+
+@contextmanager
+def _archive(exporter: Exporter) -> Iterator[Archive]:
+    """The archive; sources that it does not keep are only looked at."""
+    from .session_source import is_straight, open_archive, passing_archive
+
+    config = exporter.config
+    opened = passing_archive(config, config.sources) if is_straight(config) else open_archive(exporter.given, config)
+    with opened as archive:
+        yield archive
+
+
+def _index(made: list[Made], exporter: Exporter) -> bytes | None:
+    """The list, for forms that people read."""
+    title = f"{exporter.given.project or 'All'} sessions"
+    if exporter.form == "html":
+        from reread.views.html.page import IndexRow, index_page
+
+        rows = [
+            IndexRow(
+                href=each.name,
+                title=each.title,
+                project=each.project,
+                started=each.started,
+                facts=each.facts,
+                bad=[("failed", each.failed)] if each.failed else [],
+            )
+            for each in made
+        ]
+        return index_page(title, rows).encode("utf-8", "replace")
+    if exporter.suffix == ".md":
+        from reread.views.summary import inline
+
+        lines = [f"- [{inline(each.title)}]({each.name}) · {' · '.join(each.facts)}" for each in made]
+        return "\n".join([f"# {inline(title)}", "", *lines, ""]).encode("utf-8", "replace")
+    return None
+
+
+def _facts(session: Session) -> list[str]:
+    usage = session.total_usage
+    cost = money(usage.cost, is_partial=usage.unpriced_tokens > 0)
+    return [fact for fact in (count(len(session.prompts), "prompt"), cost) if fact]

@@ -1,0 +1,332 @@
+"""`reread hook`: imports sessions as they end, by a hook in Claude Code's settings, and what that hook does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reread.config import expanded, make_config
+from reread.errors import BadInput, printable
+
+from . import options
+from .common import word_first
+from .stderr import tell_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.client_settings import ClientSettings, Entries, SettingsChange, SettingsFile
+    from reread.config import Config
+    from reread.records.client_input import HookInput
+
+
+LOG = "hook.log"
+MOST_LOG_BYTES = 64_000
+KEPT_LINES = 100
+SETTLE = 2.0
+"""Seconds until the transcript is looked at again: the client may still write while its hooks run."""
+
+
+def hook_run_parser() -> options.Parser:
+    about = "What Claude Code runs when a session ends; not meant to be typed."
+    made = options.make_parser("hook run", about, "  reread hook run < told.json", syncs=False)
+    made.add_argument("--session", metavar="ID", help="the session that ended, if that is known")
+    made.add_argument("--transcript", metavar="FILE", help="its transcript, if that is known")
+    return made
+
+
+def run_hook_run(arguments: list[str]) -> int:
+    """Starts `take` and leaves it behind. Always 0: a session has ended, and nobody is there to help."""
+    home = make_config(None, None).home
+    try:
+        home = options.make_config(hook_run_parser().parse_args(arguments)).home
+        from reread.records.client_input import read_hook_input
+
+        from .client_stdin import piped_input
+
+        _start(arguments, read_hook_input(piped_input()))
+    except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
+        note(home, f"could not be started: {error}")
+    return 0
+
+
+def _start(arguments: list[str], told: HookInput) -> None:
+    import subprocess
+
+    # -P: the working directory is the person's project, and nothing there may pass for a module of ours.
+    command = [sys.executable, "-P", "-m", "reread", "hook", "take", *arguments]
+    command += [f"--session={told.session}"] if told.session else []
+    command += [f"--transcript={told.transcript}"] if told.transcript else []
+    quiet = subprocess.DEVNULL
+    if sys.platform == "win32":
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, creationflags=flags)  # noqa: S603
+    else:
+        subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603
+
+
+def take(arguments: list[str]) -> int:
+    """Takes in what changed, and once more when the client has had time to write its last lines."""
+    given = hook_run_parser().parse_args(arguments)
+    config = options.make_config(given)
+    session = given.session or "a session"
+    try:
+        _sync(config, given.transcript)
+        time.sleep(SETTLE)
+        problems = _sync(config, given.transcript)
+    except Exception as error:  # noqa: BLE001  nobody sees what this process prints: the log is all there is
+        problems = [str(error) or type(error).__name__]
+    for problem in problems:
+        note(config.home, f"{session}: {problem}")
+    if not problems:
+        note(config.home, f"{session}: synced")
+    return 0
+
+
+def _sync(config: Config, transcript: str | None) -> list[str]:
+    from .session_source import bare_archive, is_below
+
+    with bare_archive(config) as archive:
+        path = Path(transcript) if transcript else None
+        if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
+            archive.sources = (*archive.sources, _source_of(path))
+        return [str(problem) for problem in archive.sync().problems]
+
+
+def _source_of(transcript: Path) -> Path:
+    """CONFIG for CONFIG/projects/PROJECT/SESSION.jsonl; anywhere else the file alone."""
+    projects = transcript.parent.parent
+    return projects.parent if projects.name == "projects" else transcript
+
+
+def note(home: Path, what: str) -> None:
+    """Adds a line to the log; one that cannot be written is nothing to stop for."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    path = home / LOG
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > MOST_LOG_BYTES:
+            path.write_text("".join(f"{line}\n" for line in noted(home)[-KEPT_LINES:]), "utf-8")
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(number, "ab") as file:  # noqa: PTH123  a descriptor, no path
+            file.write(f"{now} {printable(what)}\n".encode())
+    except OSError:
+        return
+
+
+def noted(home: Path) -> list[str]:
+    """The lines of the log, oldest first; none where there is no log."""
+    try:
+        return (home / LOG).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+HOOK_EXAMPLES = """\
+  reread hook                              whether it is installed, and how it went lately
+  reread hook install                      shows the change, asks, and makes it
+  reread hook install --statusline --yes   with the status line, without asking
+  reread hook install --settings .claude/settings.json
+  reread hook remove"""
+ABOUT = """Takes sessions into the archive as they end: `install` adds a SessionEnd hook to the settings.json of
+Claude Code, `remove` takes out exactly what `install` put in, `status` says whether it is there. Both show the change
+first and ask. Everything else in the file stays as it is, to the character; the file as it was is kept beside it,
+with the ending .reread-backup. The hook itself returns at once; what it did is told by `status`."""
+ACTIONS = ("status", "install", "remove")
+HIDDEN = ("run", "take")
+"""What Claude Code starts, and what that leaves behind."""
+SHOWN_NOTES = 5
+PROGRAM_GONE = (
+    "  that program is gone, and Claude Code will complain; `reread hook install` names the one that runs now"
+)
+HOOKS_OFF = "`disableAllHooks` is set there: Claude Code runs no hook until that is gone"
+
+
+def hook_parser() -> options.Parser:
+    made = options.make_parser("hook", ABOUT, HOOK_EXAMPLES, syncs=False)
+    made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="the default is status")
+    made.add_argument(
+        "--settings", metavar="FILE", help="the settings file; the default is that of the config directory"
+    )
+    made.add_argument(
+        "--statusline", action="store_true", help="install `reread statusline` too, unless another is set"
+    )
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    return made
+
+
+def run_hook(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
+    if arguments and arguments[0] in HIDDEN:
+        return run_hook_run(arguments[1:]) if arguments[0] == "run" else take(arguments[1:])
+    given = hook_parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.client_settings import SettingsFile
+
+    file = SettingsFile(_settings_path(given, config))
+    if given.action == "status":
+        options.show_answer(given, config, lambda: _document(given, config, file), lambda _: _status(config, file))
+        return 0
+    change = file.installing(_entries(given, config)) if given.action == "install" else file.removing()
+    if change.is_none:
+        _tell(given, config, file, change, is_done=False)
+        return 0
+    return _make(given, config, file, change)
+
+
+def _settings_path(given: argparse.Namespace, config: Config) -> Path:
+    """The file that is named, else that of the first config directory."""
+    if given.settings is not None:
+        return expanded(given.settings).absolute()
+    folders = [source.parent if source.name == "projects" else source for source in config.sources]
+    if config.is_source_named:
+        folders = [folder for folder in folders if folder.name == ".claude" or (folder / "projects").is_dir()]
+        if not folders:
+            raise BadInput("no --source is a config directory of Claude Code; name its settings with --settings")
+    return (folders[0] if folders else expanded("~/.claude")).absolute() / "settings.json"
+
+
+def _entries(given: argparse.Namespace, config: Config) -> Entries:
+    """Ours, running this reread, with what it was told now about archive and sources."""
+    from reread.client_settings import Entries, entries_running
+
+    from .session_source import is_protected
+
+    if any(is_protected(config.home, source) for source in config.sources):
+        raise BadInput(f"the archive {config.home} would lie below a source; choose another --home")
+    is_home_told = config.is_home_named or bool(os.environ.get("REREAD_HOME", "").strip())
+    are_sources_told = config.is_source_named or bool(os.environ.get("CLAUDE_CONFIG_DIR", "").strip())
+    home = ["--home", str(config.home.absolute())] if is_home_told else []
+    sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
+    told = [*home, *(sources if are_sources_told else [])]
+    made = entries_running(_program(), told, home, is_windows=sys.platform == "win32")
+    return made if given.statusline else Entries(made.hook, None)
+
+
+def _program() -> list[str]:
+    """This reread, wherever the hook will be run from."""
+    beside = Path(sys.executable).with_name("reread.exe" if sys.platform == "win32" else "reread")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-P", "-m", "reread"]
+
+
+def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange) -> int:
+    """Shows the change and makes it, if that is wanted."""
+    if given.yes:
+        file.write(change)
+        _tell(given, config, file, change, is_done=True)
+        return 0
+    if given.json or not sys.stdin.isatty():
+        _tell(given, config, file, change, is_done=False)
+        raise BadInput("nothing was changed, for there is nobody to ask; say --yes")
+    options.print_lines(_shown(config, file, change))
+    sys.stdout.flush()
+    tell_lines("Make this change? [y/N] ", end="")
+    is_agreed = sys.stdin.readline().strip().lower() in ("y", "yes")
+    if is_agreed:
+        file.write(change)
+    options.print_lines(_outcome(given, file, change) if is_agreed else ["nothing was changed"])
+    return 0
+
+
+def _tell(
+    given: argparse.Namespace, config: Config, file: SettingsFile, change: SettingsChange, *, is_done: bool
+) -> None:
+    """The change and what came of it, in one go."""
+    if given.json:
+        options.print_json(_document(given, config, file, change, is_done=is_done))
+        return
+    options.print_lines(_shown(config, file, change))
+    if is_done:
+        options.print_lines(_outcome(given, file, change))
+    elif change.is_none:
+        said = "already installed" if given.action == "install" else "not installed"
+        options.print_lines([f"{said} in {printable(str(file.path))}; nothing to change", *_remarks(given, file)])
+
+
+def _outcome(given: argparse.Namespace, file: SettingsFile, change: SettingsChange) -> list[str]:
+    said = {"install": "installed in", "remove": "removed from"}[given.action]
+    if change.backup is not None:
+        kept = f"; as it was before: {printable(str(file.backup))}"
+    else:
+        kept = "" if change.after is not None else ", which held nothing else and is gone"
+    return [f"{said} {printable(str(file.path))}{kept}", *_remarks(given, file)]
+
+
+def _remarks(given: argparse.Namespace, file: SettingsFile) -> list[str]:
+    """What the person should know beside the change."""
+    settings = file.settings(file.read())
+    said = []
+    if given.action == "install" and given.statusline and settings.status_line == "other":
+        said.append("another status line is set there; it was left alone")
+    if settings.hook is not None and settings.are_hooks_off:
+        said.append(HOOKS_OFF)
+    return said
+
+
+def _shown(config: Config, file: SettingsFile, change: SettingsChange) -> list[str]:
+    from reread.views.file_tables import unified_lines
+    from reread.views.text import Style
+
+    return list(unified_lines(_diff(file, change), Style(config.colour)))
+
+
+def _diff(file: SettingsFile, change: SettingsChange) -> list[str]:
+    from reread.views.file_tables import unified
+
+    before, after = (None if content is None else content.decode() for content in (change.before, change.after))
+    return unified(before, after, str(file.path))
+
+
+def _status(config: Config, file: SettingsFile) -> list[str]:
+    from reread.client_settings import command_of, has_program
+    from reread.views.text import harmless
+
+    settings = file.settings(file.read())
+    place = printable(str(file.path))
+    if settings.hook is None:
+        lines = [f"not installed in {place}; `reread hook install` puts it there"]
+    else:
+        lines = [f"installed in {place}", f"  it runs: {harmless(command_of(settings.hook))}"]
+        lines += [] if has_program(settings.hook) else [PROGRAM_GONE]
+        lines += [HOOKS_OFF] if settings.are_hooks_off else []
+    lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
+    notes = _notes(config, settings)
+    return [*lines, *(["lately:"] if notes else []), *(f"  {harmless(note)}" for note in notes)]
+
+
+def _notes(config: Config, settings: ClientSettings) -> list[str]:
+    """The newest lines of the hook's log, from the archive it works for."""
+    from reread.client_settings import home_of
+
+    named = home_of(settings.hook) if settings.hook is not None else None
+    return noted(expanded(named) if named else config.home)[-SHOWN_NOTES:]
+
+
+def _document(
+    given: argparse.Namespace,
+    config: Config,
+    file: SettingsFile,
+    change: SettingsChange | None = None,
+    *,
+    is_done: bool = False,
+) -> dict[str, object]:
+    from reread.client_settings import command_of
+
+    settings = file.settings(file.read())
+    return {
+        "schema": "reread.hook/1",
+        "action": given.action,
+        "settings": str(file.path),
+        "installed": settings.hook is not None,
+        "command": None if settings.hook is None else command_of(settings.hook),
+        "statusline": settings.status_line,
+        "hooks_disabled": settings.are_hooks_off,
+        "changed": is_done,
+        "diff": "".join(f"{line}\n" for line in _diff(file, change)) if change else "",
+        "backup": str(file.backup) if file.backup.exists() else None,
+        "home": str(config.home),
+        "log": _notes(config, settings),
+    }

@@ -1,0 +1,211 @@
+"""The person at the terminal: single keys, lines and Ctrl-C, read while the event loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+
+class Interrupts:
+    """What Ctrl-C does while a loop runs."""
+
+    def __init__(self) -> None:
+        self._callback: Callable[[], None] = _ignore
+        self._loop = asyncio.get_running_loop()
+        self._is_deaf = False
+
+    @contextlib.contextmanager
+    def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
+        """Calls back for every one, inside the loop; `ended` when somebody asks the process to end."""
+        self._callback = callback
+        # Not the loop's own way, which Windows does not have. The loop wakes up for what another thread says.
+        before = [
+            (signal.SIGINT, signal.signal(signal.SIGINT, self._came)),
+            (signal.SIGTERM, signal.signal(signal.SIGTERM, lambda *_: self._soon(ended))),
+        ]
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  what `signal` calls
+        if not self._is_deaf:
+            self._soon(self._callback)
+
+    def _soon(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon_threadsafe(callback)
+
+    @contextlib.contextmanager
+    def left_alone(self) -> Iterator[None]:
+        """While another program has the terminal: Ctrl-C is meant for that one."""
+        self._is_deaf = True
+        try:
+            yield
+        finally:
+            self._is_deaf = False
+
+    @contextlib.contextmanager
+    def raised(self) -> Iterator[None]:
+        """As a KeyboardInterrupt, while the loop stands still for a line to be typed."""
+        before: Any = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def _ignore() -> None:
+    """Before anybody wants to know."""
+
+
+_POLL = 0.05
+
+if sys.platform == "win32":
+    import msvcrt
+
+    class Keyboard:
+        """The keys of a Windows console, which can only be looked at now and then."""
+
+        @contextlib.contextmanager
+        def quiet(self) -> Iterator[None]:
+            """A console shows a key only when it is read."""
+            yield
+
+        @contextlib.contextmanager
+        def listening(self) -> Iterator[None]:
+            """From here on a key counts; what was typed before was not meant for what is asked."""
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+            yield
+
+        async def key(self) -> str:
+            while not msvcrt.kbhit():
+                await asyncio.sleep(_POLL)
+            return msvcrt.getwch()
+
+        async def line(self) -> str:
+            return await asyncio.to_thread(_line)
+
+        @contextlib.contextmanager
+        def typing(self) -> Iterator[None]:
+            """Lines with echo for a while: a console has no other mode."""
+            yield
+
+    def _line() -> str:
+        try:
+            return input().strip()
+        except EOFError:
+            return ""
+
+else:
+    import os
+    import re
+    import termios
+
+    _SEQUENCE = re.compile(rb"\x1b(\[[0-9;?]*[@-~]|O.|.)?", re.DOTALL)
+    """What arrows and function keys send."""
+
+    class Keyboard:
+        """The keys of a terminal."""
+
+        def __init__(self) -> None:
+            self._terminal = sys.stdin.fileno()
+            self._ahead = b""
+            self._is_line_wise = False
+
+        @contextlib.contextmanager
+        def quiet(self) -> Iterator[None]:
+            """What is typed while nothing is asked does not show between the lines, nor does `^C`."""
+            with self._mode(0, termios.ECHO):
+                yield
+
+        @contextlib.contextmanager
+        def listening(self) -> Iterator[None]:
+            """From here on a key counts; what was typed before was not meant for what is asked."""
+            self._ahead = b""
+            with self._mode(0, termios.ECHO | termios.ICANON, termios.TCSAFLUSH):
+                yield
+
+        async def key(self) -> str:
+            """One character; the keys that send several count as none."""
+            if self._is_line_wise:
+                return (await self.line())[:1] or "\n"
+            while True:
+                typed = self._ahead or await self._read()
+                self._ahead = b""
+                if not typed:
+                    return ""
+                text = _SEQUENCE.sub(b"", typed).decode("utf-8", "ignore")
+                self._ahead = text[1:].encode()
+                if text:
+                    return text[0]
+
+        async def line(self) -> str:
+            """What is typed up to Enter, with the terminal's own editing."""
+            with self.typing():
+                typed, self._ahead = self._ahead, b""
+                while b"\n" not in typed:
+                    more = await self._read()
+                    if not more:
+                        break
+                    typed += more
+            return typed.decode("utf-8", "replace").partition("\n")[0].strip()
+
+        @contextlib.contextmanager
+        def typing(self) -> Iterator[None]:
+            """Lines with echo for a while."""
+            with self._mode(termios.ECHO | termios.ICANON, 0):
+                yield
+
+        @contextlib.contextmanager
+        def _mode(self, on: int, off: int, when: int = termios.TCSADRAIN) -> Iterator[None]:
+            try:
+                before = termios.tcgetattr(self._terminal)
+                wanted = termios.tcgetattr(self._terminal)
+                wanted[3] = wanted[3] & ~off | on
+                termios.tcsetattr(self._terminal, when, wanted)
+            except termios.error:  # it is no terminal that can do that: keys need Enter
+                self._is_line_wise = True
+                yield
+                return
+            try:
+                yield
+            finally:
+                termios.tcsetattr(self._terminal, termios.TCSADRAIN, before)
+
+        async def _read(self) -> bytes:
+            """Empty when the terminal is gone."""
+            loop = asyncio.get_running_loop()
+            ready: asyncio.Future[None] = loop.create_future()
+            loop.add_reader(self._terminal, _set, ready)
+            try:
+                await ready
+            finally:
+                loop.remove_reader(self._terminal)
+            try:
+                return os.read(self._terminal, 4096)
+            except OSError:
+                return b""
+
+    def _set(ready: asyncio.Future[None]) -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+
+def typed_line(prompt: str, text: str = "") -> str:
+    """A line with editing and history where Python has them, beginning with a text. Raises EOFError at the end."""
+    try:
+        import readline
+    except ImportError:  # Windows
+        return input(prompt)
+    readline.set_startup_hook(lambda: readline.insert_text(text))
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook(None)

@@ -1,0 +1,43 @@
+"""`reread list`: the sessions of the archive."""
+
+from __future__ import annotations
+
+from . import options
+from .stderr import tell
+
+LIST_EXAMPLES = """\
+  reread list --since 7d
+  reread list --project api --tool Edit
+  reread list --file '*.sql' --json
+  reread list --starred --tag refactor
+  reread list --no-sync --limit 5"""
+
+
+def list_parser() -> options.Parser:
+    about = "Sessions, the one that went on last first: what they were about, what they cost, what will be deleted."
+    made = options.make_parser("list", about, LIST_EXAMPLES)
+    options.add_filters(made, limit=None)
+    options.add_hidden(made)
+    return made
+
+
+def run_list(arguments: list[str]) -> int:
+    given = list_parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.views.archive_json import listed_row
+    from reread.views.session_list import list_lines
+
+    from .session_source import cleanup_days_of, open_archive
+
+    wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
+    with open_archive(given, config) as archive:
+        total = archive.count_sessions(wanted)
+        if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
+            tell("what there is was hidden; --hidden shows it")
+        found = archive.each_session(wanted, cleanup_days_of(config))
+        if given.json:
+            head = {"schema": "reread.sessions/1", "total": total}
+            options.print_json_list(head, "sessions", map(listed_row, found))
+        else:
+            options.print_lines(list_lines(found, options.make_view(config), config.now, total))
+    return 0

@@ -1,0 +1,160 @@
+"""`reread mark`: stars, tags, notes and better titles on sessions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from reread.errors import BadInput
+from reread.marks import MarkChange
+
+from . import options
+from .stderr import tell_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reread.archive import Archive, StoredSession
+    from reread.config import Config
+    from reread.views.mark_list import MarkedSession
+
+MARK_EXAMPLES = """\
+  reread mark @last --star --tag refactor --note 'the good one'
+  reread mark 3f2a 9c1d --tag refactor --untag draft
+  reread mark 3f2a --title 'Why the retries never stopped'
+  reread mark 3f2a                             what is noted on it
+  reread mark --project scratch --hide         all of them, after a question
+  reread mark --tagged draft --since 7d --untag draft --yes
+  reread mark --tags                           every tag, and how often"""
+ABOUT = """Notes something on sessions: a star, tags, a note, a title that wins over all others, or that lists leave
+them out. Sessions are named, or chosen with the filters; then it says how many there are and asks. Without anything
+to note it shows what is noted. It is kept in the archive, for all copies of a session, and nowhere else."""
+MOST_SHOWN = 5
+"""How many sessions are shown after they were marked; of more it is only said how many there are."""
+FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit", "starred", "tagged")
+
+
+def mark_parser() -> options.Parser:
+    made = options.make_parser("mark", ABOUT, MARK_EXAMPLES)
+    made.add_argument("sessions", nargs="*", metavar="SESSION", help="an id or its beginning, @last, @2")
+    noting = made.add_argument_group("what to note")
+    _either(noting, "star", "--star", "--unstar", "gives a star", "takes it away")
+    _either(noting, "hide", "--hide", "--unhide", "leaves it out of `list` and the overview", "shows it again")
+    noting.add_argument("--tag", action="append", metavar="NAME", help="gives a tag; may be repeated")
+    noting.add_argument("--untag", action="append", metavar="NAME", help="takes a tag away; may be repeated")
+    _text_or_none(noting, "note", "a note of your own")
+    _text_or_none(noting, "title", "what it is called from now on")
+    noting.add_argument("--yes", action="store_true", help="do not ask before sessions chosen by filters are marked")
+    made.add_argument("--tags", action="store_true", help="every tag with the number of its sessions")
+    options.add_filters(made, limit=None, tag_names=("--tagged",))
+    return made
+
+
+def _either(group: argparse._ArgumentGroup, name: str, on: str, off: str, about_on: str, about_off: str) -> None:
+    both = group.add_mutually_exclusive_group()
+    both.add_argument(on, dest=name, action="store_true", default=None, help=about_on)
+    both.add_argument(off, dest=name, action="store_false", default=None, help=about_off)
+
+
+def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None:
+    both = group.add_mutually_exclusive_group()
+    both.add_argument(f"--{name}", metavar="TEXT", help=about)
+    both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help="takes it away")
+
+
+def run_mark(arguments: list[str]) -> int:
+    given = mark_parser().parse_intermixed_args(arguments)  # sessions may stand before and behind options
+    config = options.make_config(given)
+    change = _change(given)
+    is_filtered = any(getattr(given, name) not in (None, False) for name in FILTERS)
+    is_change = change != MarkChange()
+    _refuse_nonsense(given, is_change=is_change, is_filtered=is_filtered)
+    wanted = options.make_filter(given, config)
+    from .session_source import open_archive
+
+    with open_archive(given, config) as archive:
+        if given.tags:
+            _show_tags(archive, given, config)
+            return 0
+        if given.sessions:
+            chosen = [archive.find(name) for name in given.sessions]
+        else:
+            chosen = [each.stored for each in archive.sessions(wanted)]
+        if not is_change:
+            shown = chosen if given.sessions else [each for each in chosen if any(each.mark)]
+            _show(given, config, _marked(archive, shown), None)
+        elif given.sessions or given.yes or _is_agreed(chosen, change):
+            changed = archive.mark(*chosen, **change._asdict())
+            _show(given, config, _marked(archive, chosen), changed)
+        else:
+            tell_lines("nothing was marked")
+    return 0
+
+
+def _change(given: argparse.Namespace) -> MarkChange:
+    for name in ("note", "title"):
+        text = getattr(given, name)
+        if text and not text.strip():
+            raise BadInput(f"the {name} is empty; --no-{name} takes it away")
+    return MarkChange(
+        starred=given.star,
+        hidden=given.hide,
+        tags=tuple(given.tag or ()),
+        untags=tuple(given.untag or ()),
+        note=given.note,
+        title=given.title,
+    ).checked()
+
+
+def _refuse_nonsense(given: argparse.Namespace, *, is_change: bool, is_filtered: bool) -> None:
+    if given.sessions and is_filtered:
+        raise BadInput("name sessions, or choose them with filters; not both")
+    if given.tags and (given.sessions or is_filtered or is_change):
+        raise BadInput("--tags lists the tags of all sessions, and takes nothing else")
+    if is_change and not given.sessions and not is_filtered:
+        raise BadInput("name the sessions to mark, such as @last, or choose them with filters such as --project")
+
+
+def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
+    """Says how many sessions there are and what will be noted, and asks; of none there is nothing to ask."""
+    from reread.views.mark_list import change_told
+    from reread.views.numbers import count
+    from reread.views.text import shorten
+
+    from .options import is_agreed
+
+    if not chosen:
+        return True
+    number = count(len({each.row.uuid for each in chosen}), "session")
+    titles = [f"  {shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
+    more = [f"  and {len(chosen) - MOST_SHOWN:,} more"] if len(chosen) > MOST_SHOWN else []
+    question = "\n".join([f"{number}:", *titles, *more, f"{change_told(change)}. Go on?"])
+    return is_agreed(question, f"{number} would be marked and there is nobody to ask; say --yes")
+
+
+def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[MarkedSession]:
+    """What is noted on these now, each once."""
+    from reread.views.mark_list import MarkedSession
+
+    rows = {each.stored.row.uuid: each.stored for each in reversed(archive.sessions())}
+    names = dict.fromkeys(each.row.uuid for each in sessions)
+    return [MarkedSession(name, rows[name].row.project, rows[name].row.title, rows[name].mark) for name in names]
+
+
+def _show(given: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
+    from reread.views.mark_list import marks_document, marks_lines
+
+    most = None if changed is None else MOST_SHOWN
+    options.show_answer(
+        given,
+        config,
+        lambda: marks_document(sessions, changed),
+        lambda view: marks_lines(sessions, changed, view, most),
+    )
+
+
+def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
+    from reread.views.mark_list import tags_document, tags_lines
+
+    tags = archive.tags()
+    options.show_answer(given, config, lambda: tags_document(tags), lambda view: tags_lines(tags, view))

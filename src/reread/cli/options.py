@@ -1,0 +1,352 @@
+"""Options that several commands share, what they turn into, and a yes-or-no question."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from reread.config import expanded, terminal_width
+from reread.errors import BadInput
+
+from . import common
+from .stderr import tell, tell_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, TypeVar
+
+    from reread.archive import CacheReport, UsageReport
+    from reread.archive.filters import Filter
+    from reread.config import Config
+    from reread.loading import SourceTree
+    from reread.views.values import View
+
+    AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
+
+
+def is_agreed(question: str, refusal: str) -> bool:
+    """A person at a terminal says yes; anything else is no. Raises BadInput where there is nobody to ask."""
+    if not sys.stdin.isatty():
+        raise BadInput(refusal)
+    tell_lines(f"{question} [yes/no] ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+MOST_PROBLEMS = 5
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """argparse makes one for every option it is given, and would import shutil to size it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=terminal_width() - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """What a command is about fits the terminal; examples, whose lines are indented, stay as they are."""
+        if "\n  " in text:
+            return super()._fill_text(text, width, indent)
+        from textwrap import fill
+
+        return "\n\n".join(fill(" ".join(part.split()), width) for part in text.split("\n\n"))
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, without repeating the usage."""
+
+    def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
+        given, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}", self._meant(unknown))
+        return given
+
+    def _meant(self, unknown: list[str]) -> str:
+        """The option that is spelled most like the first unknown one."""
+        from difflib import get_close_matches
+
+        wrong = [each.partition("=")[0] for each in unknown if each.startswith("--")]
+        close = get_close_matches(wrong[0], self._option_string_actions, n=1) if wrong else []
+        return f" (did you mean {close[0]}?)" if close else ""
+
+    def error(self, message: str, meant: str = "") -> NoReturn:
+        raise BadInput(f"{message}; see `{self.prog} --help`{meant}")
+
+
+def make_parser(
+    name: str, description: str, examples: str, *, syncs: bool = True, is_stream: bool = False, has_json: bool = True
+) -> Parser:
+    """A parser with the options every command has; one that reads the archive can be told not to sync first.
+
+    A command that shows things as they happen has `--jsonl` in the stead of `--json`.
+    """
+    parser = Parser(
+        prog=f"reread {name}".strip(),
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    group = parser.add_argument_group("where and how")
+    for option, (value, about) in common.WITH_VALUE.items():
+        group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
+    flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
+    for option in filter(flags.get, common.FLAGS):
+        group.add_argument(option, action="store_true", help=common.FLAGS[option])
+    return parser
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or its beginning, @last")
+
+
+def add_filters(
+    parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
+) -> None:
+    group = parser.add_argument_group("filters")
+    group.add_argument("--project", metavar="TEXT", help="part of the real working directory, or of its name today")
+    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument(
+        "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
+    )
+    group.add_argument("--model", metavar="TEXT", help="part of the model's name")
+    group.add_argument("--branch", metavar="NAME", help="git branch")
+    group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
+    group.add_argument("--file", metavar="GLOB", help="sessions whose tools touched such a file")
+    group.add_argument("--machine", metavar="NAME", help="sessions of the machine with this label or id")
+    group.add_argument("--starred", action="store_true", help="sessions with a star")
+    group.add_argument(
+        *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
+    )
+    shown = f" (default {limit})" if limit else ""
+    group.add_argument("--limit", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
+
+
+def add_hidden(parser: argparse.ArgumentParser) -> None:
+    """For commands that list sessions; all others take them as they are."""
+    parser.add_argument("--hidden", action="store_true", help="with the sessions that `reread mark --hide` left out")
+
+
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """For commands that show money."""
+    about = "your own prices; the default is REREAD_PRICES or prices.json in the archive's folder"
+    parser.add_argument("--prices", metavar="FILE", help=about)
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
+
+
+def make_filter(options: argparse.Namespace, config: Config) -> Filter:
+    from reread.archive.filters import Filter, check_window, parse_end, parse_time
+
+    def moment(parse: Any, option: str) -> Any:
+        text = getattr(options, option)
+        return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
+
+    since, until = moment(parse_time, "since"), moment(parse_end, "until")
+    check_window(since, until)
+    return Filter(
+        sources=named_sources(config),
+        project=options.project,
+        since=since,
+        until=until,
+        model=options.model,
+        git_branch=options.branch,
+        tool=options.tool,
+        file=options.file,
+        machine=options.machine,
+        limit=options.limit,
+        starred=options.starred,
+        tags=tuple(map(_tag_name, options.tagged or ())),
+    )
+
+
+def _tag_name(text: str) -> str:
+    from reread.marks import tag_name
+
+    return tag_name(text)
+
+
+def named_sources(config: Config) -> tuple[str, ...]:
+    """The folders or files that answers are to come from; empty for all."""
+    return tuple(place for source in config.sources for place in _spellings(source)) if config.is_source_named else ()
+
+
+def _spellings(place: Path) -> list[str]:
+    return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
+
+
+def open_shelf(config: Config) -> SourceTree:
+    """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
+    from reread.loading import SourceTree
+
+    refuse_no_sources(config)
+    shelf = SourceTree(config.sources)
+    if not shelf.sessions and not shelf.files:
+        tell(f"no transcripts in {', '.join(map(str, config.sources))}")
+    return shelf
+
+
+def refuse_no_sources(config: Config) -> None:
+    if not config.sources:
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+
+
+def make_config(given: argparse.Namespace) -> Config:
+    from reread import config
+
+    return config.make_config(given.source, given.timezone, given.home, prices=getattr(given, "prices", None))
+
+
+def has_transcripts(config: Config) -> bool:
+    """Whether the usual places hold any session at all."""
+    from reread.sources import FileKind, find
+
+    return any(file.kind is FileKind.TRANSCRIPT for place in config.sources if place.exists() for file in find(place))
+
+
+def as_path(session: str) -> Path | None:
+    """The path a session argument names; None when it is an id."""
+    path = expanded(session)
+    looks_like_one = path.suffix in (".jsonl", ".json") or "/" in session or "\\" in session
+    return path if looks_like_one or (session and _exists(path)) else None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # no file system takes such a name
+        return False
+
+
+def make_view(config: Config, **choices: Any) -> View:
+    from reread.views.text import Style
+    from reread.views.values import View
+
+    return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
+
+
+_TIMES = frozenset({"day", "week", "month", "block"})
+
+
+def limited(report: AnyReport, limit: int | None) -> AnyReport:
+    """The newest periods, or the dearest of the rest; the totals stay those of everything."""
+    from msgspec.structs import replace
+
+    if limit is None:
+        return report
+    return replace(report, rows=report.rows[-limit:] if report.by in _TIMES else report.rows[:limit])
+
+
+def zone_name(named: str | None) -> str:
+    """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
+    if named is not None:
+        return named
+    from reread.config import local_zone
+
+    return local_zone()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Nothing in a line reaches the terminal but letters and our own colours."""
+    for line in lines:
+        if line.isprintable():  # most are, and `sync` need not load what makes the others so
+            sys.stdout.write(f"{line}\n")
+        else:
+            from reread.views.text import printed
+
+            sys.stdout.write(f"{printed(line)}\n")
+
+
+def print_text(text: str) -> None:
+    """Text without colours, such as comma-separated values: its lines, and nothing else that a terminal obeys."""
+    from reread.views.text import without_controls
+
+    sys.stdout.write(without_controls(text))
+
+
+def print_bytes(raw: bytes, text: str) -> None:
+    """A file as it is, into a pipe or a file; a terminal gets its text, and nothing of it that a terminal obeys."""
+    if sys.stdout.isatty():
+        print_text(text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
+
+def print_bytes_or_text(raw: bytes, *, is_exact: bool) -> None:
+    """A document of ours as text; what has to be exact goes into a pipe or a file as it is."""
+    text = raw.decode("utf-8", "replace")
+    if is_exact:
+        print_bytes(raw, text)
+    else:
+        print_text(text)
+
+
+def print_json(document: object) -> None:
+    import msgspec
+
+    from reread.views.values import encoded
+
+    sys.stdout.write(msgspec.json.format(encoded(document), indent=2).decode() + "\n")
+
+
+def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) -> None:
+    """One document whose last field is a list of any length: each row is written as it comes."""
+    import msgspec
+
+    from reread.views.values import encoded
+
+    def text(value: object) -> str:
+        return msgspec.json.format(encoded(value), indent=2).decode()
+
+    sys.stdout.write(f'{text(head)[:-2]},\n  "{name}": [')
+    between = ""
+    for row in rows:
+        sys.stdout.write(f"{between}\n    " + text(row).replace("\n", "\n    "))
+        between = ","
+    sys.stdout.write("\n  ]\n}\n" if between else "]\n}\n")
+
+
+def print_json_line(document: object) -> None:
+    """One document of a stream, on one line."""
+    from reread.views.values import encoded
+
+    sys.stdout.write(encoded(document).decode() + "\n")
+
+
+def send_json_line(document: object) -> None:
+    """The same for a program that waits for it: UTF-8 and a plain line feed on every system, and at once."""
+    from reread.views.values import encoded
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(encoded(document) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def show_answer(
+    given: argparse.Namespace,
+    config: Config,
+    document: Callable[[], object],
+    lines: Callable[[View], Iterable[str]],
+) -> None:
+    """An answer as the person wants it: one JSON document, or text for the terminal."""
+    if given.json:
+        print_json(document())
+    else:
+        print_lines(lines(make_view(config)))
+
+
+def warn(problems: Iterable[Exception]) -> None:
+    """One line each, and how many more there are."""
+    told = list(problems)
+    for problem in told[:MOST_PROBLEMS]:
+        tell(problem)
+    if len(told) > MOST_PROBLEMS:
+        tell(f"and {len(told) - MOST_PROBLEMS:,} more")

@@ -1,0 +1,64 @@
+"""Shows a sync that takes long: a bar on a terminal, a line now and then elsewhere, nothing when it is quick."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from reread.config import terminal_width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from reread.archive import Progress
+
+QUICK = 0.3
+"""Seconds nobody minds waiting without a word."""
+REDRAW = 0.1
+PLAIN_EVERY = 5.0
+"""A log needs fewer words, and a busy machine must not make a quick sync look like a long one."""
+
+
+class SyncProgress:
+    """Told how far a sync has come, shows it. Close it to have the line back."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._is_terminal = self._stream.isatty()
+        self._began = time.monotonic()
+        self._next = self._began + (QUICK if self._is_terminal else PLAIN_EVERY)
+        self._is_drawn = False
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._show(progress, now - self._began)
+        self._next = now + (REDRAW if self._is_terminal else PLAIN_EVERY)
+
+    def _show(self, progress: Progress, seconds: float) -> None:
+        from reread.views.progress_bar import bar_line, plain_line
+
+        done, total = progress.bytes_done, progress.bytes_total
+        # Sessions that are only read again have no new bytes.
+        again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
+        if self._is_terminal:
+            self._stream.write(f"\r{again or bar_line(done, total, seconds, terminal_width())}\x1b[K")
+            self._is_drawn = True
+        else:
+            self._stream.write(f"reread: taking in {again or plain_line(done, total, seconds)}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._is_drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._is_drawn = False
+
+
+def draw_share(what: str, done: int, total: int) -> None:
+    """How much of something is done, on standard error; the line is gone when all is."""
+    share = f"\r{what}: {done * 100 // max(1, total)} %\x1b[K"
+    sys.stderr.write(share if done < total else "\r\x1b[K")
+    sys.stderr.flush()

@@ -1,0 +1,175 @@
+"""`reread retro`: what went wrong, what repeats, and what to change."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reread.errors import BadInput
+
+from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.config import Config
+    from reread.features.friction.suggestions import Suggestion
+
+RETRO_EXAMPLES = """\
+  reread retro --since 7d                   the last week against all before it
+  reread retro --project lantern --by cost
+  reread retro @last                        one session
+  reread retro --kind correction --kind re_ask --min-confidence 0.8
+  reread retro --suggestions                only what to change, with drafts
+  reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
+  reread retro --format markdown --since monday > week.md
+  reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
+FORMS = ("text", "markdown")
+
+
+def retro_parser() -> options.Parser:
+    about = """What hurt most over a period, a project or one session: interrupts, refusals, errors, corrections, loops,
+rework, waiting, by time, cost and count, against your own past before it. Then what repeats over sessions, and what to
+change: a ready draft for each, with the lines that prove it. Every moment counts once, whatever copies it."""
+    made = options.make_parser("retro", about, RETRO_EXAMPLES)
+    options.add_session(made)
+    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the suggestion to put where it belongs")
+    made.add_argument("--yes", action="store_true", help="with `apply`: make the change without asking")
+    made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
+    made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
+    made.add_argument("--agents", action="store_true", help="moments of subagents, too")
+    made.add_argument("--min-confidence", type=_share, metavar="N", help="0 to 1; the default is 0.5")
+    made.add_argument("--suggestions", action="store_true", help="only what to change")
+    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    labels = made.add_argument_group("what was found wrongly")
+    labels.add_argument("--wrong", metavar="UUID", help="what was found at this line is none: leave it out for good")
+    labels.add_argument("--right", metavar="UUID", help="takes that back")
+    labels.add_argument("--include-wrong", action="store_true", help="shows it all the same")
+    options.add_filters(made, limit=None)
+    return made
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+    return share
+
+
+def run_retro(arguments: list[str]) -> int:
+    given = retro_parser().parse_args(arguments)
+    config = options.make_config(given)
+    if given.wrong is not None or given.right is not None:
+        _label(given, config)
+        return 0
+    wanted = options.make_filter(given, config)
+    number = _number(given)
+    with _archive(given, config) as archive:
+        if archive.known_sources() <= {str(source) for source in archive.sources}:
+            wanted = wanted._replace(sources=())  # they are all there is
+        found = archive.retro(
+            wanted,
+            "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
+            kinds=given.kind,
+            with_agents=given.agents,
+            least_confidence=given.min_confidence,
+            with_wrong=given.include_wrong,
+            by=given.by,
+            timezone=config.timezone,
+        )
+        if number is not None:
+            return _apply(given, config, archive, found.suggestions, number)
+        from reread.views.retro_report import markdown_lines, retro_document, retro_lines
+
+        lines = markdown_lines if given.format == "markdown" else retro_lines
+        options.show_answer(
+            given,
+            config,
+            lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
+            lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
+        )
+    return 0
+
+
+_APPLY = "apply"
+
+
+def _number(given: argparse.Namespace) -> int | None:
+    """The number behind `apply`, which stands where a session would; None where nothing is to be applied."""
+    if given.session != _APPLY:
+        if given.number is not None:
+            raise BadInput("one session at a time; `reread retro apply N` takes a number")
+        return None
+    given.session = None
+    if given.number is None or not given.number.isdecimal() or int(given.number) < 1:
+        raise BadInput("say which: `reread retro apply 2` takes the second of `reread retro --suggestions`")
+    return int(given.number)
+
+
+def _apply(
+    given: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
+) -> int:
+    """Shows what a suggestion would change and makes it so, if that is wanted."""
+    from reread.views.retro_report import applied_document, applied_lines
+
+    from .options import is_agreed
+
+    if number > len(suggestions):
+        there = f"there are {len(suggestions)}" if suggestions else "there is none"
+        raise BadInput(f"there is no suggestion {number}; {there}")
+    plan = archive.planned(suggestions[number - 1])
+    if not given.json:
+        options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
+    is_wanted = given.yes or is_agreed(
+        "Make this change?", "nothing was changed, for there is nobody to ask; say --yes"
+    )
+    if is_wanted:
+        archive.apply(plan)
+    backup = str(plan.file.backup) if plan.change.before is not None else None
+    if given.json:
+        options.print_json(applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted))
+    else:
+        told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
+        options.print_lines(told if is_wanted else ["nothing was changed"])
+    return 0
+
+
+@contextmanager
+def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
+    """A session that is named by its file is looked at by itself."""
+    from .files import asked_archive
+    from .session_source import passing_archive
+
+    path = options.as_path(given.session) if given.session is not None else None
+    if path is None:
+        with asked_archive(given, config) as archive:
+            yield archive
+    else:
+        with passing_archive(config, [path]) as archive:
+            yield archive
+
+
+def _label(given: argparse.Namespace, config: Config) -> None:
+    from reread.views.retro_report import labelled_document, labelled_lines
+
+    from .session_source import open_archive
+
+    if given.wrong is not None and given.right is not None:
+        raise BadInput("--wrong and --right contradict each other; use one at a time")
+    if given.session is not None or (given.kind and len(given.kind) > 1):
+        raise BadInput("--wrong and --right take one line, and at most one --kind")
+    kind = given.kind[0] if given.kind else None
+    is_wrong = given.wrong is not None
+    with open_archive(given, config) as archive:
+        named = archive.mark_wrong(given.wrong, kind) if is_wrong else archive.mark_right(given.right, kind)
+    kinds = (named.kind,) if named.kind is not None else named.kinds
+    options.show_answer(
+        given,
+        config,
+        lambda: labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
+        lambda view: labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
+    )

@@ -1,0 +1,116 @@
+"""`reread run`: starts Claude Code, shows what it does as it does it, and keeps every line of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from reread.errors import BadInput, RereadError
+
+from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.config import Config
+
+RUN_EXAMPLES = """\
+  reread run "what does this project do?"
+  reread run -i                              a conversation, until Ctrl-D
+  reread run --resume @last "go on"          where the newest session stopped, in its folder
+  git diff | reread run "review this: $(cat)" --permission deny
+  reread run "fix the test" --permission allow -- --max-turns 20
+  reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin"""
+
+ABOUT = """\
+Starts Claude Code over its stream-json protocol: thinking and words as they form, tool calls,
+diffs, permissions and questions answered with a key. Ctrl-C interrupts the turn, a second one
+ends the run. Every line that crosses the pipe is kept in the archive's folder.
+Exit code: 0 succeeded, 1 the result is an error, 2 the client could not be run, 130 Ctrl-C."""
+
+
+def run_parser() -> options.Parser:
+    made = options.make_parser("run", ABOUT, RUN_EXAMPLES, syncs=False, is_stream=True)
+    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to ask; - or nothing reads standard input")
+    made.add_argument("-i", "--interactive", action="store_true", help="keep asking for prompts until Ctrl-D")
+    made.add_argument("--claude", metavar="PATH", help="the client; the default is `claude` on PATH")
+    made.add_argument(
+        "--permission", choices=("ask", "allow", "deny"), default="ask", help="what tools may do (default ask)"
+    )
+    made.add_argument("--permission-mode", metavar="MODE", help="the client's own: plan, acceptEdits, ...")
+    made.add_argument("--model", metavar="NAME", help="for example opus or sonnet")
+    made.add_argument("--max-thinking-tokens", type=_count, metavar="N", help="thinking budget; 0 for none")
+    made.add_argument("--resume", metavar="SESSION", help="go on with a session: an id or its beginning, @last")
+    made.add_argument("--continue", action="store_true", dest="continue_last", help="with the newest of this folder")
+    made.add_argument("--fork", action="store_true", help="under a new id; the old session stays as it is")
+    made.add_argument("--cwd", metavar="DIR", help="where the client works")
+    made.add_argument("--image", action="append", default=[], metavar="FILE", help="sent with PROMPT; may be repeated")
+    made.add_argument("--no-capture", action="store_true", help="keep no copy of what crosses the pipe")
+    made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
+    return made
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens")
+    return int(text)
+
+
+def run_run(arguments: list[str]) -> int:
+    ours, theirs = _divided(arguments)
+    given = run_parser().parse_args(ours)
+    config = options.make_config(given)
+    if given.resume and given.continue_last:
+        raise BadInput("--resume and --continue both say where to go on; give one of them")
+    if given.fork and not (given.resume or given.continue_last):
+        raise BadInput("--fork needs --resume or --continue")
+    is_from_stdin = given.prompt == "-" or (given.prompt is None and not sys.stdin.isatty())
+    prompt = _read_prompt() if is_from_stdin else given.prompt
+    if given.resume:
+        _find_session(given, config)
+    from .run_loop import talk
+
+    code = talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
+    take_in(config)
+    return code
+
+
+def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Ours, and what stands behind `--`: the client's."""
+    if "--" not in arguments:
+        return arguments, []
+    end = arguments.index("--")
+    return arguments[:end], arguments[end + 1 :]
+
+
+def _read_prompt() -> str:
+    prompt = sys.stdin.read().strip()
+    if not prompt:
+        raise BadInput("no prompt: give one as an argument or on standard input")
+    return prompt
+
+
+def _find_session(given: argparse.Namespace, config: Config) -> None:
+    """The whole id of the session to resume; the client knows it only in the folder it was held in."""
+    from reread.live.transport import resumed
+
+    from .session_source import bare_archive, freshen
+
+    with bare_archive(config) as archive:
+        freshen(archive)
+        stored = archive.find(given.resume)
+    found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
+    given.resume = found.session
+    if given.cwd is None:
+        given.cwd = found.folder
+
+
+def take_in(config: Config) -> None:
+    """The transcript of the run into the archive, where there is one: a first sync may take minutes."""
+    from .session_source import bare_archive, freshen
+
+    try:
+        with bare_archive(config) as archive:
+            if archive.exists and archive.sources:
+                freshen(archive)
+    except RereadError as problem:
+        options.warn([problem])

@@ -1,0 +1,54 @@
+"""`reread search`: what was said, thought and done, found by its words."""
+
+from __future__ import annotations
+
+from reread.errors import BadInput
+
+from . import options
+
+SEARCH_EXAMPLES = """\
+  reread search flaky retry                    both words, anywhere in one text
+  reread search '"exit code 137" OR oom*'      a phrase, a beginning
+  reread search deadlock --in thinking --since 30d
+  reread search 'title:release NOT draft' --json
+  reread search --regex 'error E\\d+' --in result"""
+LIMIT = 20
+
+
+def search_parser() -> options.Parser:
+    about = (
+        "Ranked hits over prompts, replies, thinking, tool calls and titles; what tools gave back only if asked for."
+    )
+    made = options.make_parser("search", about, SEARCH_EXAMPLES)
+    made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
+    made.add_argument("--in", dest="fields", metavar="FIELDS", help="prompt,text,thinking,tool,result,title or all")
+    made.add_argument("--regex", action="store_true", help="QUERY is a regular expression; every text is looked at")
+    options.add_filters(made, limit=LIMIT)
+    return made
+
+
+def run_search(arguments: list[str]) -> int:
+    given = search_parser().parse_args(arguments)
+    config = options.make_config(given)
+    from reread.archive.search_language import DEFAULT_FIELDS, NoWords, fields_of
+    from reread.views.hits import search_document, search_lines
+
+    from .session_source import open_archive
+    from .stderr import tell_hidden
+
+    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
+    wanted = options.make_filter(given, config)._replace(limit=None)
+    query = " ".join(given.query)
+    with open_archive(given, config) as archive:
+        try:
+            answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+        except NoWords as error:
+            raise BadInput(f"{error}, --regex finds anything") from error
+        options.show_answer(
+            given,
+            config,
+            lambda: search_document(answer, answer.terms),
+            lambda view: search_lines(answer, answer.terms, view),
+        )
+        tell_hidden(answer.hidden)
+    return 0

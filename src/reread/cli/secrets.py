@@ -1,0 +1,60 @@
+"""`reread secrets`: which keys and passwords lie in past sessions, so that new ones can be made."""
+
+from __future__ import annotations
+
+import sys
+
+from reread.errors import BadInput
+
+from . import options
+from .stderr import tell
+
+SECRETS_EXAMPLES = """\
+  reread secrets
+  reread secrets --project api --since 30d
+  reread secrets --json | jq '.secrets[] | .kind'
+  reread secrets --show                        the values, too; on a terminal only"""
+LIMIT = 50
+
+
+def secrets_parser() -> options.Parser:
+    made = options.make_parser(
+        "secrets",
+        "List the keys and passwords that lie in past sessions: kind, place and time, never the value.",
+        SECRETS_EXAMPLES,
+    )
+    made.add_argument("--show", action="store_true", help="print the values, too; only on a terminal")
+    options.add_filters(made, limit=LIMIT)
+    return made
+
+
+def run_secrets(arguments: list[str]) -> int:
+    given = secrets_parser().parse_args(arguments)
+    config = options.make_config(given)
+    if given.show and (given.json or not sys.stdout.isatty()):
+        raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
+    from reread.archive.secret_scan import ADVICE
+    from reread.views.secret_list import secrets_document, secrets_lines
+
+    from .files import asked_archive
+
+    wanted = options.make_filter(given, config)
+    with asked_archive(given, config) as archive:
+        scan = archive.secret_scan()
+        answer = scan.secrets(wanted, _progress if sys.stderr.isatty() else None)
+        values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
+        options.show_answer(
+            given,
+            config,
+            lambda: secrets_document(answer, ADVICE),
+            lambda view: secrets_lines(answer, ADVICE, view, values),
+        )
+    if answer.damaged:
+        tell(f"{answer.damaged:,} files could not be looked through: `reread archive verify` names the damage")
+    return 0
+
+
+def _progress(done: int, total: int) -> None:
+    from .progress import draw_share
+
+    draw_share("looking through sessions", done, total)

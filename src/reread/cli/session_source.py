@@ -1,0 +1,234 @@
+"""Where a command's sessions come from: a file, named sources read straight, or the archive, made fresh first.
+
+Named sources without a named archive are read straight and kept nowhere, unless the archive already keeps them:
+looking into a folder must not quietly take it in.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.errors import BadInput, RereadError, SourceError
+
+from . import options
+from .progress import SyncProgress
+from .stderr import tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive, Listed, StoredSession, SyncResult
+    from reread.archive.filters import Filter
+    from reread.config import Config
+    from reread.features.edits.history import ReadBackup
+    from reread.sessions import Session
+
+
+@contextmanager
+def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
+    """The archive, with what changed in the sources taken in unless `--no-sync`."""
+    with bare_archive(config) as archive:
+        if not given.no_sync:
+            freshen(archive)
+        refuse_nothing(archive, config)
+        tell_outdated(archive)
+        yield archive
+
+
+def refuse_nothing(archive: Archive, config: Config) -> None:
+    """Where there are neither sources nor sessions, an empty answer would not help."""
+    if not config.sources and archive.is_empty:
+        raise BadInput("no Claude Code folder found; name one with --source, or try `reread demo`")
+
+
+@contextmanager
+def bare_archive(config: Config) -> Iterator[Archive]:
+    """The archive as it is."""
+    from reread.archive import Archive
+
+    for source in config.sources:
+        if is_protected(config.home, source):
+            raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
+    absolute = [source.absolute() for source in config.sources]
+    with Archive(config.home, absolute, price_file=config.prices) as archive:
+        archive.sources = tuple(_existing(archive, config))
+        yield archive
+
+
+@contextmanager
+def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive]:
+    """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
+    from tempfile import TemporaryDirectory
+
+    from reread.archive import Archive
+
+    for source in sources:
+        if not source.exists():
+            raise SourceError(source, "no such file or folder")
+    with TemporaryDirectory(prefix="reread-") as folder:
+        places = [source.absolute() for source in sources]
+        with Archive(Path(folder), places, price_file=config.prices) as archive:
+            tell_problems(archive.sync(with_backups=False))
+            yield archive
+
+
+def is_protected(path: Path, source: Path) -> bool:
+    """Whether a path lies in a folder of Claude Code; a folder that merely holds transcripts may hold more."""
+    is_claude = source.name in (".claude", "projects") or (source / "projects").is_dir()
+    return is_claude and is_below(path, source)
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    return path.absolute().is_relative_to(folder.absolute()) or path.resolve().is_relative_to(folder.resolve())
+
+
+def _existing(archive: Archive, config: Config) -> Iterator[Path]:
+    """Sources to sync. One that is gone is told; it is a mistake where nothing was ever taken from it."""
+    there = [source for source in archive.sources if source.exists()]
+    for source in archive.sources:
+        if source in there:
+            yield source
+        elif archive.keeps(source):
+            tell(f"{source} is gone; what was taken from it is kept")
+        elif config.is_source_named or not there:
+            raise SourceError(source, "no such file or folder")
+        else:
+            tell(f"{source}: no such file or folder")
+
+
+READER_PATIENCE = 1.0
+"""A command that reads does not wait for another sync to end: what is kept can be told at once."""
+
+
+def freshen(archive: Archive) -> None:
+    """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
+    progress = SyncProgress()
+    try:
+        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True)
+    except SourceError:
+        raise
+    except RereadError as problem:
+        progress.close()
+        if not archive.is_open:  # nor can it answer
+            raise
+        tell(f"not brought up to date: {problem}")
+    else:
+        progress.close()
+        tell_problems(result)
+    finally:
+        progress.close()
+
+
+def tell_outdated(archive: Archive) -> None:
+    """Until an archive of an older version is read anew, what this one learned to find is missing from answers."""
+    number = archive.outdated() if archive.exists else 0
+    if number:
+        from reread.views.numbers import count
+
+        tell(f"{count(number, 'session')} not yet read anew by this version, answers may lack some; see `reread sync`")
+
+
+def tell_problems(result: SyncResult) -> None:
+    options.warn(result.problems)
+
+
+def is_straight(config: Config) -> bool:
+    """Whether the named sources are read without the archive."""
+    if not config.is_source_named or config.is_home_named:
+        return False
+    from reread.archive import Archive
+
+    with Archive(config.home) as archive:
+        return not all(archive.keeps(source) for source in config.sources)
+
+
+def cleanup_days_of(config: Config) -> float:
+    from reread.archive.listing import cleanup_days, settings_files
+
+    return cleanup_days(settings_files(config.sources))
+
+
+class Opened:
+    """A session, and how the archive lists it if it came from there."""
+
+    def __init__(self, session: Session, kept: Listed | None, archive: Archive | None = None) -> None:
+        self.session = session
+        self.kept = kept
+        self.archive = archive
+        """The one it came from."""
+
+    @property
+    def kept_backups(self) -> ReadBackup | None:
+        """What reads backups of files whose source is gone."""
+        return self.archive.kept_backups() if self.archive is not None else None
+
+
+@contextmanager
+def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
+    """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
+    from reread.loading import load
+
+    path = options.as_path(given.session)
+    if path is not None:
+        yield Opened(load(path), None)
+        return
+    if is_straight(config):
+        yield Opened(options.open_shelf(config).session(given.session), None)
+        return
+    with open_archive(given, config) as archive:
+        found = find(archive, given.session)
+        kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
+        yield Opened(archive.session_of(found), kept, archive)
+
+
+def find(archive: Archive, wanted: str) -> StoredSession:
+    """The session that a person named; where copies answer to it, too, they are told which one it is."""
+    found = archive.find(wanted)
+    copies = archive.copies(found)
+    if copies and not wanted.endswith(f"~{found.sign}"):
+        others = ", ".join(f"{each.name} in {each.row.folder}" for each in copies)
+        tell(f"this is {found.name} in {found.row.folder}; there is also {others}")
+    return found
+
+
+@contextmanager
+def open_rows(given: argparse.Namespace, config: Config) -> Iterator[Archive | None]:
+    """The archive, where a question is about many sessions and its rows can answer; else None."""
+    if given.session is not None or is_straight(config):
+        yield None
+    else:
+        with open_archive(given, config) as archive:
+            yield archive
+
+
+@contextmanager
+def open_sessions(
+    given: argparse.Namespace, config: Config, wanted: Filter
+) -> Iterator[tuple[Iterable[Session], list[SourceError], Filter]]:
+    """One session, or all that may be asked for, oldest first; the list fills with what could not be read. The filter
+    comes back with what the archive knows of folders that were moved."""
+    if given.session is not None:
+        with open_session(given, config) as opened:
+            yield [opened.session], [], knowing(wanted, opened.archive)
+    elif is_straight(config):
+        shelf = options.open_shelf(config)
+        yield shelf.oldest_first(), shelf.problems, wanted
+    else:
+        from reread.archive import window_of
+
+        with open_archive(given, config) as archive:
+            yield archive.read_all(window_of(wanted)), [], knowing(wanted, archive)
+
+
+def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
+    """Sources that are all the archive has keep nothing out, and sums answer faster than single responses."""
+    if wanted.sources and archive.known_sources() <= {str(source) for source in archive.sources}:
+        return wanted._replace(sources=())
+    return wanted
+
+
+def knowing(wanted: Filter, archive: Archive | None) -> Filter:
+    """With the names that a project is found under, too."""
+    return wanted if archive is None else wanted._replace(moves=archive.moves())

@@ -1,0 +1,106 @@
+"""`reread sync`: takes everything that changed into the archive."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive import Archive, SyncResult
+
+SYNC_EXAMPLES = """\
+  reread sync                      what changed since the last time
+  reread sync --watch              keeps following until Ctrl-C
+  reread sync --full               reads everything again
+  reread sync --source /mnt/old-laptop/.claude"""
+
+
+def sync_parser() -> options.Parser:
+    about = (
+        "Takes every new or grown transcript, with its subagents, tool results and backups, into the archive, for good."
+    )
+    made = options.make_parser("sync", about, SYNC_EXAMPLES, syncs=False)
+    made.add_argument("--watch", action="store_true", help="keep following; ends with Ctrl-C")
+    made.add_argument("--full", action="store_true", help="read everything again, changed or not")
+    return made
+
+
+def run_sync(arguments: list[str]) -> int:
+    given = sync_parser().parse_args(arguments)
+    config = options.make_config(given)
+    options.refuse_no_sources(config)
+    from .session_source import bare_archive
+
+    with bare_archive(config) as archive:
+        _tell(_sync(archive, is_full=given.full), given)
+        if given.watch:
+            _watch(archive, given)
+    return 0
+
+
+def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
+    from .progress import SyncProgress
+
+    progress = SyncProgress()
+    try:
+        return archive.sync(progress, full=is_full)
+    finally:
+        progress.close()
+
+
+def _watch(archive: Archive, given: argparse.Namespace) -> None:
+    """Tells every sync that took something in, and every problem once, until Ctrl-C."""
+    from threading import Event
+
+    told: set[str] = set()
+    for result in archive.watch(Event()):
+        fresh = [problem for problem in result.problems if str(problem) not in told]
+        told.update(str(problem) for problem in fresh)
+        if result.files or result.vanished or fresh:
+            result.problems = fresh
+            _tell(result, given)
+
+
+def _tell(result: SyncResult, given: argparse.Namespace) -> None:
+    if given.json:
+        _print_document(result, is_one_line=given.watch)
+    else:
+        options.print_lines([sentence(result)])
+    sys.stdout.flush()
+    options.warn(result.problems)
+
+
+def sentence(result: SyncResult) -> str:
+    """`took 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
+    from reread.views.numbers import count, duration, left_out_lines, size
+
+    if result.files:
+        what = f"{count(result.sessions, 'session')}, {count(result.files, 'file')}, {size(result.bytes)}"
+        said = f"took {what} in {duration(result.seconds)}"
+    else:
+        said = "nothing new"
+    if result.vanished:
+        is_one = result.vanished == 1
+        said += f"; {count(result.vanished, 'file')} vanished from the sources and {'is' if is_one else 'are'} kept"
+    return "; ".join([said, *left_out_lines(result.left_out.items())])
+
+
+def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
+    from reread.views.numbers import left_out_document
+
+    document = {
+        "schema": "reread.sync/1",
+        "sessions": result.sessions,
+        "files": result.files,
+        "bytes": result.bytes,
+        "unchanged": result.unchanged,
+        "vanished": result.vanished,
+        "left_out": left_out_document(result.left_out.items()),
+        "seconds": round(result.seconds, 3),
+        "problems": [str(problem) for problem in result.problems],
+    }
+    print_document = options.print_json_line if is_one_line else options.print_json
+    print_document(document)

@@ -1,0 +1,652 @@
+"""The settings file of Claude Code: the one file of its own that reread changes, and only when asked to.
+
+Our hook and status line are put in and taken out; every other character stays as it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shlex
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from reread.errors import BadInput, SourceError, printable
+from reread.features.friction.refusals import Stated
+from reread.features.friction.suggestions import Suggestion, SuggestionKind
+
+__all__ = [
+    "TIMEOUT",
+    "ClientSettings",
+    "Entries",
+    "JsonPlace",
+    "SettingsChange",
+    "SettingsFile",
+    "append",
+    "command_of",
+    "entries_running",
+    "find",
+    "has_program",
+    "home_of",
+    "parse",
+    "remove",
+    "replace",
+    "start_of",
+    "words_of",
+]
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class JsonPlace(NamedTuple):
+    """One member of an object or one element of an array, by its positions in the text."""
+
+    key: str | None
+    start: int
+    value: int
+    """Where the value begins: behind the key, if there is one."""
+    end: int
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def start_of(text: str) -> int:
+    """Where the outermost value begins."""
+    return _skip(text, len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0)
+
+
+def parse(text: str) -> Any:
+    """The values of a whole text; ValueError where it is not JSON or nested too deeply to be read."""
+    try:
+        value, end = _DECODER.raw_decode(text, start_of(text))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if _skip(text, end) != len(text):
+        raise ValueError(f"something follows the value, at character {end}")
+    return value
+
+
+def find(text: str, *path: str | int) -> JsonPlace | None:
+    """The place a path leads to; of a key that is there twice the last one, as every parser takes it."""
+    opening = start_of(text)
+    place = None
+    for step in path:
+        if text[opening] != ("{" if isinstance(step, str) else "["):
+            return None
+        places, _ = _members(text, opening)
+        matching = places[step : step + 1] if isinstance(step, int) else [each for each in places if each.key == step]
+        if not matching:
+            return None
+        place = matching[-1]
+        opening = place.value
+    return place
+
+
+def append(text: str, opening: int, key: str | None, value: object) -> str:
+    """With one more member at the end of the object or array that opens there, laid out like the others."""
+    places, closing = _members(text, opening)
+    if places:
+        last = places[-1]
+        lead = _lead(text, last.start)
+        gap = _gap(text) if lead is None else _newline(text) + lead
+        return f"{text[: last.end]},{gap}{_member(text, key, value, lead)}{text[last.end :]}"
+    if "\n" not in text and opening != start_of(text):
+        return text[: opening + 1] + _member(text, key, value, None) + text[closing:]
+    outer = _newline(text) + _indent_of_line(text, opening)
+    inner = outer + _unit(text)
+    shown = _member(text, key, value, inner.lstrip("\r\n"))
+    return text[: opening + 1] + inner + shown + outer + text[closing:]
+
+
+def replace(text: str, place: JsonPlace, value: object) -> str:
+    """With another value at a place."""
+    return text[: place.start] + _member(text, place.key, value, _lead(text, place.start)) + text[place.end :]
+
+
+def remove(text: str, opening: int, place: JsonPlace) -> str:
+    """Without one member: the opposite of `append` for the last one, to the character."""
+    places, closing = _members(text, opening)
+    index = places.index(place)
+    if len(places) == 1:
+        return text[: opening + 1] + text[closing:]
+    if index == 0:
+        return text[: places[0].start] + text[places[1].start :]
+    return text[: places[index - 1].end] + text[places[index].end :]
+
+
+def _members(text: str, opening: int) -> tuple[list[JsonPlace], int]:
+    """What the object or array holds that opens here, and where it closes; the text was parsed before."""
+    found = []
+    at = _skip(text, opening + 1)
+    while text[at] not in "}]":
+        start, key = at, None
+        if text[opening] == "{":
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)  # over the colon
+        value = at
+        _, at = _DECODER.raw_decode(text, at)
+        found.append(JsonPlace(key, start, value, at))
+        at = _skip(text, at)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return found, at
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _member(text: str, key: str | None, value: object, lead: str | None) -> str:
+    """A member as it is written: over several lines below a lead, or on one."""
+    is_spaced = lead is not None or _gap(text) == " "
+    name = "" if key is None else json.dumps(key, ensure_ascii=False) + (": " if is_spaced else ":")
+    if lead is None:
+        separators = (", ", ": ") if is_spaced else (",", ":")
+        return name + json.dumps(value, ensure_ascii=False, separators=separators)
+    shown = json.dumps(value, ensure_ascii=False, indent=_unit(text))
+    return name + shown.replace("\n", _newline(text) + lead)
+
+
+def _lead(text: str, at: int) -> str | None:
+    """The indentation of what stands at the beginning of its line; None where something stands before it."""
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    return before if "\n" in text[:at] and not before.strip() else None
+
+
+def _indent_of_line(text: str, at: int) -> str:
+    line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(_BYTE_ORDER_MARK)
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """One step of indentation: that of the outermost members, else the two spaces Claude Code writes itself."""
+    places, _ = _members(text, start_of(text))
+    return (_lead(text, places[0].start) if places else None) or "  "
+
+
+def _gap(text: str) -> str:
+    return " " if '": ' in text else ""
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+EVENT = "SessionEnd"
+TIMEOUT = 10
+"""Seconds. All hooks of this event share 1.5 unless one asks for more (2.1); Python on a cold disk may need that."""
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:+~@%,-]+")
+
+Json = dict[str, Any]
+
+
+class Entries(NamedTuple):
+    """What is put into the settings."""
+
+    hook: Json
+    status_line: Json | None
+
+
+def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:
+    """The hook and the status line that run this program.
+
+    Claude Code hands commands to a POSIX shell; on Windows to Git Bash, or to PowerShell where there is none. Plain
+    words with forward slashes are the same to all of them. Others go without a shell there, as a program with
+    arguments (a hook can, 2.1.197; a status line cannot and is quoted for Git Bash).
+    """
+    if is_windows:
+        program, options, home = ([word.replace("\\", "/") for word in words] for words in (program, options, home))
+    words = [*program, "hook", "run", *options]
+    hook: Json = {"type": "command"}
+    if is_windows and not all(_PLAIN_WORD.fullmatch(word) for word in words):
+        hook |= {"command": words[0], "args": words[1:]}
+    else:
+        hook |= {"command": shlex.join(words)}
+    line = {"type": "command", "command": shlex.join([*program, "statusline", *home])}
+    return Entries({**hook, "timeout": TIMEOUT}, line)
+
+
+class ClientSettings:
+    """The settings as text and as values. BadInput, naming the file, where they cannot be understood."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text = text
+        self.name = printable(name)
+        try:
+            values = parse(text)
+        except ValueError as error:
+            raise BadInput(f"{self.name} is not valid JSON ({printable(str(error))}); nothing was changed") from error
+        self.values: Json = self._expected(values, dict, "it holds no object")
+        hooks = self._expected(self.values.get("hooks", {}), dict, "its `hooks` is no object")
+        self._groups: list[Any] = self._expected(hooks.get(EVENT, []), list, f"its `hooks.{EVENT}` is no array")
+
+    def _expected(self, value: Any, kind: type, otherwise: str) -> Any:
+        if not isinstance(value, kind):
+            raise BadInput(f"{self.name} is not as expected: {otherwise}; nothing was changed")
+        return value
+
+    @property
+    def hook(self) -> Json | None:
+        """Our hook, if it is there."""
+        return next((hook for _, _, hook in self._ours()), None)
+
+    @property
+    def status_line(self) -> str:
+        """Whose status line is set: `ours`, `other` or `none`."""
+        if "statusLine" not in self.values:
+            return "none"
+        return "ours" if _runs(self.values["statusLine"], "statusline") else "other"
+
+    @property
+    def is_ours_there(self) -> bool:
+        return self.hook is not None or self.status_line == "ours"
+
+    @property
+    def are_hooks_off(self) -> bool:
+        return self.values.get("disableAllHooks") is True
+
+    def _ours(self) -> Iterator[tuple[int, int, Json]]:
+        for number, group in enumerate(self._groups):
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            for position, hook in enumerate(hooks if isinstance(hooks, list) else []):
+                if _runs(hook, "hook", "run"):
+                    yield number, position, hook
+
+    def with_entries(self, entries: Entries) -> ClientSettings:
+        """With our hook, and our status line if that is wanted and no other is set."""
+        text = self._with_hook(entries.hook)
+        line = entries.status_line
+        if line is not None and self.status_line == "none":
+            text = append(text, start_of(text), "statusLine", line)
+        elif line is not None and self.status_line == "ours" and self.values["statusLine"] != line:
+            text = replace(text, _place(text, "statusLine"), line)
+        return ClientSettings(text, self.name)
+
+    def _with_hook(self, hook: Json) -> str:
+        text = self.text
+        ours = next(self._ours(), None)
+        if ours is not None:
+            place = _place(text, "hooks", EVENT, ours[0], "hooks", ours[1])
+            return text if ours[2] == hook else replace(text, place, hook)
+        group = {"hooks": [hook]}
+        if event := find(text, "hooks", EVENT):
+            return append(text, event.value, None, group)
+        if hooks := find(text, "hooks"):
+            return append(text, hooks.value, EVENT, [group])
+        return append(text, start_of(text), "hooks", {EVENT: [group]})
+
+    def without_entries(self, before: ClientSettings | None) -> ClientSettings:
+        """Without anything of ours; `before` is what it was before, as far as that is known."""
+        if before is not None and self._is_made_from(before):
+            return before
+        cleared = self
+        while (ours := next(cleared._ours(), None)) is not None:
+            cleared = cleared._without_hook(ours[0], ours[1], before)
+        text = cleared.text
+        if cleared.status_line == "ours":
+            text = _without(text, "statusLine")
+        return ClientSettings(text, self.name)
+
+    def _is_made_from(self, before: ClientSettings) -> bool:
+        line = self.values["statusLine"] if self.status_line == "ours" else None
+        if self.hook is None:
+            return False
+        made = before.with_entries(Entries(self.hook, None))
+        return self.text in (made.text, made.with_entries(Entries(self.hook, line)).text)
+
+    def _without_hook(self, group: int, position: int, before: ClientSettings | None) -> ClientSettings:
+        """Takes a hook out, then each container around it that this leaves empty and that was not there before."""
+        text = _without(self.text, "hooks", EVENT, group, "hooks", position)
+        had: Json = before.values if before is not None else {}
+        emptied: list[tuple[str | int, ...]] = [("hooks", EVENT, group)]
+        if EVENT not in had.get("hooks", {}):
+            emptied.append(("hooks", EVENT))
+        if "hooks" not in had:
+            emptied.append(("hooks",))
+        for path in emptied:
+            if _is_empty(parse(text), path):
+                text = _without(text, *path)
+        return ClientSettings(text, self.name)
+
+
+def command_of(entry: Json) -> str:
+    """The whole command line of an entry, for people."""
+    arguments = entry.get("args")
+    return (
+        shlex.join([entry["command"], *map(str, arguments)]) if isinstance(arguments, list) else str(entry["command"])
+    )
+
+
+def home_of(entry: Json) -> str | None:
+    """The archive an entry of ours names, if it names one."""
+    words = words_of(entry)
+    return words[words.index("--home") + 1] if "--home" in words[:-1] else None
+
+
+def words_of(entry: Json) -> list[str]:
+    """A command as its words; none where a shell would not understand it either."""
+    if isinstance(arguments := entry.get("args"), list):
+        return [entry["command"], *map(str, arguments)]
+    try:
+        return shlex.split(entry["command"])
+    except ValueError:  # a quotation that does not end
+        return []
+
+
+def _is_empty(value: Any, path: tuple[str | int, ...]) -> bool:
+    """Whether nothing is left there; a group of hooks is nothing without hooks, whatever its matcher."""
+    for step in path:
+        if isinstance(value, dict) and step not in value:
+            return False
+        value = value[step]
+    return not (value["hooks"] if isinstance(path[-1], int) else value)
+
+
+def _place(text: str, *path: str | int) -> JsonPlace:
+    place = find(text, *path)
+    if place is None:
+        raise LookupError(path)
+    return place
+
+
+def _without(text: str, *path: str | int) -> str:
+    place = _place(text, *path)
+    opening = _place(text, *path[:-1]).value if path[:-1] else start_of(text)
+    return remove(text, opening, place)
+
+
+def _runs(entry: object, *action: str) -> bool:
+    """Whether an entry runs reread with these words, by whatever path."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
+        return False
+    words = words_of(entry)
+    return any(
+        re.split(r"[/\\]", word)[-1].lower() in ("reread", "reread.exe")
+        and tuple(words[number : number + len(action)]) == action
+        for number, word in enumerate(words, start=1)
+    )
+
+
+BACKUP = ".reread-backup"
+NEW = "{}\n"
+
+
+class SettingsChange:
+    """What would be done to the file: from these bytes (None: no file) to those."""
+
+    def __init__(self, before: bytes | None, after: bytes | None, backup: bytes | None) -> None:
+        self.before = before
+        self.after = after
+        """None where the file goes: it was made by us and holds nothing else."""
+        self.backup = backup
+        """What the backup shall hold; None where none is needed."""
+
+    @property
+    def is_none(self) -> bool:
+        return self.before == self.after
+
+
+class SettingsFile:
+    """One settings file. A link stays one: what it leads to is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.backup = path.with_name(path.name + BACKUP)
+
+    def read(self) -> bytes | None:
+        """The bytes; None where there is no file. SourceError where it cannot be read."""
+        return _bytes_of(self.path)
+
+    def settings(self, content: bytes | None) -> ClientSettings:
+        """What the bytes mean; BadInput where they cannot be understood."""
+        return ClientSettings(NEW if content is None else self._text(content, self.path), str(self.path))
+
+    def installing(self, entries: Entries) -> SettingsChange:
+        before = self.read()
+        settings = self.settings(before)
+        # With ours in it, the file is no longer what it was before us: an older backup tells more.
+        backup = _bytes_of(self.backup) if settings.is_ours_there else before
+        return SettingsChange(before, settings.with_entries(entries).text.encode(), backup or before)
+
+    def removing(self) -> SettingsChange:
+        before = self.read()
+        if before is None:
+            return SettingsChange(None, None, None)
+        settings = self.settings(before)
+        kept = _bytes_of(self.backup)
+        earlier = self._settings_before_us(kept)
+        cleared = settings.without_entries(earlier)
+        if cleared.text == settings.text:
+            return SettingsChange(before, before, None)
+        if earlier is None and not cleared.values:
+            return SettingsChange(before, None, None)
+        after = cleared.text.encode()
+        return SettingsChange(before, after, None if after == kept else before)
+
+    def write(self, change: SettingsChange) -> None:
+        """BadInput where the file is not what the change was made for, or cannot be written."""
+        target = self.path.resolve()
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if change.before is not None and not os.access(target, os.W_OK):
+                raise PermissionError(13, "it is not writable")
+            self._refuse_changed(change)
+            mode = stat.S_IMODE(target.stat().st_mode) if change.before is not None else 0o600
+            if change.backup is not None:
+                _write(self.backup, change.backup, mode, None)
+            self._put(change, target, mode)
+            if change.backup is None:
+                self.backup.unlink(missing_ok=True)
+        except OSError as error:
+            raise BadInput(f"{printable(str(self.path))} cannot be changed: {error.strerror or error}") from error
+
+    def _put(self, change: SettingsChange, target: Path, mode: int) -> None:
+        self._refuse_changed(change)
+        if change.after is None:
+            target.unlink()
+        else:
+            _write(target, change.after, mode, target.stat() if change.before is not None else None)
+
+    def _refuse_changed(self, change: SettingsChange) -> None:
+        if self.read() != change.before:
+            raise BadInput(f"{printable(str(self.path))} was changed in the meantime; nothing was written, try again")
+
+    def _settings_before_us(self, kept: bytes | None) -> ClientSettings | None:
+        """The backup, if it can be understood and holds nothing of ours: it tells what was empty before."""
+        if kept is None:
+            return None
+        try:
+            settings = ClientSettings(self._text(kept, self.backup), str(self.path))
+        except BadInput:
+            return None
+        return None if settings.is_ours_there else settings
+
+    @staticmethod
+    def _text(content: bytes, path: Path) -> str:
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{printable(str(path))} is not valid JSON (not UTF-8); nothing was changed") from error
+
+
+def has_program(hook: dict[str, Any]) -> bool:
+    """Whether what our hook runs is still there; one that is looked up in PATH is taken to be."""
+    program = words_of(hook)[0]
+    return not Path(program).is_absolute() or Path(program).exists()
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SourceError(path, (error.strerror or str(error)).lower()) from error
+
+
+def _write(path: Path, content: bytes, mode: int, owner: os.stat_result | None) -> None:
+    """Under another name first: whoever reads meanwhile sees the old file or the new one."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    number = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with open(number, "wb") as file:  # noqa: PTH123  a descriptor, no path
+            file.write(content)
+            file.flush()
+            os.fsync(number)
+        fresh.chmod(mode)
+        if owner is not None and hasattr(os, "chown") and owner.st_uid != fresh.stat().st_uid:
+            os.chown(fresh, owner.st_uid, owner.st_gid)
+        fresh.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+
+
+MEMORIES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md")
+_LONGEST = 200_000
+_HEADING = "## Learned from sessions"
+
+
+def stated_in(folder: Path, *, is_home: bool = False) -> Stated:
+    """What a project's folder states, or the client's own folder for all projects; nothing where there is none."""
+    client = folder if is_home else folder / ".claude"
+    settings = [_json(client / name) for name in ("settings.json", "settings.local.json")]
+    return Stated(
+        memory=tuple(_memories(folder)),
+        allowed=frozenset(rule for each in settings for rule in _rules(each)),
+        hooks="\n".join(json.dumps(each.get("hooks", "")) for each in settings),
+        commands=frozenset(_commands(client)),
+    )
+
+
+def _memories(folder: Path) -> Iterator[tuple[str, str, datetime | None]]:
+    for name in MEMORIES:
+        path = folder / name
+        text = _text(path)
+        if text:
+            yield name, text, datetime.fromtimestamp(path.stat().st_mtime, UTC)
+
+
+def _commands(client: Path) -> Iterator[str]:
+    try:
+        yield from (path.stem for path in client.glob("commands/**/*.md"))
+        yield from (path.parent.name for path in client.glob("skills/*/SKILL.md"))
+    except OSError:  # a folder that nobody may look into states nothing
+        return
+
+
+def _rules(settings: dict[str, Any]) -> list[str]:
+    permissions = settings.get("permissions")
+    groups = permissions.values() if isinstance(permissions, dict) else ()
+    return [rule for group in groups if isinstance(group, list) for rule in group if isinstance(rule, str)]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_text(path) or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(path: Path) -> str:
+    """The beginning of a file; empty where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST)
+    except OSError:
+        return ""
+
+
+class Applied(NamedTuple):
+    """A suggestion with the file it changes."""
+
+    file: SettingsFile
+    change: SettingsChange
+
+    def diff(self) -> list[str]:
+        """The change as `diff -u` would show it."""
+        before = (self.change.before or b"").decode("utf-8", "replace").splitlines()
+        after = (self.change.after or b"").decode("utf-8", "replace").splitlines()
+        name = str(self.file.path)
+        old = name if self.change.before is not None else "/dev/null"
+        return [line.rstrip("\n") for line in difflib.unified_diff(before, after, old, name, lineterm="")]
+
+
+def applied(each: Suggestion, project: Path | None, home: Path) -> Applied:
+    """What would be written for a suggestion: into its project, or for all projects into the client's own folder.
+
+    Raises BadInput where its place is no file of Claude Code's, where the project is not on this machine, or where
+    the file cannot be understood.
+    """
+    if each.place.startswith("~"):
+        raise BadInput(f"{each.place} is not a file of Claude Code's: copy the line into it yourself")
+    if project is not None and not project.is_dir():
+        raise BadInput(f"the project {printable(str(project))} is not on this machine; copy the draft yourself")
+    root = project if project is not None else home
+    place = each.place if project is not None else each.place.removeprefix(".claude/")
+    file = SettingsFile(root / place)
+    before = file.read()
+    return Applied(file, SettingsChange(before, _after(each, before, file.path), before))
+
+
+def _after(each: Suggestion, before: bytes | None, path: Path) -> bytes:
+    if each.kind is SuggestionKind.MEMORY:
+        return _with_line((before or b"").decode("utf-8", "surrogateescape"), each.draft).encode(
+            "utf-8", "surrogateescape"
+        )
+    if each.place.endswith(".json"):
+        return _with_settings(
+            (before or NEW.encode()).decode("utf-8", "replace"), json.loads(each.draft), path
+        ).encode()
+    if before is not None:
+        raise BadInput(f"{printable(str(path))} is there already; nothing was written")
+    return f"{each.draft.rstrip()}\n".encode()
+
+
+def _with_line(text: str, line: str) -> str:
+    """Below our own heading, which is put at the end where there is none."""
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    if _HEADING not in lines:
+        return "\n".join([*lines, *([""] if lines else []), _HEADING, "", line, ""])
+    at = lines.index(_HEADING) + 1
+    while at < len(lines) and not lines[at].startswith("#"):
+        at += 1
+    while not lines[at - 1].strip():
+        at -= 1
+    return "\n".join([*lines[:at], line, *lines[at:], ""])
+
+
+def _with_settings(text: str, wanted: dict[str, Any], path: Path) -> str:
+    """With the members of the draft added to the lists that are there; every other character stays."""
+    try:
+        parse(text)
+    except ValueError as error:
+        raise BadInput(f"{printable(str(path))} is not valid JSON ({error}); nothing was written") from error
+    (outer, groups), *_ = wanted.items()
+    (inner, values), *_ = groups.items()
+    for keys, empty in (((outer,), {}), ((outer, inner), [])):
+        if find(text, *keys) is None:
+            holder = find(text, *keys[:-1]) if len(keys) > 1 else None
+            opening = holder.value if holder is not None else start_of(text)
+            text = append(text, opening, keys[-1], empty)
+    for value in values:
+        place = find(text, outer, inner)
+        if place is None or text[place.value] != "[":
+            raise BadInput(f"{printable(str(path))} has something else under {outer}.{inner}; nothing was written")
+        text = append(text, place.value, None, value)
+    return text

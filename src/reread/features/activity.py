@@ -1,0 +1,133 @@
+"""What a session is doing right now, and how fast its turns went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from reread.billing import Doubt
+from reread.records import Assistant, Record, TurnDuration
+from reread.sessions import CallStatus, Conversation, Notice, Said, Session, ToolCall, Turn, requests_of, spoken_groups
+from reread.sessions.agents import AGENT_TOOLS
+
+ANSWERS_WITHIN = 5.0
+"""Seconds in which most tools give a result; a call that is silent for longer may wait for a permission."""
+SETTLES_WITHIN = 10.0
+"""Seconds after which words that nothing follows were the last of a turn."""
+GONE_AFTER = 600.0
+"""Seconds of silence in the middle of a turn after which nobody can say whether the client still runs."""
+CLOSED_AFTER = 120.0
+"""Seconds after the end of a turn from which on the person may well have left."""
+QUESTION, PLAN = "AskUserQuestion", "ExitPlanMode"
+_ENDINGS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
+
+
+class Doing(StrEnum):
+    THINKING = "thinking"
+    WRITING = "writing"
+    WORKING = "working"
+    ASKING = "asking"
+    """A permission, a question or a plan waits for the person."""
+    WAITING = "waiting"
+    """For the next prompt."""
+    SILENT = "silent"
+    ENDED = "ended"
+
+
+class Activity(Struct, frozen=True):
+    doing: Doing
+    tool: str = ""
+    """The one that works, or that is asked about."""
+    is_guess: bool = False
+
+    @property
+    def needs_person(self) -> bool:
+        return self.doing is Doing.ASKING
+
+
+def activity_of(session: Session, quiet: float) -> Activity:
+    """Of a session that nothing was written to for so many seconds. The last lines of it are enough."""
+    turn = session.turns[-1] if session.turns else None
+    if turn is None or _has_ended(turn, quiet):
+        return Activity(Doing.WAITING, is_guess=quiet > CLOSED_AFTER)
+    pending = [step for step in turn.steps if isinstance(step, ToolCall) and step.status is CallStatus.MISSING]
+    asked = next((call.name for call in pending if call.name in (QUESTION, PLAN)), None)
+    if asked is not None:
+        return Activity(Doing.ASKING, asked, is_guess=quiet > GONE_AFTER)
+    if quiet > GONE_AFTER:
+        return Activity(Doing.SILENT, is_guess=True)
+    if not pending:
+        return Activity(Doing.THINKING)
+    silent = [call.name for call in pending if call.name not in AGENT_TOOLS]
+    if silent and quiet > ANSWERS_WITHIN:
+        return Activity(Doing.ASKING, silent[-1], is_guess=True)
+    return Activity(Doing.WORKING, pending[-1].name)
+
+
+def _has_ended(turn: Turn, quiet: float) -> bool:
+    last = turn.steps[-1] if turn.steps else None
+    if turn.duration_ms is not None or (isinstance(last, Notice) and last.what in ("interrupted", "api_error")):
+        return True
+    if not isinstance(last, Said):
+        return False
+    message = last.record.message if isinstance(last.record, Assistant) else None
+    reason = message.stop_reason if message is not None else None
+    # Older clients leave the reason out.
+    return reason in _ENDINGS or (reason is None and quiet > SETTLES_WITHIN)
+
+
+class TimedTurn(Struct, frozen=True, kw_only=True):
+    """What the client timed as one turn."""
+
+    output_tokens: int
+    milliseconds: float
+
+
+class Throughput(Struct, frozen=True, kw_only=True):
+    """Turns that can be judged, added up. Only the interactive client times turns."""
+
+    turns: int
+    output_tokens: int
+    milliseconds: float
+    left_out: int
+    """Timed turns whose output is only the beginning of the true count, or that left agents running behind."""
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """None where no turn was timed."""
+        return self.output_tokens * 1000 / self.milliseconds if self.milliseconds else None
+
+
+def throughput(conversation: Conversation) -> Throughput:
+    """Over all branches of a conversation: what was rewound took its time too."""
+    timed = [
+        judged for branch in conversation.branches for turn in branch.turns for judged in timed_turns(turn.records)
+    ]
+    kept = [turn for turn in timed if turn is not None]
+    return Throughput(
+        turns=len(kept),
+        output_tokens=sum(turn.output_tokens for turn in kept),
+        milliseconds=sum(turn.milliseconds for turn in kept),
+        left_out=len(timed) - len(kept),
+    )
+
+
+def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
+    """Of the lines of one prompt what the client timed, which may be several times; None for what must be left out.
+
+    A duration without any request before it tells of no throughput and is passed over.
+    """
+    since: list[Record] = []
+    for record in records:
+        if not isinstance(record, TurnDuration):
+            since.append(record)
+            continue
+        requests = requests_of(spoken_groups(since))
+        since = []
+        if requests and record.duration_ms is not None and record.duration_ms > 0:
+            is_suspect = any(request.doubt == Doubt.SUSPECT for request in requests)
+            output = sum(request.output for request in requests)
+            is_left_out = is_suspect or bool(record.pending_background_agent_count)
+            yield None if is_left_out else TimedTurn(output_tokens=output, milliseconds=record.duration_ms)

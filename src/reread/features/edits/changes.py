@@ -1,0 +1,270 @@
+"""The changes a session made to files: one value per call and file, applied as the client's Edit tool does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.records import User
+from reread.sessions import CallStatus, Session, ToolCall
+
+from .patches import ABSENT, Content, Hunk, applied, exact, inverted, read_hunks, told
+from .place import EditPlace, Whereabouts, calls_of
+from .shell import absolute, key_of
+
+_STRAIGHT = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
+
+
+class Replacement(Struct, frozen=True):
+    old: str
+    new: str
+    is_all: bool = False
+
+
+def replaced(text: str, replacements: Iterable[Replacement]) -> str | None:
+    """The text after all of them, one after the other; None where one finds nothing to replace."""
+    for each in replacements:
+        result = _replaced(text, each)
+        if result is None:
+            return None
+        text = result
+    return text
+
+
+def _replaced(text: str, each: Replacement) -> str | None:
+    if not each.old:  # makes a file, or fills an empty one
+        return each.new if not text.strip() else None
+    old = _with_its_newline(text, each)
+    if old not in text:
+        return None
+    return text.replace(old, each.new) if each.is_all else text.replace(old, each.new, 1)
+
+
+def _with_its_newline(text: str, each: Replacement) -> str:
+    """Removing whole lines takes the newline after them too (seen in 2.1.197 and 2.1.325)."""
+    is_removal = not each.new and not each.old.endswith("\n") and f"{each.old}\n" in text
+    return f"{each.old}\n" if is_removal else each.old
+
+
+def restored(text: str, replacements: Iterable[Replacement]) -> str | None:
+    """The text before all of them, where only one text can have been."""
+    for each in reversed(list(replacements)):
+        if each.is_all or not each.new or text.count(each.new) != 1:
+            return None
+        before = text.replace(each.new, each.old, 1)
+        if _replaced(before, each) != text:
+            return None
+        text = before
+    return text
+
+
+def differs_in_quotes(one: str, other: str) -> bool:
+    """The client keeps a file's curly quotes where the model sends straight ones; only the patch shows them."""
+    return one != other and one.translate(_STRAIGHT) == other.translate(_STRAIGHT)
+
+
+Json = dict[str, Any]
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """What one call did to one file."""
+
+    path: str
+    tool: str
+    call: str | None
+    """The id of the call."""
+    result: str | None
+    """The line of its result."""
+    place: EditPlace
+    before: Content | None = None
+    """The whole file before it, where the client told."""
+    content: Content | None = None
+    """The whole file after it, where the call has it."""
+    replacements: tuple[Replacement, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
+    is_by_person: bool = False
+    """The person changed it before agreeing: only the patch shows what was written."""
+    is_creation: bool = False
+
+    @property
+    def key(self) -> str:
+        return key_of(self.path)
+
+    def after(self, before: Content | None) -> Content | None:
+        """The file after it; None where that cannot be known."""
+        if self.content is not None:
+            return self.content
+        before = ABSENT if before is None and self.is_creation else before
+        if before is None:
+            return None
+        base = before.settled()
+        text = self._edited(base.plain)
+        return None if text is None else replace(base, text=text)
+
+    def undone(self, after: Content) -> Content | None:
+        """The file before it, from the file after it."""
+        if self.is_creation:
+            return ABSENT
+        if self.before is not None:
+            return self.before if self.content is not None else self.before.like_before(after)
+        if after.text is None:
+            return None
+        text = applied(inverted(self.hunks), after.plain) if self.hunks else None
+        if text is None and self.replacements:
+            text = restored(after.plain, self.replacements)
+        return None if text is None else replace(after, text=text)
+
+    def _edited(self, text: str) -> str | None:
+        """Strings say what was replaced, the patch what came of it; old clients show tabs in it as spaces."""
+        by_strings = replaced(text, self.replacements) if self.replacements else None
+        by_patch = applied(self.hunks, text) if self.hunks else None
+        if by_strings is None or by_patch is None:
+            return by_patch if by_strings is None else by_strings
+        is_patch_right = self.is_by_person or differs_in_quotes(by_strings, by_patch)
+        return by_patch if is_patch_right else by_strings
+
+
+def changes_of(session: Session, copied: frozenset[int] = frozenset()) -> list[FileChange]:
+    """Every change of a session and its agents, on all branches, in the order they were made.
+
+    Lines whose `id()` is among the copied ones are another session's.
+    """
+    where = Whereabouts(session)
+    found: list[FileChange] = []
+    for done in calls_of(session):
+        made = _READERS.get(done.call.name)
+        if made is not None and done.call.status is CallStatus.OK and id(done.call.record) not in copied:
+            found += made(done.call, where.of(done))
+    return found
+
+
+def twin_of(call: ToolCall) -> Json:
+    """The structured twin of a call's result; empty where there is none."""
+    record = call.output.record if call.output is not None else None
+    twin = record.tool_use_result if isinstance(record, User) else None
+    return twin if isinstance(twin, dict) else {}
+
+
+def _common(call: ToolCall, place: EditPlace) -> Json:
+    result = call.output.uuid if call.output is not None else None
+    return {"tool": call.name, "call": call.id, "result": result, "place": place}
+
+
+def _given(call: ToolCall) -> Json:
+    return call.input if isinstance(call.input, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _path(call: ToolCall, *keys: str) -> str | None:
+    named = {**_given(call), **twin_of(call)}
+    found = next((named[key] for key in keys if isinstance(named.get(key), str) and named[key]), None)
+    return None if found is None else absolute(found, call.record.cwd)
+
+
+def _write(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+    twin, path = twin_of(call), _path(call, "filePath", "file_path")
+    content = _text(twin.get("content"))
+    content = content if content is not None else _text(_given(call).get("content"))
+    if path is None or content is None:
+        return
+    original = _text(twin.get("originalFile"))
+    is_creation = twin.get("type") == "create" and original is None
+    yield FileChange(
+        path=path,
+        before=told(original) if original is not None else None,
+        content=exact(content),
+        hunks=read_hunks(twin.get("structuredPatch")),
+        is_by_person=twin.get("userModified") is True,
+        is_creation=is_creation,
+        **_common(call, place),
+    )
+
+
+def _edit(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+    twin, given, path = twin_of(call), _given(call), _path(call, "filePath", "file_path")
+    if path is None:
+        return
+    original = _text(twin.get("originalFile"))
+    original = original if original is not None else _text(twin.get("originalFileContents"))
+    edits = twin.get("edits") or given.get("edits")
+    if not isinstance(edits, list):
+        edits = [{**given, **twin}]
+    replacements = tuple(each for edit in edits if (each := _replacement(edit)) is not None)
+    hunks = read_hunks(twin.get("structuredPatch"))
+    makes_file = original == "" and bool(replacements) and not replacements[0].old
+    yield FileChange(
+        path=path,
+        before=ABSENT if makes_file else told(original) if original is not None else None,
+        replacements=replacements,
+        hunks=hunks,
+        is_by_person=twin.get("userModified") is True,
+        is_creation=makes_file,
+        **_common(call, place),
+    )
+
+
+def _replacement(edit: Any) -> Replacement | None:
+    if not isinstance(edit, dict):
+        return None
+    old, new = (_either(edit, f"{name}String", f"{name}_string") for name in ("old", "new"))
+    if old is None or new is None:
+        return None
+    is_all = edit.get("replaceAll") is True or edit.get("replace_all") is True
+    return Replacement(old, new, is_all)
+
+
+def _either(edit: Json, *keys: str) -> str | None:
+    """The client's spelling first: it holds the string as it was found in the file."""
+    return next((edit[key] for key in keys if isinstance(edit.get(key), str)), None)
+
+
+def _notebook(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+    twin, path = twin_of(call), _path(call, "notebook_path")
+    if path is None or _text(twin.get("error")):
+        return
+    before, after = _text(twin.get("original_file")), _text(twin.get("updated_file"))
+    yield FileChange(
+        path=path,
+        before=told(before) if before is not None else None,
+        content=told(after) if after is not None else None,
+        **_common(call, place),
+    )
+
+
+def _shell(call: ToolCall, place: EditPlace) -> Iterator[FileChange]:
+    """What a command did to files, where the client compared them before and after (2.1.325)."""
+    told_diff = twin_of(call).get("bashEditDiff")
+    files = told_diff.get("files") if isinstance(told_diff, dict) else None
+    for file in files if isinstance(files, list) else ():
+        path = _text(file.get("filePath")) if isinstance(file, dict) else None
+        hunks = read_hunks(file.get("hunks")) if isinstance(file, dict) else ()
+        if path is None or not hunks:
+            continue
+        is_creation = file.get("created") is True
+        text = applied(hunks, "") if is_creation else None
+        # These patches never say that the last line has no newline.
+        made = replace(exact(text), is_end_told=False) if text is not None else None
+        yield FileChange(
+            path=path,
+            hunks=hunks,
+            before=ABSENT if is_creation else None,
+            content=ABSENT if file.get("deleted") is True else made,
+            is_creation=is_creation,
+            **_common(call, place),
+        )
+
+
+_READERS: dict[str, Callable[[ToolCall, EditPlace], Iterator[FileChange]]] = {
+    "Write": _write,
+    "Edit": _edit,
+    "MultiEdit": _edit,
+    "NotebookEdit": _notebook,
+    "Bash": _shell,
+}
+"""The tools that change files, and what their calls and results tell of it."""

@@ -1,0 +1,406 @@
+"""The contents of one file over time, rebuilt from changes, whole reads, mentions and the client's backups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.records import Attachment, Record, parse_time
+from reread.records.attachments import FileAttachment
+from reread.records.lenient import parse_or_none
+from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
+from reread.sessions import CallStatus, Session, ToolCall
+
+from .changes import FileChange, twin_of
+from .patches import ABSENT, Content, exact, told
+from .place import Whereabouts, calls_of
+from .shell import absolute, key_of
+
+_LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
+_MOST_LINES = _LONGEST_LINE = 2000
+"""Where the client cuts what it shows of a file."""
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+class CodeRewind(Struct, frozen=True):
+    """The conversation went back and took another way."""
+
+    session: str
+    time: datetime | None
+    path: frozenset[int]
+    """The segments of the tree that the new way is made of."""
+
+    @property
+    def moment(self) -> datetime:
+        return self.time or _BEGINNING
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """A file as it was at a moment."""
+
+    path: str
+    session: str
+    time: datetime | None
+    content: Content | None = None
+    backup: str | None = None
+    """The name of the backup that has the content."""
+    number: int = -1
+    """Its position among the calls of the session; backups are made before anything else of the same moment."""
+    segment: int = -1
+    """The stretch of the tree it stands in; -1 for what belongs to no branch."""
+
+    @property
+    def key(self) -> str:
+        return key_of(self.path)
+
+    @property
+    def moment(self) -> datetime:
+        return self.time or _BEGINNING
+
+
+def sightings_of(session: Session) -> list[Sighting]:
+    return [*_reads(session), *_mentions(session), *_backups(session)]
+
+
+def rewinds_of(session: Session) -> list[CodeRewind]:
+    """Where a person went back: forks that something else explains are none."""
+    tree, line = session.tree, session.line
+    if len(tree.segments) < 2:
+        return []
+    found = []
+    for number, segment in enumerate(tree.segments):
+        if number and segment.certain:
+            times = (record.time for record in line[segment.start :])
+            time = next((time for time in times if time is not None), None)
+            found.append(CodeRewind(session.id, time, frozenset(tree.path(number))))
+    return found
+
+
+def _reads(session: Session) -> Iterator[Sighting]:
+    where = Whereabouts(session)
+    for done in calls_of(session):
+        if done.call.name == "Read" and done.call.status is CallStatus.OK:
+            file = twin_of(done.call).get("file") or _numbered(done.call)
+            for seen in _seen(file, session, done.call.record, done.time):
+                yield replace(seen, number=done.number, segment=where.segment_of(done))
+
+
+def _numbered(call: ToolCall) -> dict[str, Any] | None:
+    """The file a result shows with numbered lines: files of agents often have no twin.
+
+    A file that ends with a newline has a last number without text. What is long may have been cut.
+    """
+    given = call.input if isinstance(call.input, dict) else {}
+    if call.output is None or {"offset", "limit", "pages"} & given.keys():
+        return None
+    lines = []
+    for number, line in enumerate(call.output.text.split("\n"), 1):
+        found = _LINE.fullmatch(line)
+        if found is None or int(found[1]) != number:
+            break
+        lines.append(found[2])
+    if not lines or len(lines) >= _MOST_LINES or max(map(len, lines)) >= _LONGEST_LINE:
+        return None
+    told_lines = {"startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+    return {"filePath": given.get("file_path"), "content": "\n".join(lines), **told_lines}
+
+
+def _mentions(session: Session) -> Iterator[Sighting]:
+    """Files that a person put beside a prompt (`@src/a.py`)."""
+    for record in session.beside.get(Attachment, ()):
+        body = record.attachment if isinstance(record, Attachment) else None
+        if isinstance(body, FileAttachment):
+            content = parse_or_none(body.content)
+            file = content.get("file") if isinstance(content, dict) else None
+            yield from _seen(file, session, record, record.time)
+
+
+def _seen(file: Any, session: Session, record: Record, time: datetime | None) -> Iterator[Sighting]:
+    text = _whole_text(file)
+    path = file.get("filePath") if isinstance(file, dict) else None
+    if text is not None and isinstance(path, str):
+        content = told(text, has_mark=False)
+        yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content)
+
+
+def _whole_text(file: Any) -> str | None:
+    """The text, unless it is a part of the file or no text at all."""
+    if not isinstance(file, dict) or not isinstance(file.get("content"), str):
+        return None
+    first, shown, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
+    is_whole = first in (0, 1) and isinstance(shown, int) and isinstance(total, int) and shown >= total
+    return file["content"] if is_whole else None
+
+
+def _backups(session: Session) -> Iterator[Sighting]:
+    seen: set[tuple[str, str | None, int | None]] = set()
+    for record in session.records:
+        for path, backup, time, is_new_look in _entries(record):
+            mark = (path, backup.backup_file_name, backup.version)
+            if mark in seen and not is_new_look:
+                continue
+            seen.add(mark)
+            name = backup.backup_file_name
+            yield Sighting(
+                path=absolute(path, session.project),
+                session=session.id,
+                time=parse_time(time),
+                content=ABSENT if name is None else None,
+                backup=name,
+            )
+
+
+def _entries(record: Record) -> Iterator[tuple[str, FileBackup, Any, bool]]:
+    """Path, backup, time, and whether the client looked at the file anew to tell."""
+    if isinstance(record, FileHistoryDelta) and record.tracking_path and record.backup is not None:
+        yield record.tracking_path, record.backup, record.backup.backup_time, True
+    elif isinstance(record, FileHistorySnapshot) and record.snapshot is not None:
+        is_new_look = not record.is_snapshot_update
+        for path, backup in (record.snapshot.tracked_file_backups or {}).items():
+            if backup is not None:
+                time = record.snapshot.timestamp if is_new_look else backup.backup_time
+                yield path, backup, time, is_new_look
+
+
+ReadBackup = Callable[[str, str], bytes | None]
+"""Gives the bytes of a backup by session and name; None where there is none."""
+Event = FileChange | Sighting
+
+
+class Gap(Struct, frozen=True):
+    """Between these moments the file was changed by something that no transcript tells of."""
+
+    start: datetime | None
+    end: datetime | None
+    is_return: bool = False
+    """The file went back to a content it had before: a rewind, or a checkout."""
+    is_assumed: bool = False
+    """Nothing tells whether a rewind took the file back, too; what was done on the branch left behind is left out."""
+
+    def holds(self, moment: datetime) -> bool:
+        return self.start is not None and self.end is not None and self.start < moment < self.end
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """A content the file had, and what made it so."""
+
+    time: datetime | None
+    content: Content | None
+    """None where it cannot be known."""
+    change: FileChange | None = None
+    """None for a content that was only seen."""
+    gap: Gap | None = None
+    """What happened between the version before and this one."""
+
+
+class FileHistory(Struct, frozen=True, kw_only=True):
+    path: str
+    base: Content | None
+    """The content before the first change; None where nothing tells."""
+    versions: tuple[Version, ...]
+
+    @property
+    def changes(self) -> list[FileChange]:
+        return [version.change for version in self.versions if version.change is not None]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        return [version.gap for version in self.versions if version.gap is not None]
+
+    @property
+    def last(self) -> Content | None:
+        return self.versions[-1].content if self.versions else self.base
+
+    def until(self, moment: datetime) -> FileHistory:
+        """As it was then."""
+        kept = [version for version in self.versions if version.time is None or version.time <= moment]
+        return FileHistory(path=self.path, base=self.base, versions=tuple(kept))
+
+    def after(self, uuid: str) -> FileHistory | None:
+        """As it was after the change that a line made, by its uuid or a beginning of it; None where none did."""
+        for number in range(len(self.versions) - 1, -1, -1):
+            change = self.versions[number].change
+            names = (change.place.uuid, change.result, change.call) if change is not None else ()
+            if any(is_called(name, uuid) for name in names):
+                return FileHistory(path=self.path, base=self.base, versions=self.versions[: number + 1])
+        return None
+
+    def gap_at(self, moment: datetime) -> Gap | None:
+        """The gap a moment falls into."""
+        return next((gap for gap in self.gaps if gap.holds(moment)), None)
+
+
+_SHORTEST = 8
+
+
+def is_called(name: str | None, wanted: str) -> bool:
+    """Whether a line is meant: a beginning must be long enough not to be taken for a time such as `7d`."""
+    return name is not None and (name == wanted or (len(wanted) >= _SHORTEST and name.startswith(wanted)))
+
+
+def histories_of(
+    events: Iterable[Event], rewinds: Sequence[CodeRewind] = (), read_backup: ReadBackup | None = None
+) -> dict[str, FileHistory]:
+    """The history of every file some change was made to or some content was seen of, by the key of its path."""
+    by_file: dict[str, list[Event]] = {}
+    for event in events:
+        by_file.setdefault(event.key, []).append(event)
+    return {key: history_of(found, rewinds, read_backup) for key, found in by_file.items()}
+
+
+def history_of(
+    events: Sequence[Event], rewinds: Sequence[CodeRewind] = (), read_backup: ReadBackup | None = None
+) -> FileHistory:
+    """From events of one file, in any order."""
+    writer = _Writer(read_backup)
+    for event in sorted([*rewinds, *events], key=_order):
+        writer.take(event)
+    base, versions = writer.finish()
+    return FileHistory(path=events[-1].path, base=base, versions=tuple(versions))
+
+
+def _order(event: Event | CodeRewind) -> tuple[datetime, int]:
+    if isinstance(event, FileChange):
+        return event.place.moment, event.place.number
+    return event.moment, event.number if isinstance(event, Sighting) else -2
+
+
+class _Return(Struct, frozen=True):
+    """A rewind that may have taken the file back."""
+
+    time: datetime | None
+    content: Content | None
+
+
+def _is_left_behind(version: Version, rewind: CodeRewind) -> bool:
+    place = version.change.place if version.change is not None else None
+    return place is not None and place.session == rewind.session and place.segment not in rewind.path
+
+
+class _Writer:
+    """Writes the versions of a file, one event after the other."""
+
+    def __init__(self, read_backup: ReadBackup | None) -> None:
+        self.versions: list[Version] = []
+        self._first: Content | None = None
+        self._read_backup = read_backup
+        self._named: dict[tuple[str, str], Content] = {}
+        """Contents by session and name of their backup."""
+        self._name_since: tuple[str, str] | None = None
+        """The backup that was named since the last change."""
+        self._before_rewind: _Return | None = None
+
+    def take(self, event: Event | CodeRewind) -> None:
+        if isinstance(event, FileChange):
+            self._change(event)
+        elif isinstance(event, Sighting):
+            self._see(event)
+        else:
+            self._rewind(event)
+
+    @property
+    def _now(self) -> Content | None:
+        return self.versions[-1].content if self.versions else self._first
+
+    def _rewind(self, event: CodeRewind) -> None:
+        """Keeps in mind what the file was where the conversation went back to, until something tells what it is."""
+        off = [number for number, version in enumerate(self.versions) if _is_left_behind(version, event)]
+        on = [number for number, version in enumerate(self.versions) if version.change and number not in off]
+        left = [number for number in off if number > max(on, default=-1)]
+        if left:
+            before = self.versions[left[0] - 1].content if left[0] else self._first
+            self._before_rewind = _Return(event.time, before)
+
+    def _go_back(self, time: datetime | None, *, is_assumed: bool) -> None:
+        """Takes the file back to what it was before what a rewind left behind."""
+        pending, self._before_rewind = self._before_rewind, None
+        if pending is not None:
+            gap = Gap(self._last_time, time, is_return=True, is_assumed=is_assumed)
+            self.versions.append(Version(time=time, content=pending.content, gap=gap))
+
+    def _see(self, event: Sighting) -> None:
+        content = event.content if event.content is not None else self._backed_up(event)
+        if content is not None:
+            self._meet(content, event.time)
+
+    def _change(self, event: FileChange) -> None:
+        before = ABSENT if event.is_creation else event.before
+        pending = self._before_rewind
+        if before is not None:
+            self._meet(before, event.place.time)
+        elif pending is not None and (pending.content is None or event.after(pending.content) is not None):
+            self._go_back(pending.time, is_assumed=event.after(self._now) is not None)
+        self._before_rewind = self._name_since = None
+        after = event.after(self._now)
+        # It fitted the file when it was made: where it does not, the file was not what it is taken for.
+        is_lost = after is None and self._now is not None
+        gap = Gap(self._last_time, event.place.time) if is_lost else None
+        self.versions.append(Version(time=event.place.time, content=after, change=event, gap=gap))
+
+    def finish(self) -> tuple[Content | None, list[Version]]:
+        """The content before the first version, and all versions, with what later ones tell of earlier ones."""
+        if self._before_rewind is not None:
+            self._go_back(self._before_rewind.time, is_assumed=True)
+        for number in range(len(self.versions) - 1, -1, -1):
+            before = self._before(number)
+            if before is not None:
+                self._fill(number - 1, before)
+        return self._first, self.versions
+
+    def _before(self, number: int) -> Content | None:
+        """What a version tells of the one before it."""
+        version = self.versions[number]
+        if version.gap is not None or version.change is None or version.content is None:
+            return None
+        return version.change.undone(version.content)
+
+    def _fill(self, number: int, content: Content) -> None:
+        """Adds to what is known of a version, or of what was before the first."""
+        known = self.versions[number].content if number >= 0 else self._first
+        if known is not None:
+            content = known.spelled_like(content) if known.says_the_same(content) else known
+        if number >= 0:
+            self.versions[number] = replace(self.versions[number], content=content)
+        else:
+            self._first = content
+
+    def _backed_up(self, event: Sighting) -> Content | None:
+        """The content of a backup: read, or what the file was when the backup was first named.
+
+        A new name without a change of ours means that somebody else changed the file.
+        """
+        if event.backup is None:
+            return None
+        key = (event.session, event.backup)
+        last, self._name_since = self._name_since, key
+        if key not in self._named:
+            raw = self._read_backup(*key) if self._read_backup is not None else None
+            if raw is None and last not in (None, key):
+                self._before_rewind = None
+                gap = Gap(self._last_time, event.time)
+                self.versions.append(Version(time=event.time, content=None, gap=gap))
+            content = exact(raw.decode("utf-8", "surrogateescape")) if raw is not None else self._now
+            if content is None:
+                return None
+            self._named[key] = content
+        return self._named[key]
+
+    def _meet(self, content: Content, time: datetime | None) -> None:
+        """Holds what is seen against what is known, and goes on from what is seen."""
+        now, self._before_rewind = self._now, None
+        if now is None or now.says_the_same(content):
+            self._fill(len(self.versions) - 1, content)
+        else:
+            contents = [self._first, *(version.content for version in self.versions)]
+            is_return = any(each is not None and each.says_the_same(content) for each in contents)
+            gap = Gap(self._last_time, time, is_return)
+            self.versions.append(Version(time=time, content=content.like_before(now), gap=gap))
+
+    @property
+    def _last_time(self) -> datetime | None:
+        return self.versions[-1].time if self.versions else None

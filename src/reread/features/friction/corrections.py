@@ -1,0 +1,671 @@
+"""Whether a prompt corrects, asks again or carries something over by hand: what came before and after, weighed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from math import exp
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.records import Record
+from reread.sessions import CallStatus
+from reread.sessions import Speaker as Speaker
+
+from .cues import ANNOUNCED, CLAIMED, COMMITS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, named_in
+from .phrases import (
+    ACKNOWLEDGED,
+    ANY_WITHOUT_SPACES,
+    BENIGN,
+    BENIGN_WITHOUT_SPACES,
+    BY_OTHERS,
+    ENGLISH,
+    OTHERS,
+    OWN_SLIP,
+    PRAISE,
+    QUESTION,
+    QUESTION_WITHOUT_SPACES,
+    REPROACH,
+    WITHOUT_SPACES,
+    Sign,
+)
+from .refusals import is_by_person, is_said_by_hook
+from .scene import (
+    EDITS,
+    SHELLS,
+    Cause,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Moment,
+    Paste,
+    Scene,
+    SceneStretch,
+    paste_of,
+    prefix_of,
+    prose_of,
+    quoted_error,
+    words_of,
+)
+
+_LOOKED_AT = 700
+"""Who corrects says so early; further down stand reasons and new wishes."""
+_OPENING_LENGTH = 160
+_LATE = 0.7
+_SPACED = dict.fromkeys(map(ord, '.,;:!?…()[]"-*–—/'), " ")
+_UNMARKED = re.compile(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
+"""Who types fast leaves the apostrophe out."""
+_SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
+_HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
+_SHARES = (1.0, 0.6, 0.4, 0.2)
+"""How much the strongest signs count, the next and so on: they often read the same words."""
+_TRAILS_OFF = 0.25
+_BUT = re.compile(r"\b(?:but|however|except|aber|mais|pero|mas)\b")
+_STATES = 0.15
+"""After work was done, a bare statement about it is rather a complaint than a wish."""
+_BY_WORD: dict[str, list[Sign]] = {}
+for _each in (*ENGLISH, *OTHERS):
+    for _word in _each.words:
+        _BY_WORD.setdefault(_word, []).append(_each)
+
+
+def phrase_score(text: str) -> float:
+    """How much the phrases of a prompt complain; negative where they ask or praise."""
+    words = " ".join(prose_of(text)[:_LOOKED_AT].lower().replace("’", "'").split())
+    words = _UNMARKED.sub(r"\1n't", words) if "nt" in words else words
+    if not words:
+        return 0.0
+    if not words.isascii() and _HAS_CJK.search(words):
+        return _score_without_spaces(words)
+    return _score_of_words(words)
+
+
+def _score_of_words(words: str) -> float:
+    called = _BY_WORD.keys() & words.translate(_SPACED).split()
+    signs = {sign for word in called for sign in _BY_WORD[word] if sign.pattern.search(words)}
+    if not signs:
+        return 0.0
+    plain = BENIGN.sub("_", words)
+    weights = sorted((_weight(sign, plain) for sign in signs), reverse=True)
+    total = sum(weight * share for weight, share in zip(weights, _SHARES, strict=False))
+    total += _STATES if _STATEMENT.match(plain) else 0.0
+    total += _TRAILS_OFF if words.endswith(("...", "…")) else 0.0
+    if PRAISE.match(words) and not _BUT.search(words):
+        total -= 0.6
+    if not REPROACH.search(words):
+        total -= _asks(words)
+    return total - 0.8 if BY_OTHERS.search(words) else total
+
+
+def _weight(sign: Sign, plain: str) -> float:
+    found = sign.pattern.search(plain)
+    if found is None:
+        return 0.0
+    return sign.weight if found.start() < _OPENING_LENGTH else sign.weight * _LATE
+
+
+def _score_without_spaces(words: str) -> float:
+    plain = BENIGN_WITHOUT_SPACES.sub("_", words)
+    if ANY_WITHOUT_SPACES.search(plain) is None:
+        return 0.0
+    return sum(sign.weight for sign in WITHOUT_SPACES if sign.pattern.search(plain)) - _asks(words)
+
+
+def _asks(words: str) -> float:
+    """How much a prompt is a question: 1 where every sentence asks, some of it where the first or the last does."""
+    if "?" not in words and "？" not in words:
+        return 0.6 if QUESTION_WITHOUT_SPACES.search(words) else 0.0
+    ends = _SENTENCE_END.findall(words)
+    if ends and all(end in "?？" for end in ends):
+        return 1.0
+    return 0.6 if QUESTION.match(words) and (words.endswith("?") or (ends and ends[0] in "?？")) else 0.0
+
+
+class Correction(Detector):
+    """The person says that what was done, said or assumed is not right."""
+
+    kind = FrictionKind.CORRECTION
+    heuristics = (
+        "what the reply admits and does over, what came before, and the words of the prompt, weighted as labelled "
+        "prompts of other people taught: 0.5 to 0.97"
+    )
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+
+        model = model_of(self.kind)
+        for each in scene.judged:
+            verdict = each.verdict(model) if each.after else None
+            if verdict is not None:
+                is_slip = bool(OWN_SLIP.search(each.text[:_LOOKED_AT].lower()))
+                yield scene.event(
+                    self.kind,
+                    each.record,
+                    each.text,
+                    Cause.PROMPT if is_slip else Cause.AGENT,
+                    verdict.confidence,
+                    loss=replace(scene.spent.on(each.stretch.turn.records), seconds=None),
+                    after=each.after,
+                    because="; ".join(verdict.because) or None,
+                )
+
+
+_HEAD = 320
+"""Letters of a reply that say how it takes the prompt; further down it tells what it did."""
+_TAIL = 400
+_FEATURES_LOOKED_AT = 700
+_MOST_EDITS = 40
+_SHORTEST_LINE = 8
+"""A line that is only a bracket is the same everywhere."""
+_SHORT, _MIDDLING, _LONG = 25, 120, 600
+_FEWEST_LINES, _SOME_LINES, _MANY_LINES = 3, 4, 12
+_ANSWERS_ITSELF = frozenset({"AskUserQuestion", "ExitPlanMode"})
+
+
+class Around(NamedTuple):
+    """A prompt with what stands around it."""
+
+    text: str
+    before: SceneStretch | None
+    """The last turn that had an answer."""
+    is_next: bool
+    """Whether that turn stands right before it: nothing was asked in vain between."""
+    after: SceneStretch | None
+    """The turn that answers it; None where nobody did."""
+    is_busy: bool = False
+    """It was sent while the model was working."""
+    is_forked: bool = False
+    """It begins a branch: something was answered before it, on the way that was left."""
+
+
+def features(around: Around, phrases: Callable[[str], float]) -> list[str]:
+    """The names of all that is there; `phrases` says how much the table of phrases finds in a text."""
+    text = around.text
+    if len(text) < _SHORT and ACKNOWLEDGED.fullmatch(text.lower()):  # a fifth of all prompts
+        return ["always", "says:goes_along", "length:short", *_of_before(around)]
+    prose = prose_of(text)
+    words = " ".join(prose[:_FEATURES_LOOKED_AT].lower().replace("’", "'").split())
+    if around.before is None and not around.is_forked:  # nothing was answered that could be taken back
+        asked = [*named_in(_CUES_OF_THE_FIRST, words)]
+        return ["always", "before:nothing", *asked, *_of_paste(text, words)]
+    found = ["always", *_of_words(text, prose, words, phrases(text)), *_of_before(around), *_of_after(around)]
+    names = set(found)
+    found += [name for name, parts in _TOGETHER if all(names & part for part in parts)]
+    if not names & _TELLS_NOTHING:
+        found += ["both:stopped_and_tells"] if names & _STOPPED else []
+        if not names & _WANTS_SOMETHING:
+            found += ["says:states", *(["both:states_after_done"] if names & _DONE else [])]
+    return found
+
+
+_ASKED_OF_THE_FIRST = frozenset(
+    {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
+)
+"""What tells whether a first prompt carries something over; to complain or to ask again it comes too early."""
+_CUES_OF_THE_FIRST = tuple(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST)
+_TOGETHER = (
+    (
+        "both:fault_after_done",
+        ({"paste:fault", "paste:error", "says:not_working"}, {"before:claimed", "before:to_try"}),
+    ),
+    ("both:output_to_try", ({"paste:line"}, {"before:to_try"})),
+    ("both:no_to_question", ({"says:no"}, {"before:asked"})),
+    ("both:wrong_and_edited_again", ({"says:wrong", "says:not_working", "says:should"}, {"again:file"})),
+    ("both:asks_and_admits", ({"asks:last"}, {"reply:right", "reply:fault", "reply:catch"})),
+    ("both:review_of_own_work", ({"says:review"}, {"again:file"})),
+)  # fmt: skip
+"""What says more together than one by one."""
+_STOPPED = frozenset({"before:interrupted", "before:refused"})
+_TELLS_NOTHING = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "says:works", "length:none"})
+"""After a stop one may also ask, go on or thank; whatever else is said tells what was wrong."""
+_WANTS_SOMETHING = frozenset(
+    {"says:please_do", "says:can_you", "says:lets", "says:question", "says:what_if", "says:answer", "asks:amid"}
+    | {"length:long", "length:huge", "paste:document", "paste:code", "before:asked"}
+)
+_DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
+"""A bare statement about what was just done is rather a complaint than a wish."""
+
+
+def _of_words(text: str, prose: str, words: str, phrases: float) -> Iterator[str]:
+    yield from named_in(WORDS, words)
+    if len(prose) > 12 and sum(map(str.isupper, prose)) > 0.5 * len(prose.replace(" ", "")):
+        yield "says:in_capitals"
+    for least in (0.3, 0.65, 1.0):
+        if phrases >= least:
+            yield f"phrases:{least}"
+    if phrases <= -0.3:
+        yield "phrases:against"
+    if PRAISE.match(words):
+        yield "says:praise"
+    if len(words) < 30 and ACKNOWLEDGED.match(words):
+        yield "says:goes_along"
+    yield _length(words)
+    if words.endswith(("?", "？")):
+        yield "asks:last"
+    elif "?" in words or "？" in words:
+        yield "asks:amid"
+    if words.endswith(("...", "…", "!!", "??")):
+        yield "says:trails"
+    yield from _of_paste(text, words)
+
+
+def _length(words: str) -> str:
+    length = len(words)
+    if not length:
+        return "length:none"
+    return "length:" + (
+        "short" if length < _SHORT else "middling" if length < _MIDDLING else "long" if length < _LONG else "huge"
+    )
+
+
+def _of_paste(text: str, words: str) -> Iterator[str]:
+    """What was carried over by hand, and whether it tells of a fault."""
+    paste = paste_of(text)
+    yield from (name for name, is_so in _PASTED if is_so(paste))
+    if quoted_error(text):
+        yield "paste:error"
+    if (paste.lines > 1 or ":" in text) and ANNOUNCED.is_in(words):
+        yield "says:announces"
+
+
+_PASTED: tuple[tuple[str, Callable[[Paste], bool]], ...] = (
+    ("paste:line", lambda paste: paste.output > 0),
+    ("paste:2", lambda paste: paste.output > 1),
+    ("paste:4", lambda paste: paste.output >= _SOME_LINES),
+    ("paste:most", lambda paste: 0 < paste.lines <= 2 * paste.output and paste.lines > 1),
+    ("paste:alone", lambda paste: 0 < paste.output >= paste.lines - 1),
+    ("paste:prompt", lambda paste: paste.has_prompt),
+    ("paste:stack", lambda paste: paste.has_stack),
+    ("paste:fault", lambda paste: paste.has_fault),
+    ("paste:document", lambda paste: _FEWEST_LINES <= paste.document > paste.output),
+    ("paste:code", lambda paste: _FEWEST_LINES <= paste.code > paste.output),
+    ("lines:many", lambda paste: paste.lines > _MANY_LINES),
+)
+
+
+def _of_before(around: Around) -> Iterator[str]:
+    before = around.before
+    if around.is_busy:
+        yield "before:busy"
+    if before is None:
+        yield "before:left_way" if around.is_forked else "before:nothing"
+        return
+    if not around.is_next:
+        yield "before:unanswered"
+    elif (stop := stopped(before)) is not None:
+        yield f"before:{stop}"
+    calls = before.calls
+    yield (
+        "before:edited"
+        if any(call.name in EDITS for call in calls)
+        else ("before:worked" if calls else "before:talked")
+    )
+    if calls and calls[-1].status is CallStatus.ERROR:
+        yield "before:failed"
+    said = before.said.text if before.said is not None else ""
+    tail = said[-_TAIL:].lower()
+    if tail.rstrip(" *_`").endswith(("?", "？")):
+        yield "before:asked"
+    elif CLAIMED.is_in(tail) or CLAIMED.is_in(said[:200].lower()):
+        yield "before:claimed"
+    if TO_TRY.is_in(tail):
+        yield "before:to_try"
+
+
+def stopped(stretch: SceneStretch) -> str | None:
+    """How the person stopped a turn: `interrupted`, `refused`, or a plan or question that was `declined`."""
+    if not (stretch.troubled or stretch.notices):
+        return None
+    last = stretch.calls[-1].message_id if stretch.calls else None
+    refused = [call for call in stretch.troubled if call.message_id == last and is_by_person(call)]
+    if refused:
+        return "refused" if any(call.name not in _ANSWERS_ITSELF for call in refused) else "declined"
+    return "interrupted" if stretch.was_interrupted else None
+
+
+def _of_after(around: Around) -> Iterator[str]:
+    after = around.after
+    if after is None:
+        yield "after:nothing"
+        return
+    reply = _beginning(after.opening.text if after.opening is not None else "")
+    yield from named_in(REPLY, reply)
+    if after.thought is not None and (thought := _beginning(after.thought.text)):
+        yield from named_in(THOUGHT, thought)
+    calls = after.calls
+    if not calls:
+        yield "after:talks"
+        return
+    if any(call.name in EDITS for call in calls):
+        yield "after:edits"
+    elif all(call.name not in SHELLS for call in calls):
+        yield "after:looks"
+    shell = [call.command for call in calls if call.name in SHELLS]
+    if len(shell) == len(calls) and all(COMMITS.is_in(command) for command in shell):
+        yield "after:commits"
+    if any(UNDOES.is_in(command[:400]) for command in shell[:6]):
+        yield "after:undoes"
+    if around.before is not None:
+        yield from _done_again(around.before, calls)
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[:_HEAD].lower().replace("’", "'").replace("*", "").split())
+
+
+def _done_again(before: SceneStretch, calls: Sequence[DetectedCall]) -> Iterator[str]:
+    """What the reply does over: files and lines the last turns wrote, commands that failed in them."""
+    earlier = [*(before.answered_before.calls if before.answered_before is not None else ()), *before.calls]
+    written = [call for call in earlier if call.name in EDITS and call.status is CallStatus.OK][-_MOST_EDITS:]
+    edits = [call for call in calls if call.name in EDITS][:_MOST_EDITS]
+    paths = {call.path for call in written}
+    if edits and paths:
+        again = [call for call in edits if call.path in paths]
+        if again:
+            yield "again:file"
+        if again and _is_same_lines(written, again):
+            yield "again:lines"
+    failed = {prefix_of(call.command) for call in before.troubled if call.name in SHELLS and call.command}
+    ran = {prefix_of(call.command) for call in calls if call.name in SHELLS}
+    if failed & ran - {""}:
+        yield "again:failed_command"
+
+
+def _is_same_lines(written: Sequence[DetectedCall], again: Sequence[DetectedCall]) -> bool:
+    added: set[str] = set()
+    for call in written:
+        added |= _lines(call.given.new_string or call.given.content or "")
+    return any(not added.isdisjoint(_lines(call.given.old_string or "")) for call in again)
+
+
+def _lines(text: str) -> set[str]:
+    return {line for line in map(str.strip, text[:20000].split("\n")) if len(line) >= _SHORTEST_LINE}
+
+
+class Wish(NamedTuple):
+    """What a prompt asks for, to be held against later ones."""
+
+    text: str
+    words: frozenset[str]
+    is_in_vain: bool
+    """Nobody answered it, or the person stopped the answer."""
+    is_paste: bool = False
+    """Most of it is output: what is alike there is the program, not the wish."""
+    complains: bool = False
+    """Its words or the reply tell that something was not as it should be."""
+
+
+def wish_of(text: str, stretch: SceneStretch, names: Collection[str]) -> Wish:
+    """`names` are the features of the prompt."""
+    return Wish(
+        " ".join(text.split()),
+        frozenset(words_of(prose_of(text) or text)),
+        not stretch.is_answered or stopped(stretch) is not None,
+        "paste:most" in names or "paste:alone" in names,
+        not _COMPLAINS.isdisjoint(names),
+    )
+
+
+_COMPLAINS = frozenset(
+    {"phrases:0.65", "says:still", "says:not_working", "says:does_not", "says:i_meant", "says:no", "says:but"}
+    | {"reply:right", "reply:fault", "reply:catch", "reply:still", "thought:fault"}
+)
+
+
+def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | None]:
+    """How much of what was asked before is asked again; and which of the earlier wishes, counted from the last."""
+    best: tuple[float, int] | None = None
+    for back, other in enumerate(reversed(earlier), 1):
+        alike = _alike(wish, other)
+        if best is None or alike > best[0] + 0.05:
+            best = alike, back
+    if best is None or best[0] < _LEAST_ALIKE:
+        return [], None
+    alike, back = best
+    other = earlier[-back]
+    found = [f"alike:{least}" for least in _ALIKE_STEPS if alike >= least]
+    found.append("alike:next" if back == 1 else "alike:near" if back <= _NEAR else "alike:far")
+    if wish.text == other.text:
+        found.append("alike:same")
+    if wish.text == other.text and len(wish.words) < _ROUTINE and not other.is_in_vain:
+        found.append("alike:routine")
+    if other.words and other.words < wish.words:
+        found.append("alike:holds")
+    if other.is_in_vain:
+        found.append("alike:in_vain")
+    if other.is_in_vain and alike >= _MOSTLY:
+        found.append("alike:mostly_in_vain")
+    if len(wish.words | other.words) > _MANY_WORDS:
+        found.append("alike:many_words")
+    if wish.is_paste and wish.text != other.text and not (other.is_in_vain and back == 1):
+        found.append("alike:paste")
+    elif alike >= _ALIKE_STEPS[1] and wish.complains:
+        found.append("alike:complains")
+    return found, back
+
+
+_LEAST_ALIKE, _MOSTLY = 0.15, 0.6
+_ALIKE_STEPS = (0.25, 0.4, 0.6, 0.8)
+_NEAR, _ROUTINE, _MANY_WORDS = 4, 4, 12
+
+
+def _alike(one: Wish, other: Wish) -> float:
+    if one.text == other.text:
+        return 1.0
+    both = one.words | other.words
+    shared = len(one.words & other.words)
+    if not shared or len(both) < _ROUTINE:
+        return 0.0
+    # Who adds words to a wish repeats it whole.
+    whole = shared / len(other.words) if len(other.words) >= _ROUTINE else 0.0
+    return max(shared / len(both), 0.75 * whole)
+
+
+_WISHES_LOOKED_AT = 8
+_MOST_REASONS = 3
+_LEAST_REASON = 0.3
+_SURE = 0.97
+_SAME_LETTERS = 40
+
+
+class LearnedWeights(Struct, frozen=True):
+    """What was learned for one kind."""
+
+    threshold: float
+    """A score of so much is enough; it becomes a confidence of one half."""
+    weights: dict[str, float]
+
+
+class Models(Struct, frozen=True):
+    trained: str
+    correction: LearnedWeights
+    manual_step: LearnedWeights
+    re_ask: LearnedWeights
+
+
+@cache
+def models() -> Models:
+    raw = files("reread.features.friction").joinpath("weights.json").read_bytes()
+    return msgspec.json.decode(raw, type=Models)
+
+
+class PromptVerdict(NamedTuple):
+    """How sure it is, and what speaks for it most."""
+
+    confidence: float
+    because: tuple[str, ...]
+
+
+class Judged(NamedTuple):
+    """A prompt of the person with all that was found out about it."""
+
+    record: Record
+    text: str
+    stretch: SceneStretch
+    features: tuple[str, ...]
+    after: str
+    """What it followed: `stop`, `busy`, `answer`; empty where nothing was answered yet."""
+    again: str | None = None
+    """The line of the wish that is repeated."""
+
+    def verdict(self, model: LearnedWeights) -> PromptVerdict | None:
+        """None where it is not enough."""
+        weights = model.weights
+        score = sum(map(weights.get, self.features, [0.0] * len(self.features)))
+        if score < model.threshold:
+            return None
+        return PromptVerdict(
+            min(_SURE, round(1 / (1 + exp(model.threshold - score)), 2)), tuple(reasons(self.features, model))
+        )
+
+
+def reasons(names: Iterable[str], model: LearnedWeights) -> Iterator[str]:
+    """What speaks for it in a person's words, the strongest first."""
+    strongest = sorted({name for name in names if name in REASONS}, key=lambda name: -model.weights.get(name, 0.0))
+    told: list[str] = []
+    for name in strongest:
+        if model.weights.get(name, 0.0) >= _LEAST_REASON and REASONS[name] not in told and len(told) < _MOST_REASONS:
+            told.append(REASONS[name])
+            yield REASONS[name]
+
+
+def judge(scene: Scene) -> list[Judged]:
+    """Every prompt that a person typed, in reading order; what a hook said in their name is left out."""
+    found: list[Judged] = []
+    wishes: list[tuple[Wish, str | None]] = []
+    stretches = scene.stretches
+    for place, stretch in enumerate(stretches):
+        if stretch.before is None:
+            wishes = []
+        prompt = stretch.prompt
+        if prompt is not None and prompt.kind is Speaker.PROMPT and not is_said_by_hook(prompt.text):
+            names = features(_around(stretches, place), phrase_score)
+            wish = wish_of(prompt.text, stretch, names)
+            more, back = wished_again(wish, [each for each, _ in wishes[-_WISHES_LOOKED_AT:]])
+            again = wishes[-back][1] if back is not None else None
+            found.append(Judged(prompt.record, prompt.text, stretch, (*names, *more), _after(names), again))
+            wishes.append((wish, prompt.uuid))
+        for notice in stretch.notices:
+            if notice.what == "queued" and stretch.is_answered and not is_said_by_hook(notice.text):
+                around = Around(notice.text, stretch, True, stretch, is_busy=True)
+                names = features(around, phrase_score)
+                found.append(Judged(notice.record, notice.text, stretch, tuple(names), "busy"))
+    return found
+
+
+def _around(stretches: Sequence[SceneStretch], place: int) -> Around:
+    stretch = stretches[place]
+    before = stretch.answered_before
+    return Around(
+        _text(stretch), before, before is stretch.before, _answer(stretches, place), is_forked=stretch.is_forked
+    )
+
+
+def _answer(stretches: Sequence[SceneStretch], place: int) -> SceneStretch | None:
+    """The turn that answers a prompt: its own, or where that was stopped at once, the one of the same prompt again."""
+    stretch = stretches[place]
+    if stretch.is_answered:
+        return stretch
+    beginning = _text(stretch)[:_SAME_LETTERS]
+    following = stretches[place + 1 : place + 3]
+    return next((each for each in following if each.is_answered and _text(each)[:_SAME_LETTERS] == beginning), None)
+
+
+def _text(stretch: SceneStretch) -> str:
+    return stretch.prompt.text if stretch.prompt is not None else ""
+
+
+def _after(names: Iterable[str]) -> str:
+    given = set(names)
+    if "before:nothing" in given:
+        return ""
+    return "stop" if given & {"before:interrupted", "before:refused", "before:declined"} else "answer"
+
+
+def model_of(kind: FrictionKind) -> LearnedWeights:
+    given = models()
+    return {
+        FrictionKind.CORRECTION: given.correction,
+        FrictionKind.MANUAL_STEP: given.manual_step,
+        FrictionKind.RE_ASK: given.re_ask,
+    }[kind]
+
+
+REASONS = {
+    "reply:right": "the reply says you are right",
+    "reply:catch": "the reply calls it a good catch",
+    "reply:fault": "the reply admits a mistake",
+    "reply:sees": "the reply sees the problem",
+    "reply:still": "the reply says it still fails",
+    "reply:point": "the reply takes the point",
+    "reply:fixes": "the reply sets out to fix it",
+    "reply:looks_into": "the reply looks into it",
+    "reply:understood": "the reply gives way",
+    "thought:right": "the model thought you were right",
+    "thought:told": "the model took it as something pointed out",
+    "thought:fault": "the model thought of its own mistake",
+    "again:file": "the same file was edited again",
+    "again:lines": "the same lines were edited again",
+    "again:failed_command": "the command that failed was run again",
+    "after:undoes": "something was undone",
+    "before:interrupted": "you had interrupted",
+    "before:refused": "you had turned down a call",
+    "before:declined": "you had declined a plan or a question",
+    "before:claimed": "it had been called done",
+    "before:to_try": "you had been asked to try it",
+    "before:edited": "files had just been changed",
+    "before:unanswered": "the prompt before it went without an answer",
+    "both:stopped_and_tells": "you had stopped it and said what to do",
+    "both:states_after_done": "a bare statement about what had just been done",
+    "both:fault_after_done": "a fault was shown after it was called done",
+    "both:output_to_try": "output came back from what you were asked to try",
+    "both:wrong_and_edited_again": "something was said to be wrong, and the file was edited again",
+    "both:review_of_own_work": "a review of what had just been written",
+    "phrases:0.3": "its words complain",
+    "phrases:0.65": "its words complain",
+    "phrases:1.0": "its words complain",
+    "says:no": "it begins with a no",
+    "says:wait": "it begins with wait or stop",
+    "says:hm": "it begins with a hm",
+    "says:but": "it begins with a but",
+    "says:still": "it says “still”",
+    "says:again": "it says “again”",
+    "says:why": "it asks why",
+    "says:does_not": "it says that something does not do what it should",
+    "says:not_working": "it says that something does not work",
+    "says:i_see": "it tells what is seen",
+    "says:you_did": "it tells what you did",
+    "says:should": "it says how it should be",
+    "says:undo": "it asks to undo or remove something",
+    "says:i_meant": "it says what was meant",
+    "says:wrong": "it names something wrong",
+    "says:sure": "it doubts what was said",
+    "says:almost": "it says almost",
+    "says:review": "it is a reviewer's finding",
+    "says:in_capitals": "it is in capitals",
+    "says:announces": "it announces an output or an error",
+    "says:try": "you had run it by hand",
+    "paste:line": "a line of output is in it",
+    "paste:2": "lines of output are in it",
+    "paste:4": "lines of output are in it",
+    "paste:most": "most of it is output",
+    "paste:alone": "it is little but output",
+    "paste:prompt": "a terminal was copied",
+    "paste:stack": "a stack trace was copied",
+    "paste:fault": "the output tells of a fault",
+    "paste:error": "an error is quoted",
+    "alike:0.25": "it resembles an earlier prompt",
+    "alike:0.4": "it resembles an earlier prompt",
+    "alike:0.6": "it says most of an earlier prompt again",
+    "alike:0.8": "it says most of an earlier prompt again",
+    "alike:same": "it is an earlier prompt word for word",
+    "alike:holds": "it is an earlier prompt with words added",
+    "alike:complains": "it resembles an earlier prompt and complains",
+    "alike:in_vain": "the earlier one went without an answer or was stopped",
+    "alike:mostly_in_vain": "the earlier one went without an answer or was stopped",
+}

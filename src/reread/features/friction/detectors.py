@@ -1,0 +1,78 @@
+"""The table of detectors, and the one pass over a session that asks them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from reread.sessions import Session
+
+from .corrections import Correction
+from .patterns import Material, material_of
+from .refusals import HookBlock, InstructionEdit, Interrupt, Rejection, SessionOutcome, changes_of, outcome_of
+from .repeats import Compaction, Loop, ManualStep, PermissionToil, ReadWaste, ReAsk, RewindDetector, Rework, Stall
+from .scene import Detector, Moment, Scene
+from .tool_errors import ToolError
+
+DETECTORS: tuple[Detector, ...] = (
+    Interrupt(),
+    Rejection(),
+    HookBlock(),
+    ToolError(),
+    Correction(),
+    ReAsk(),
+    Loop(),
+    Rework(),
+    ReadWaste(),
+    RewindDetector(),
+    ManualStep(),
+    PermissionToil(),
+    Stall(),
+    Compaction(),
+)
+"""A new kind of friction is a new class here. Repeated instructions need many sessions: see `patterns`."""
+
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """All that is kept of one session for the retrospective."""
+
+    events: tuple[Moment, ...]
+    material: Material
+    outcome: SessionOutcome
+    instructions: tuple[InstructionEdit, ...] = ()
+    """Changes of the files that tell the agent what to do."""
+
+
+def find(session: Session, *, with_agents: bool = False) -> Findings:
+    """Everything at once, from one look at the session: what taking it in asks for."""
+    scene = Scene(session, session.id)
+    events = events_of(scene)
+    if with_agents:
+        events += [event for agent in session.working_agents for event in events_of(Scene(agent, session.id, agent.id))]
+    return Findings(
+        events=tuple(events),
+        material=material_of(scene),
+        outcome=outcome_of(scene),
+        instructions=changes_of(scene),
+    )
+
+
+def find_events(
+    session: Session, *, with_agents: bool = False, detectors: Iterable[Detector] = DETECTORS
+) -> list[Moment]:
+    """What went wrong in a session, in the order of time; subagents are left out unless asked for."""
+    scenes = [Scene(session, session.id)]
+    if with_agents:
+        scenes += [Scene(agent, session.id, agent.id) for agent in session.working_agents]
+    return [event for scene in scenes for event in events_of(scene, detectors)]
+
+
+def events_of(scene: Scene, detectors: Iterable[Detector] = DETECTORS) -> list[Moment]:
+    """The events of one conversation, in the order of time."""
+    found = [event for detector in detectors for event in detector.find(scene)]
+    return sorted(found, key=lambda event: event.time or _BEGINNING)

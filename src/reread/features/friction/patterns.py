@@ -1,0 +1,554 @@
+"""What of a session is kept for patterns over many sessions, and what repeats over them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from reread.sessions import CallStatus
+from reread.sessions import Speaker as Speaker
+from reread.sessions.speaker import shell_input
+
+from .refusals import is_by_person, is_said_by_hook, reason_given
+from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
+from .scene import (
+    EDITS,
+    SHELLS,
+    Cause,
+    DetectedCall,
+    FrictionKind,
+    Moment,
+    Scene,
+    Sketch,
+    grouped,
+    prefix_of,
+    quote,
+    sketch_of_words,
+    steps_in,
+    words_of,
+)
+
+MOST_CHAINS = 120
+MOST_LINES = 60
+_MOST_STEPS = 12
+_LONGEST_LINE = 160
+_PIPED = re.compile(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
+"""What is done with an output is no part of the work."""
+_MESSAGE = re.compile(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
+_OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
+"""What the client writes in the person's name, beside what hooks say."""
+_EVERYDAY = frozenset(
+    {"commit", "push", "continue", "hello", "hi", "test", "help", "status", "review", "go", "start", "resume"}
+)
+"""Single words that need no command of their own."""
+_CHAIN_LENGTHS = (3, 4)
+_LONGEST_RULE = 200
+_FEWEST_RULE_WORDS = 3
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
+_RULE = re.compile(
+    r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
+    r"|we (?:use|only use|never|don't|always)|(?:please )?use \w[\w.-]*,? (?:and )?not|avoid|no more"
+    r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
+    r"|jamais|ne (?:\w+ ){1,2}pas"
+    r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
+)
+_RULE_WORDS = (
+    "always", "never", "don't", "don’t", "do not", "must", "make sure", "from now", "remember", "time", "we use",
+    "we don", "we only", "prefer", "not ", "avoid", "no more",
+    "stick", "instead", "no need", "only use", "immer", "nie", "nicht mehr", "bitte kein", "toujours", "jamais",
+    " pas", "siempre", "nunca",
+    "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
+)  # fmt: skip
+_ONLY_NOW = re.compile(
+    r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
+    r"|worry|have|need|get|remember|care|mind)"
+    r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
+    r"|they (?:don't|never))\b"
+)
+_LOOK_AROUND = """
+    ls cat cd echo head tail grep rg find wc sed awk pwd which mkdir rm cp mv touch sleep true test stat file
+    tree sort uniq cut tr xargs printf export source set date env whoami diff less more du df ps kill chmod jq tee
+    python python3 node"""
+_TRIVIAL = frozenset(_LOOK_AROUND.split()) | {
+    f"{program} {look}"
+    for program in ("git", "jj")
+    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
+}
+
+
+class AskedPrompt(Struct, frozen=True, kw_only=True, gc=False):
+    """A prompt, told by its sketch; the example is its beginning as it was typed."""
+
+    uuid: str
+    time: datetime | None
+    sketch: Sketch
+    example: str
+    steps: tuple[str, ...] = ()
+    """For a prompt that opens a session: what was read and run for it, `Read notes/todo.md`, `Run git status`."""
+
+
+class Rule(Struct, frozen=True, kw_only=True, gc=False):
+    """Something the person told the agent to do, or never to do."""
+
+    uuid: str
+    time: datetime | None
+    sketch: Sketch
+    text: str
+
+
+class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
+    """Something that was done so many times; `uuid` is where it was done first."""
+
+    what: str
+    count: int
+    uuid: str
+    refused: int = 0
+
+
+class Material(Struct, frozen=True, kw_only=True):
+    """The compact rows of a session. Every tuple can be a table of its own, keyed by the session."""
+
+    session: str
+    project: str | None = None
+    prompts: tuple[AskedPrompt, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    chains: tuple[CountedPhrase, ...] = ()
+    """`ruff check > pytest > git commit`: commands that followed each other, whatever was read or edited between."""
+    after_edits: tuple[CountedPhrase, ...] = ()
+    """Commands that came right after an edit."""
+    permissions: tuple[CountedPhrase, ...] = ()
+    """Permission rules the person was asked about, as settings.json would write them."""
+    shell_lines: tuple[CountedPhrase, ...] = ()
+    """Commands the person ran with `!`."""
+    lines: tuple[CountedPhrase, ...] = ()
+    """Whole command lines of the steps that chains are made of."""
+    ran: tuple[CountedPhrase, ...] = ()
+    """Programs that ran well, so that nobody says they cannot; `refused` has how often they failed."""
+
+
+def material_of(scene: Scene) -> Material:
+    """The material of a conversation, taken in one pass over its calls and its prompts."""
+    steps = list(_steps(scene))
+    return Material(
+        session=scene.session,
+        project=scene.conversation.project,
+        prompts=tuple(_prompts(scene)),
+        rules=tuple(_rules(scene)),
+        chains=_counted(_chains(steps), MOST_CHAINS),
+        after_edits=_counted(_after_edits(scene.main_calls)),
+        permissions=_permissions(scene),
+        shell_lines=_counted(_shell_lines(scene)),
+        lines=tuple(replace(each, what=quote(each.what)) for each in _counted(_lines(scene), MOST_LINES)),
+        ran=_ran(scene),
+    )
+
+
+def _prompts(scene: Scene) -> Iterator[AskedPrompt]:
+    """Those that say enough to be told from others; one that opens a session may be a single word of the person's."""
+    for number, (stretch, prompt, prose, words, sketch) in enumerate(scene.asked):
+        if prompt.uuid is None or not is_of_person(prompt.text) or rules_in(prose):
+            continue
+        is_opening = number == 0 and words > 0 and prose.strip(" .!?").lower() not in _EVERYDAY
+        if words >= FEWEST_WORDS or is_opening:
+            steps = tuple(_done(stretch.calls, scene.conversation.project)) if number == 0 else ()
+            yield AskedPrompt(
+                uuid=prompt.uuid, time=prompt.time, sketch=sketch, example=prompt.text[:_LONGEST_RULE], steps=steps
+            )
+
+
+def is_of_person(text: str) -> bool:
+    """Whether a prompt is a person's own: hooks and the client write some in their name."""
+    return not is_said_by_hook(text) and not text.startswith(_OF_THE_CLIENT)
+
+
+def _done(calls: list[DetectedCall], project: str | None) -> Iterator[str]:
+    """What was read and run, as it would stand in a list of steps of the project."""
+
+    def here(text: str) -> str:
+        return text.replace(f"{project}/", "").replace(project, ".") if project else text
+
+    told: dict[str, None] = {}
+    for call in calls:
+        if call.status is not CallStatus.OK or len(told) == _MOST_STEPS:
+            continue
+        if call.name == "Read" and call.path:
+            told[f"Read {here(call.path)}"] = None
+        elif call.name in SHELLS and (line := _one_line(call.command)):
+            told[f"Run {here(line)}"] = None
+    yield from told
+
+
+def _one_line(command: str) -> str:
+    """A command that can be written down as it is; empty for scripts."""
+    line = command.strip()
+    return "" if "\n" in line or "<<" in line or len(line) > _LONGEST_LINE else quote(line)
+
+
+def _rules(scene: Scene) -> Iterator[Rule]:
+    for _, prompt, prose, _, _ in scene.asked:
+        if prompt.uuid is not None and is_of_person(prompt.text):
+            for text in rules_in(prose):
+                yield _rule(prompt.uuid, prompt.time, text)
+    for call in scene.troubled:
+        if is_by_person(call) and call.proof.uuid is not None:
+            for text in rules_in(reason_given(call)):
+                yield _rule(call.proof.uuid, call.proof.time, text)
+
+
+def _rule(uuid: str, time: datetime | None, text: str) -> Rule:
+    return Rule(uuid=uuid, time=time, sketch=sketch_of_words(words_of(text)), text=quote(text))
+
+
+@lru_cache(maxsize=256)
+def rules_in(prose: str) -> tuple[str, ...]:
+    """Sentences that sound as if they were meant for every time, not for this once."""
+    lowered = prose.lower()
+    if not any(word in lowered for word in _RULE_WORDS):
+        return ()
+    sentences = (sentence.strip() for sentence in _SENTENCE.split(prose[:2000]))
+    return tuple(text for text in sentences if len(text) <= _LONGEST_RULE and _is_rule(text.lower().replace("’", "'")))
+
+
+def _is_rule(sentence: str) -> bool:
+    if sentence.endswith(("?", "？")) or _RULE.search(sentence) is None or _ONLY_NOW.search(sentence) is not None:
+        return False
+    return len(set(words_of(sentence))) >= _FEWEST_RULE_WORDS
+
+
+def _steps(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Commands and tools of servers in order, without those that only look around; nothing twice in a row."""
+    last = ""
+    for call in scene.main_calls:
+        uuid = call.record.uuid
+        if uuid is None or not (call.name in SHELLS or call.name.startswith("mcp__")):
+            continue
+        for step in steps_in(call.command) if call.name in SHELLS else [call.name]:
+            if step and step != last and step not in _TRIVIAL:
+                last = step
+                yield step, uuid
+
+
+def _lines(scene: Scene) -> Iterator[tuple[str, str]]:
+    for call in scene.main_calls:
+        if call.name not in SHELLS or call.status is not CallStatus.OK or call.record.uuid is None:
+            continue
+        command = call.command
+        if len(command) > _LONGEST_LINE or "\n" in command or "<<" in command or ";" in command:
+            continue
+        for part in command.split("&&") if "&&" in command else (command,):
+            step = prefix_of(part.strip())
+            if step and step not in _TRIVIAL:
+                line = _PIPED.split(part, 1)[0].strip()
+                yield _MESSAGE.sub(r"\1 <message>", line) if "-" in line else line, call.record.uuid
+
+
+def _ran(scene: Scene) -> tuple[CountedPhrase, ...]:
+    """By program and subcommand how often it ran well, and how often it failed."""
+    well: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for call in scene.main_calls:
+        if call.name in SHELLS and call.record.uuid is not None and (step := prefix_of(call.command)):
+            counts = well if call.status is CallStatus.OK else failed
+            counts[step] = counts.get(step, 0) + 1
+            first.setdefault(step, call.record.uuid)
+    return tuple(
+        CountedPhrase(what=step, count=well.get(step, 0), uuid=uuid, refused=failed.get(step, 0))
+        for step, uuid in first.items()
+    )[:MOST_LINES]
+
+
+def _chains(steps: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for length in _CHAIN_LENGTHS:
+        for start in range(len(steps) - length + 1):
+            names = [name for name, _ in steps[start : start + length]]
+            if len(set(names)) == length:
+                yield " > ".join(names), steps[start][1]
+
+
+def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
+    was_edit = False
+    for call in calls:
+        if was_edit and call.name in SHELLS and call.record.uuid is not None:
+            step = prefix_of(call.command)
+            if step and step not in _TRIVIAL:
+                yield step, call.record.uuid
+        was_edit = call.name in EDITS and call.status is CallStatus.OK
+
+
+def _permissions(scene: Scene) -> tuple[CountedPhrase, ...]:
+    decided = decisions([call for call in scene.decided if was_asked(call)])
+    asked = [(rule_of(call), call) for call in decided if call.proof.uuid is not None]
+    refused: dict[str, int] = {}
+    for rule, call in asked:
+        refused[rule] = refused.get(rule, 0) + (call.status is CallStatus.REJECTED)
+    counted = _counted((rule, call.proof.uuid or "") for rule, call in asked)
+    return tuple(
+        CountedPhrase(what=each.what, count=each.count, uuid=each.uuid, refused=refused[each.what]) for each in counted
+    )
+
+
+def _shell_lines(scene: Scene) -> Iterator[tuple[str, str]]:
+    for record in scene.lines_of(Speaker.SHELL):
+        command = (shell_input(record.text) or "").strip()
+        if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
+            yield quote(command), record.uuid
+
+
+def _counted(
+    found: Iterator[tuple[str, str]] | list[tuple[str, str]], most: int | None = None
+) -> tuple[CountedPhrase, ...]:
+    """What was found with how often, most often first; of equals the first found."""
+    counts: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for what, uuid in found:
+        counts[what] = counts.get(what, 0) + 1
+        first.setdefault(what, uuid)
+    ranked = sorted(counts, key=lambda what: -counts[what])[:most]
+    return tuple(CountedPhrase(what=what, count=counts[what], uuid=first[what]) for what in ranked)
+
+
+FEWEST_SESSIONS = 3
+_FEWEST_CORRECTED = 2
+_ALIKE_RULES = 0.45
+_ALIKE_PROMPTS = 0.6
+_MOST_MOMENTS = 50
+
+
+class PatternKind(StrEnum):
+    """What is repeated."""
+
+    INSTRUCTION = "repeated_instruction"
+    CORRECTION = "correction"
+    """A rule that was given as a correction, again and again."""
+    RE_ASK = "re_ask"
+    WORKFLOW = "repeated_workflow"
+    AFTER_EDIT = "after_edit"
+    PERMISSION = "permission_toil"
+    SHELL_LINE = "manual_step"
+    TOOL_ERROR = "tool_error"
+
+
+class PatternMoment(Struct, frozen=True, kw_only=True):
+    """Where a pattern shows."""
+
+    session: str
+    uuid: str
+    time: datetime | None = None
+    text: str = ""
+
+
+class RepeatedPattern(Struct, frozen=True, kw_only=True):
+    """Something that happened in several sessions."""
+
+    kind: PatternKind
+    about: str
+    """The same in every session: a rule, a chain of commands, a class of errors with its program."""
+    count: int
+    sessions: tuple[str, ...]
+    example: str
+    moments: tuple[PatternMoment, ...]
+    details: dict[str, str | int] = field(default_factory=dict)
+
+    def as_events(self) -> list[Moment]:
+        """The moments of a repeated instruction as events; other patterns have theirs already."""
+        if self.kind is not PatternKind.INSTRUCTION:
+            return []  # those of a correction are moments already
+        return [
+            Moment(
+                kind=FrictionKind.REPEATED_INSTRUCTION,
+                session=moment.session,
+                uuid=moment.uuid,
+                time=moment.time,
+                evidence=moment.text,
+                confidence=min(0.95, 0.5 + len(self.sessions) / 10),
+                cause=Cause.PROMPT,
+                about=self.example,
+                details={"sessions": len(self.sessions)},
+            )
+            for moment in self.moments
+        ]
+
+
+_Told = tuple[str, AskedPrompt | Rule]
+"""A session, and what was said in it."""
+
+
+def find_patterns(
+    materials: Iterable[Material], events: Iterable[Moment] = (), *, fewest: int = FEWEST_SESSIONS
+) -> list[RepeatedPattern]:
+    """What repeats in at least so many sessions, what shows in most of them first."""
+    given, events = list(materials), list(events)
+    corrected = {event.uuid for event in events if event.kind in (FrictionKind.CORRECTION, FrictionKind.REJECTION)}
+    rules: list[_Told] = [(each.session, rule) for each in given for rule in each.rules]
+    prompts: list[_Told] = [(each.session, asked) for each in given for asked in each.prompts]
+    instructions = list(_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest))
+    known = {moment.uuid for pattern in instructions for moment in pattern.moments}
+    told_off = [each for each in rules if each[1].uuid in corrected - known]
+    found = [
+        *instructions,
+        *_alike(PatternKind.CORRECTION, told_off, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
+        *_alike(PatternKind.RE_ASK, prompts, _ALIKE_PROMPTS, fewest),
+        *_with_lines(
+            _longest(_counted_patterns(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)),
+            given,
+        ),
+        *_counted_patterns(PatternKind.AFTER_EDIT, ((each.session, each.after_edits) for each in given), fewest),
+        *_counted_patterns(
+            PatternKind.PERMISSION, ((each.session, each.permissions) for each in given), 1, least=fewest
+        ),
+        *_counted_patterns(
+            PatternKind.SHELL_LINE, ((each.session, each.shell_lines) for each in given), 1, least=fewest
+        ),
+        *_errors(events, given, fewest),
+    ]
+    return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
+
+
+def _alike(kind: PatternKind, told: Sequence[_Told], alike: float, fewest: int) -> Iterable[RepeatedPattern]:
+    named: list[tuple[Sketch, Hashable]] = [(each.sketch, at) for at, (_, each) in enumerate(told) if each.sketch]
+    for group in grouped(named, alike):
+        if len(group) < fewest:  # nearly all of them
+            continue
+        same = [told[at] for at in group if isinstance(at, int)]
+        sessions = tuple(dict.fromkeys(session for session, _ in same))
+        if len(sessions) >= fewest:
+            shown = [_moment(*each) for each in same[:_MOST_MOMENTS]]
+            shortest = min((moment.text for moment in shown), key=len)
+            yield RepeatedPattern(
+                kind=kind,
+                about=shortest,
+                count=len(same),
+                sessions=sessions,
+                example=shortest,
+                moments=tuple(shown),
+                details=_steps_of([each for _, each in same]),
+            )
+
+
+def _moment(session: str, said: AskedPrompt | Rule) -> PatternMoment:
+    text = said.text if isinstance(said, Rule) else said.example
+    return PatternMoment(session=session, uuid=said.uuid, time=said.time, text=quote(text))
+
+
+def _steps_of(said: Sequence[AskedPrompt | Rule]) -> dict[str, str | int]:
+    """What was done for most of the prompts that opened a session so, in the order it was done."""
+    opened = [each.steps for each in said if isinstance(each, AskedPrompt) and each.steps]
+    if len(opened) < _FEWEST_CORRECTED:
+        return {}
+    often = Counter(step for steps in opened for step in steps)
+    steps = [step for step in max(opened, key=len) if 2 * often[step] > len(opened)]
+    return {"steps": "\n".join(steps)} if steps else {}
+
+
+def _with_lines(patterns: Iterable[RepeatedPattern], materials: Iterable[Material]) -> Iterable[RepeatedPattern]:
+    """With the command line of each step, where the sessions tell it."""
+    patterns = list(patterns)
+    lines: dict[str, Counter[str]] = {step: Counter() for each in patterns for step in each.about.split(" > ")}
+    for each in materials if patterns else ():
+        for line in each.lines:
+            if (step := prefix_of(line.what)) in lines:
+                lines[step][line.what] += line.count
+    for pattern in patterns:
+        steps = pattern.about.split(" > ")
+        told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if lines[step]}
+        yield replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
+
+
+def in_general(lines: Counter[str]) -> str:
+    """One command line for many: what differs between them becomes `<...>`."""
+    usual, count = lines.most_common(1)[0]
+    if 2 * count > lines.total():
+        return usual
+    parted = [line.split() for line in lines]
+    first = parted[0]
+    head = 0
+    while all(len(words) > head and words[head] == first[head] for words in parted) and head < len(first):
+        head += 1
+    return " ".join(first[:head]) + (" <...>" if any(len(words) > head for words in parted) else "")
+
+
+def _counted_patterns(
+    kind: PatternKind, found: Iterable[tuple[str, Sequence[CountedPhrase]]], fewest: int, *, least: int = 0
+) -> list[RepeatedPattern]:
+    """Things that were counted in enough sessions, and often enough in all."""
+    by_name: dict[str, list[tuple[str, CountedPhrase]]] = {}
+    for session, counts in found:
+        for each in counts:
+            by_name.setdefault(each.what, []).append((session, each))
+    return [
+        RepeatedPattern(
+            kind=kind,
+            about=what,
+            count=sum(each.count for _, each in places),
+            sessions=tuple(dict.fromkeys(session for session, _ in places)),
+            example=what,
+            moments=tuple(
+                PatternMoment(session=session, uuid=each.uuid, text=what) for session, each in places[:_MOST_MOMENTS]
+            ),
+            details={"refused": sum(each.refused for _, each in places)} if kind is PatternKind.PERMISSION else {},
+        )
+        for what, places in by_name.items()
+        if len({session for session, _ in places}) >= fewest and sum(each.count for _, each in places) >= least
+    ]
+
+
+def _longest(patterns: Sequence[RepeatedPattern]) -> list[RepeatedPattern]:
+    """Without chains that are only a part of a longer one of as many sessions."""
+    whole = {pattern.about: set(pattern.sessions) for pattern in patterns}
+    parts = {
+        part
+        for about, sessions in whole.items()
+        for part in _parts(about)
+        if part in whole and len(whole[part]) <= len(sessions)
+    }
+    return [pattern for pattern in patterns if pattern.about not in parts]
+
+
+def _parts(chain: str) -> list[str]:
+    steps = chain.split(" > ")
+    return [" > ".join(steps[1:]), " > ".join(steps[:-1])] if len(steps) > 1 else []
+
+
+def _errors(events: Iterable[Moment], materials: Iterable[Material], fewest: int) -> Iterable[RepeatedPattern]:
+    """The same failure of the same tool: what a line of instruction could spare."""
+    ran: Counter[str] = Counter()
+    for each in materials:
+        for counted in each.ran:
+            ran[counted.what] += counted.count
+            ran[counted.what.partition(" ")[0]] += counted.count if " " in counted.what else 0
+    by_name: dict[tuple[str, str], list[Moment]] = {}
+    for event in events:
+        if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None:
+            subject = (
+                str(event.details.get("target", "")) if event.details.get("tool") in ("Bash", "PowerShell") else ""
+            )
+            by_name.setdefault((event.about, subject or str(event.details.get("tool", ""))), []).append(event)
+    for (why, subject), same in by_name.items():
+        sessions = tuple(dict.fromkeys(event.session for event in same))
+        if len(sessions) >= fewest:
+            details: dict[str, str | int] = {"class": why, "subject": subject}
+            missing = {str(event.details["missing"]) for event in same if "missing" in event.details}
+            ways = {str(event.details["works_as"]) for event in same if "works_as" in event.details}
+            if len(missing) == 1 and len(ways) == 1 and all("missing" in event.details for event in same):
+                details |= {"missing": missing.pop(), "works_as": ways.pop()}
+            details["ran_well"] = ran[str(details.get("missing", subject))]
+            yield RepeatedPattern(
+                kind=PatternKind.TOOL_ERROR,
+                about=f"{why} {subject}",
+                count=len(same),
+                sessions=sessions,
+                example=same[-1].evidence,
+                moments=tuple(
+                    PatternMoment(session=event.session, uuid=event.uuid or "", time=event.time, text=event.evidence)
+                    for event in same[:_MOST_MOMENTS]
+                ),
+                details=details,
+            )

@@ -1,0 +1,334 @@
+"""The person or a rule said stop; when instruction files changed; how a session ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
+from reread.records.state import PrLink
+from reread.records.system import Informational
+from reread.sessions import MAIN, CallStatus
+from reread.sessions import Speaker as Speaker
+
+from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, words_of
+
+_FEEDBACK = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_ABORTED = "Permission prompt was aborted"
+_BY_HOOK = re.compile(
+    r"\s*(\w+)(?::\w+)? hook (?:blocking )?(?:error|stopped)[^:\n]*:?\s*(?:\[[^\]\n]*\]:\s*)?(.*)", re.DOTALL
+)
+_STOPPED_BY_HOOK = "Operation stopped by hook"
+_STOP_FEEDBACK = "Stop hook feedback"
+
+
+def is_said_by_hook(text: str) -> bool:
+    """Whether a line in the person's name is a hook's: the client writes some of them as prompts."""
+    return text.startswith((_STOPPED_BY_HOOK, _STOP_FEEDBACK))
+
+
+class Interrupt(Detector):
+    """Esc: the person stopped the model or a running tool."""
+
+    kind = FrictionKind.INTERRUPT
+    exact = "an interrupt line; a tool result marked as interrupted where no such line follows"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for stretch in scene.stretches:
+            if not stretch.notices and not stretch.troubled:
+                continue
+            lines = [notice for notice in stretch.notices if notice.what == "interrupted"]
+            cut = [call for call in stretch.troubled if call.status is CallStatus.INTERRUPTED]
+            # Saying no in the permission dialog writes an interrupt line too: that is the rejection again.
+            if lines and any(is_by_person(call) for call in stretch.calls[-_PARALLEL:]):
+                continue
+            running = (cut or stretch.calls)[-1] if stretch.calls else None
+            for notice in lines:
+                is_tool = "for tool use" in notice.text
+                yield self._at(scene, notice.record, running if is_tool else None)
+            if cut and not lines:
+                yield self._at(scene, cut[-1].proof, cut[-1])
+
+    def _at(self, scene: Scene, record: Record, running: DetectedCall | None) -> Moment:
+        name = running.name if running is not None else ""
+        evidence = f"stopped while {name} was running" if name else "stopped while the model was answering"
+        return scene.event(self.kind, record, evidence, Cause.AGENT, 1.0, about=name or "answer")
+
+
+_PARALLEL = 12
+"""How many calls of one response are looked at for the refusal that an interrupt line belongs to."""
+
+
+def is_by_person(call: DetectedCall) -> bool:
+    """Whether the person turned it down, or left the dialog that asked."""
+    return call.status is not CallStatus.OK and refused_by(call) == "person"
+
+
+def refused_by(call: DetectedCall) -> str | None:
+    """Who refused a call: `person`, `rule` or `hook`; None where nobody did.
+
+    `toolDenialKind` names a hook's block a rule (2.1.325); `permissionDecision.source` is right where it is there.
+    """
+    if call.output is None:
+        return None
+    record = call.proof if isinstance(call.proof, User) else None
+    if is_block_of_hook(call):
+        return "hook"
+    if call.status is not CallStatus.REJECTED:
+        is_aborted = call.status is CallStatus.ERROR and call.text.startswith(_ABORTED)
+        return "person" if is_aborted else None
+    decision = record.permission_decision if record is not None else None
+    if decision is not None and decision.source:
+        return "person" if decision.source.startswith("user") else "rule"
+    if record is not None and record.tool_denial_kind is not None:
+        return "person" if record.tool_denial_kind == "user-rejected" else "rule"
+    return "rule" if call.text[:40].lstrip().startswith("Permission") else "person"
+
+
+def is_block_of_hook(call: DetectedCall) -> bool:
+    if call.status not in (CallStatus.ERROR, CallStatus.REJECTED):
+        return False
+    record = call.proof
+    decision = record.permission_decision if isinstance(record, User) else None
+    return (decision is not None and decision.source == "hook") or bool(_BY_HOOK.match(call.text[:300]))
+
+
+def reason_given(call: DetectedCall) -> str:
+    """What the person wrote when they said no."""
+    record = call.proof
+    if isinstance(record, User) and record.user_feedback:
+        return record.user_feedback.strip()
+    found = _FEEDBACK.search(call.text)
+    return found[1].strip() if found else ""
+
+
+class Rejection(Detector):
+    """A tool call was turned down: by the person, with or without a reason, or by a permission rule."""
+
+    kind = FrictionKind.REJECTION
+    exact = "permissionDecision, toolDenialKind, the client's own wording of a refusal"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for call in scene.troubled:
+            by = refused_by(call)
+            if by not in ("person", "rule"):
+                continue
+            reason = reason_given(call)
+            yield scene.event(
+                self.kind,
+                call.proof,
+                reason or f"{call.name} was turned down by a {by}",
+                Cause.AGENT if by == "person" else Cause.ENVIRONMENT,
+                1.0,
+                about=call.name,
+                by=by,
+                reason=reason[:500] or None,
+            )
+
+
+class HookBlock(Detector):
+    """A hook refused a call, a prompt or the end of a turn."""
+
+    kind = FrictionKind.HOOK_BLOCK
+    exact = "a hook_blocking_error, a tool result that opens with the hook's name, a prevented continuation"
+    heuristics = "a stop hook that reports errors without preventing anything: 0.8"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for call in scene.troubled:
+            if is_block_of_hook(call):
+                found = _BY_HOOK.match(call.text)
+                said = found[2] if found else call.text
+                yield self._at(scene, call.proof, said, found[1] if found else "PreToolUse", call.name)
+        yield from self._beside(scene)
+        for speaker in (Speaker.PROMPT, Speaker.META):
+            for record in scene.lines_of(speaker):
+                text = record.text
+                if is_said_by_hook(text):
+                    is_stop = text.startswith(_STOP_FEEDBACK)
+                    said = text.partition(":")[2]
+                    yield self._at(scene, record, said, "Stop" if is_stop else "UserPromptSubmit", "")
+
+    def _beside(self, scene: Scene) -> Iterator[Moment]:
+        beside = scene.conversation.beside
+        for record in beside.get(Attachment, ()):
+            body = record.attachment if isinstance(record, Attachment) else None
+            if isinstance(body, HookBlockingError):
+                event = (body.hook_event or body.hook_name or "").partition(":")[0]
+                yield self._at(scene, record, _said_by(record), event, "")
+        for record in beside.get(Informational, ()):
+            if record.text.startswith(_STOPPED_BY_HOOK):
+                yield self._at(scene, record, record.text.partition(":")[2], "UserPromptSubmit", "")
+        for record in beside.get(StopHookSummary, ()):
+            if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.hook_errors):
+                said = record.stop_reason or " ".join(str(error) for error in record.hook_errors or ())
+                yield self._at(scene, record, said, "Stop", "", 1.0 if record.prevented_continuation else 0.8)
+
+    def _at(self, scene: Scene, record: Record, said: str, hook: str, tool: str, confidence: float = 1.0) -> Moment:
+        evidence = said.strip() or f"blocked by a {hook} hook"
+        return scene.event(self.kind, record, evidence, Cause.ENVIRONMENT, confidence, about=hook, tool=tool or None)
+
+
+def _said_by(record: Record) -> str:
+    """The hook's own words, which stand in an object inside the error or are the error itself."""
+    body = record.data.get("attachment")
+    error = body.get("blockingError") if isinstance(body, dict) else None
+    said = error.get("blockingError") if isinstance(error, dict) else error
+    return said if isinstance(said, str) else ""
+
+
+NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
+_MEMORY_LINE = b"<user-memory-input>"
+UNTOLD = "CLAUDE.md"
+"""A line kept with `#` does not say which of the files it went into."""
+
+
+class InstructionEdit(Struct, frozen=True, kw_only=True, gc=False):
+    """A change of an instruction file."""
+
+    path: str
+    uuid: str | None
+    time: datetime | None
+
+
+def changes_of(scene: Scene) -> tuple[InstructionEdit, ...]:
+    """Edits that were carried out, and lines the person kept with `#`."""
+    return tuple(sorted(_changes(scene), key=lambda each: (each.time is not None, each.time)))
+
+
+def _changes(scene: Scene) -> Iterator[InstructionEdit]:
+    for call in scene.main_calls:
+        if call.name in EDITS and call.status is CallStatus.OK and name_of(call.path) in NAMES:
+            yield InstructionEdit(path=call.path, uuid=call.proof.uuid, time=call.proof.time)
+    for speaker in Speaker:
+        for record in scene.lines_of(speaker):
+            if _MEMORY_LINE in record.raw:
+                yield InstructionEdit(path=UNTOLD, uuid=record.uuid, time=record.time)
+
+
+class Stated(NamedTuple):
+    """What the files of a project tell the agent already."""
+
+    memory: tuple[tuple[str, str, datetime | None], ...] = ()
+    """Files with their text and when they were last changed."""
+    allowed: frozenset[str] = frozenset()
+    """Permission rules of its settings, allowed or denied."""
+    hooks: str = ""
+    """The commands of its hooks."""
+    commands: frozenset[str] = frozenset()
+    """Names of its commands and skills."""
+
+
+_STATED = 0.75
+"""Of the words of a rule, how many must stand in one line for it to be said there."""
+
+
+def said_in(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
+    """The file that says most of a rule in one line, and when it was last changed."""
+    words = set(words_of(rule))
+    for name, text, changed in stated.memory:
+        for line in text.split("\n"):
+            if len(words) > 1 and len(words & set(words_of(line))) >= _STATED * len(words):
+                return name, changed
+    return None
+
+
+_TEST = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
+    r"|\b(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\b[^|;&\n]*\btest"
+)
+_TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
+_COMMIT = re.compile(r"\bgit\b[^|;&\n]*\bcommit\b|\bjj (?:commit|describe)\b")
+_PUSH = re.compile(r"\bgit\b[^|;&\n]*\bpush\b")
+_PULL_REQUEST = re.compile(r"\bgh pr create\b|\bglab mr create\b")
+_FAILED = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
+
+
+class SessionOutcome(Struct, frozen=True, kw_only=True):
+    """Signals of success or failure; none of them is a verdict."""
+
+    last_test: str | None = None
+    """`passed` or `failed`; None where no test was run."""
+    last_test_uuid: str | None = None
+    commits: int = 0
+    last_commit_uuid: str | None = None
+    pushes: int = 0
+    pull_requests: int = 0
+    todos_done: int = 0
+    todos_open: int = 0
+    ended: str = "unanswered"
+    """`answered`, `interrupted`, `failed` (the API gave up) or `unanswered`."""
+
+
+def outcome_of(scene: Scene) -> SessionOutcome:
+    """The outcome of a conversation, on the branch it ended on."""
+    commits: list[DetectedCall] = []
+    pushes = asked = 0
+    test: DetectedCall | None = None
+    for call in scene.main_calls:
+        if call.name not in SHELLS:
+            continue
+        command = call.command
+        if any(word in command for word in _TEST_WORDS) and _TEST.search(command[:1000]):
+            test = call
+        if call.status is CallStatus.OK and (
+            "git " in command or "gh " in command or "jj " in command or "glab" in command
+        ):
+            commits += [call] if _COMMIT.search(command) else []
+            pushes += _PUSH.search(command) is not None
+            asked += _PULL_REQUEST.search(command) is not None
+    done, left = _todos(scene)
+    links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
+    return SessionOutcome(
+        last_test=None if test is None else "failed" if _has_failed(test) else "passed",
+        last_test_uuid=test.proof.uuid if test is not None else None,
+        commits=len(commits),
+        last_commit_uuid=commits[-1].proof.uuid if commits else None,
+        pushes=pushes,
+        pull_requests=max(asked, len(links)),
+        todos_done=done,
+        todos_open=left,
+        ended=_ended(scene),
+    )
+
+
+def _has_failed(test: DetectedCall) -> bool:
+    """A pipe hides the exit code: what the runner printed last is looked at too."""
+    return test.status is not CallStatus.OK or _FAILED.search(test.text[-1500:]) is not None
+
+
+def _todos(scene: Scene) -> tuple[int, int]:
+    """Done and open: in the last list that was written, or over tasks that were updated one by one."""
+    tasks: dict[str, object] = {}
+    created = 0
+    for call in reversed(scene.main_calls):
+        if call.name == "TodoWrite":
+            todos = _argument(call, "todos")
+            states = [todo.get("status") for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
+            return states.count("completed"), len(states) - states.count("completed")
+        if call.name == "TaskUpdate" and (state := _argument(call, "status")) is not None:
+            tasks.setdefault(str(_argument(call, "taskId")), state)
+        created += call.name == "TaskCreate"
+    states = list(tasks.values())
+    done = states.count("completed")
+    return done, max(0, max(created, len(states)) - done - states.count("deleted"))
+
+
+def _argument(call: DetectedCall, name: str) -> object:
+    given = call.call.input
+    return given.get(name) if isinstance(given, dict) else None
+
+
+def _ended(scene: Scene) -> str:
+    last = next((stretch for stretch in reversed(scene.stretches) if stretch.turn.branch == MAIN), None)
+    if last is None or not (last.is_answered or last.notices):
+        return "unanswered"
+    marks = [notice.what for notice in last.notices if notice.what in ("interrupted", "api_error")]
+    if marks and marks[-1] == "interrupted":
+        return "interrupted"
+    if last.said is None and marks:
+        return "failed"
+    return "answered" if last.said is not None else "unanswered"

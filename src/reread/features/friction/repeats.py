@@ -1,0 +1,608 @@
+"""The same thing again: loops, rework, manual steps, permissions asked again, time that went by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from reread.records import ApiError, Assistant, CompactBoundary, Record, User
+from reread.records.system import ApiRetry
+from reread.sessions import CallStatus, Notice
+from reread.sessions import Speaker as Speaker
+from reread.sessions.speaker import shell_input
+
+from .refusals import refused_by
+from .scene import (
+    EDITS,
+    SHELLS,
+    Cause,
+    DetectedCall,
+    Detector,
+    FrictionKind,
+    Loss,
+    Moment,
+    Scene,
+    SceneStretch,
+    name_of,
+    prefix_of,
+)
+
+FEWEST_WORDS = 4
+"""`run the tests` said twice is a routine, not a question left without an answer."""
+_SEQUENCE_REPEATS = 3
+_SINGLE_REPEATS = 4
+_FAILURES = 3
+_LONGEST_PERIOD = 4
+
+
+class ReAsk(Detector):
+    """The person asked for the same thing again: the first answer did not do."""
+
+    kind = FrictionKind.RE_ASK
+    heuristics = (
+        "a prompt that says an earlier one of the session again, whole, with words added or in other words; more so "
+        "where the earlier one was stopped or went without an answer: 0.5 to 0.97"
+    )
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        from .corrections import model_of
+
+        model = model_of(self.kind)
+        for each in scene.judged:
+            verdict = each.verdict(model) if each.again is not None else None
+            if verdict is not None:
+                yield scene.event(
+                    self.kind,
+                    each.record,
+                    each.text,
+                    Cause.AGENT,
+                    verdict.confidence,
+                    first=each.again,
+                    because="; ".join(verdict.because) or None,
+                )
+
+
+class _Run(NamedTuple):
+    start: int
+    end: int
+    period: int
+
+    @property
+    def repeats(self) -> int:
+        return (self.end - self.start) // self.period
+
+
+class Loop(Detector):
+    """The agent did the same things over and over without getting further."""
+
+    kind = FrictionKind.LOOP
+    heuristics = (
+        "a sequence of equal calls three times in a row, or one call four times: 0.8; "
+        "one command failing three times: 0.7"
+    )
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for stretch in scene.stretches:
+            if len(stretch.calls) < min(_SINGLE_REPEATS, 2 * _SEQUENCE_REPEATS):
+                continue
+            runs = list(_runs(stretch.calls))
+            for run in runs:
+                yield self._run(scene, stretch.calls, run)
+            covered = {place for run in runs for place in range(run.start, run.end)}
+            for places in _failing(stretch.calls):
+                if not covered.intersection(places):
+                    yield self._failures(scene, [stretch.calls[place] for place in places])
+
+    def _run(self, scene: Scene, calls: Sequence[DetectedCall], run: _Run) -> Moment:
+        once = calls[run.start : run.start + run.period]
+        steps = " > ".join(call.step for call in once)
+        return scene.event(
+            self.kind,
+            calls[run.start].record,
+            f"{run.repeats} times: {steps}",
+            Cause.AGENT,
+            0.8,
+            about=steps,
+            loss=scene.spent.between(calls[run.start + run.period - 1], calls[run.end - 1]),
+            repeats=run.repeats,
+        )
+
+    def _failures(self, scene: Scene, calls: Sequence[DetectedCall]) -> Moment:
+        return scene.event(
+            self.kind,
+            calls[0].record,
+            f"failed {len(calls)} times: {calls[0].step}",
+            Cause.AGENT,
+            0.7,
+            about=calls[0].step,
+            loss=scene.spent.between(calls[0], calls[-1]),
+            repeats=len(calls),
+        )
+
+
+def _token(call: DetectedCall) -> tuple[str, str | bytes]:
+    """What must be the same for a call to be the same call; an edit is told by its file alone."""
+    name = call.name
+    if name in SHELLS:
+        return name, call.command
+    return (name, call.path) if name in EDITS else (name, bytes(call.call.block.raw_input))
+
+
+def _runs(calls: Sequence[DetectedCall]) -> Iterator[_Run]:
+    """Stretches that repeat with a period, the shortest period first, none inside another."""
+    tokens = [hash(_token(call)) for call in calls]
+    if len(set(tokens)) == len(tokens):
+        return
+    end_of_last = 0
+    for start, end, period in sorted(_periodic(tokens)):
+        run = _Run(start, end, period)
+        wanted = _SINGLE_REPEATS if period == 1 else _SEQUENCE_REPEATS
+        if start >= end_of_last and run.repeats >= wanted and _goes_nowhere(calls[start : start + period]):
+            end_of_last = end
+            yield run
+
+
+def _periodic(tokens: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """All maximal stretches in which every token equals the one a period before it."""
+    for period in range(1, _LONGEST_PERIOD + 1):
+        length = 0
+        for place in range(period, len(tokens) + 1):
+            if place < len(tokens) and tokens[place] == tokens[place - period]:
+                length += 1
+                continue
+            if length >= period:
+                yield place - period - length, place, period
+            length = 0
+
+
+def _goes_nowhere(once: Sequence[DetectedCall]) -> bool:
+    """Many edits of one file are ordinary work, and so is a list of things to do that grows."""
+    names = {call.name for call in once}
+    return not names <= EDITS | {"TodoWrite", "TaskUpdate", "TaskCreate"}
+
+
+def _failing(calls: Sequence[DetectedCall]) -> Iterator[list[int]]:
+    """Places of one command that failed again and again with no success between."""
+    open_: dict[str, list[int]] = {}
+    for place, call in enumerate(calls):
+        if call.status is CallStatus.OK and not open_:
+            continue
+        if call.name not in SHELLS:
+            continue
+        command = call.command
+        if call.status is CallStatus.ERROR:
+            open_.setdefault(command, []).append(place)
+        elif command in open_:
+            places = open_.pop(command)
+            if len(places) >= _FAILURES:
+                yield places
+    yield from (places for places in open_.values() if len(places) >= _FAILURES)
+
+
+_FEWEST_LINES = 3
+_FEWEST_READS = 2
+_MANY_TOKENS = 4000
+_CHARACTERS_PER_TOKEN = 4
+
+
+class _File:
+    """What a session wrote into one file so far."""
+
+    __slots__ = ("added", "again", "before", "characters", "last", "previous", "undone", "undone_by")
+
+    def __init__(self) -> None:
+        self.added: dict[str, int] = {}
+        self.again = 0
+        """Lines of the session's own that it changed or removed."""
+        self.characters = 0
+        self.last: DetectedCall | None = None
+        self.previous: set[str] = set()
+        """What every edit put in."""
+        self.before: set[str] = set()
+        """And what stood there before."""
+        self.undone = 0
+        self.undone_by: DetectedCall | None = None
+
+
+class Rework(Detector):
+    """Lines the agent wrote were changed or removed by it before the session ended, or an edit was undone."""
+
+    kind = FrictionKind.REWORK
+    heuristics = "three or more lines of its own taken away: 0.7; an edit turned round: 0.85"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        edits: dict[str, list[DetectedCall]] = {}
+        for call in scene.main_calls:
+            if call.name in EDITS and call.status is CallStatus.OK:
+                edits.setdefault(call.path, []).append(call)
+        for path, calls in edits.items():
+            if len(calls) > 1:
+                yield from self._of(scene, path, calls)
+
+    def _of(self, scene: Scene, path: str, calls: list[DetectedCall]) -> Iterator[Moment]:
+        file = _File()
+        for call in calls:
+            for old, new in _replacements(call):
+                _replace(file, old, new, call)
+        if file.last is not None and (file.again >= _FEWEST_LINES or file.undone):
+            yield self._event(scene, path, file, file.last)
+
+    def _event(self, scene: Scene, path: str, file: _File, last: DetectedCall) -> Moment:
+        at = file.undone_by or last
+        what = f"{file.again} lines written and taken away again"
+        what = f"an edit undone, {what}" if file.undone else what
+        return scene.event(
+            self.kind,
+            at.record,
+            f"{name_of(path)}: {what}",
+            Cause.AGENT,
+            0.85 if file.undone else 0.7,
+            about=path,
+            loss=Loss(tokens=file.characters // _CHARACTERS_PER_TOKEN),
+            lines=file.again,
+            undone=file.undone,
+        )
+
+
+def _replacements(call: DetectedCall) -> Iterator[tuple[str | None, str]]:
+    """Old and new text of every change; None for a file that is written anew."""
+    given = call.given
+    if call.name == "Write" and given.content is not None:
+        yield None, given.content
+    elif given.edits is not None:
+        pairs = ((edit.get("old_string"), edit.get("new_string")) for edit in given.edits)
+        yield from ((old, new) for old, new in pairs if isinstance(old, str) and isinstance(new, str))
+    elif given.old_string is not None and given.new_string is not None:
+        yield given.old_string, given.new_string
+
+
+def _replace(file: _File, old: str | None, new: str, call: DetectedCall) -> None:
+    """Counts what of the session's own lines goes, then adds what comes."""
+    coming = _lines(new)
+    if old is None:
+        going = {line: count for line, count in file.added.items() if line not in coming} if file.added else {}
+    elif file.added:
+        going = {line: 1 for line in _lines(old) if line in file.added and line not in coming}
+        if old and new in file.before and old in file.previous:
+            file.undone += 1
+            file.undone_by = call
+    else:
+        going = {}
+    if old:
+        file.before.add(old)
+        file.previous.add(new)
+    for line in going:
+        del file.added[line]
+        file.again += 1
+        file.characters += len(line)
+    if going:
+        file.last = call
+    for line in coming.difference(_lines(old)) if old else coming:
+        file.added[line] = 1
+    file.last = file.last or call
+
+
+def _lines(text: str) -> set[str]:
+    return {line for line in map(str.strip, text.split("\n")) if line}
+
+
+class ReadWaste(Detector):
+    """The same part of a file was read again although nothing had changed it."""
+
+    kind = FrictionKind.READ_WASTE
+    exact = "a result that says the file is unchanged"
+    heuristics = "the same part read again with no edit of the file and no compaction between: 0.7"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        cuts = sorted(record.offset for record in scene.conversation.beside.get(CompactBoundary, ()))
+        read: dict[str, set[str]] = {}
+        wasted: dict[str, list[DetectedCall]] = {}
+        passed = 0
+        for call in scene.main_calls:
+            if call.name == "Read":
+                if call.status is CallStatus.OK:
+                    while passed < len(cuts) and cuts[passed] < call.record.offset:
+                        passed += 1
+                        read.clear()
+                    path, part = call.path, _part(call)
+                    parts = read.setdefault(path, set())
+                    if part in parts:
+                        wasted.setdefault(path, []).append(call)
+                    parts.add(part)
+            elif call.name in EDITS:
+                read.pop(call.path, None)
+        for path, calls in wasted.items():
+            tokens = sum(_size(call) for call in calls) // _CHARACTERS_PER_TOKEN
+            if len(calls) >= _FEWEST_READS or tokens >= _MANY_TOKENS:
+                yield self._event(scene, path, calls, tokens)
+
+    def _event(self, scene: Scene, path: str, calls: list[DetectedCall], tokens: int) -> Moment:
+        times = "once" if len(calls) == 1 else f"{len(calls)} times"
+        return scene.event(
+            self.kind,
+            calls[0].record,
+            f"{name_of(path)} was read again {times} unchanged",
+            Cause.AGENT,
+            0.7,
+            about=path,
+            loss=Loss(tokens=tokens),
+            reads=len(calls),
+        )
+
+
+def _part(call: DetectedCall) -> str:
+    given = call.given
+    return f"{given.offset} {given.limit} {given.pages}"
+
+
+def _size(call: DetectedCall) -> int:
+    return len(call.text)
+
+
+FEWEST_ASKS = 3
+_HOST = re.compile(r"https?://([^/\s:]+)")
+
+
+class ManualStep(Detector):
+    """The person ran a command or carried an output over by hand."""
+
+    kind = FrictionKind.MANUAL_STEP
+    exact = "shell lines typed with `!`"
+    heuristics = "terminals, stacks, logs, errors and outputs among what was typed, by learned weights: 0.5 to 0.97"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        from .corrections import model_of
+
+        for record in scene.lines_of(Speaker.SHELL):
+            command = shell_input(record.text) or ""
+            yield scene.event(
+                self.kind, record, f"! {command}", Cause.ENVIRONMENT, 1.0, about=prefix_of(command), how="shell"
+            )
+        model = model_of(self.kind)
+        for each in scene.judged:
+            verdict = each.verdict(model)
+            if verdict is not None:
+                how = next((how for name, how in _HOW if name in each.features), "output")
+                yield scene.event(
+                    self.kind,
+                    each.record,
+                    each.text,
+                    Cause.ENVIRONMENT,
+                    verdict.confidence,
+                    about=how,
+                    how=how,
+                    because="; ".join(verdict.because) or None,
+                )
+
+
+_HOW = (("paste:stack", "stack_trace"), ("paste:prompt", "terminal"), ("paste:4", "log"), ("paste:error", "error"))
+
+
+class PermissionToil(Detector):
+    """The person was asked for the same permission again and again.
+
+    Transcripts before 2.1.325 know refusals only: what was approved by hand leaves no trace there.
+    """
+
+    kind = FrictionKind.PERMISSION_TOIL
+    exact = "permissionDecision of source user, three times for one prefix"
+    heuristics = "three refusals, or calls the client held back for a permission, of one prefix: 0.7"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        asked: dict[str, list[DetectedCall]] = {}
+        for call in scene.decided:
+            if was_asked(call):
+                asked.setdefault(rule_of(call), []).append(call)
+        for rule, every in asked.items():
+            calls = list(decisions(every))
+            if len(calls) < FEWEST_ASKS:
+                continue
+            granted = sum(call.status is not CallStatus.REJECTED for call in calls)
+            waited = sum(call.call.seconds or 0.0 for call in calls)
+            yield scene.event(
+                self.kind,
+                calls[-1].proof,
+                f"asked {len(calls)} times for {rule}",
+                Cause.ENVIRONMENT,
+                0.95 if granted == len(calls) else 0.7,
+                about=rule,
+                asked=len(calls),
+                granted=granted,
+                waited=round(waited, 1),
+            )
+
+
+def decisions(calls: list[DetectedCall]) -> Iterator[DetectedCall]:
+    """One for each time the person decided: a no to one of several parallel calls turns down the rest of them."""
+    refused: set[str | None] = set()
+    for call in calls:
+        if call.status is not CallStatus.REJECTED or call.message_id not in refused:
+            yield call
+        if call.status is CallStatus.REJECTED:
+            refused.add(call.message_id)
+
+
+def was_asked(call: DetectedCall) -> bool:
+    """Whether the person had to decide on a call, or would have had to."""
+    record = call.proof
+    decision = record.permission_decision if isinstance(record, User) else None
+    if decision is not None:
+        return (decision.source or "").startswith("user")
+    if call.status is CallStatus.OK:
+        return False
+    if call.status is CallStatus.ERROR:
+        return "haven't granted it yet" in call.text[:400]
+    return refused_by(call) is not None and call.name not in ("AskUserQuestion", "ExitPlanMode")
+
+
+def rule_of(call: DetectedCall) -> str:
+    """The permission rule that would cover a call, as settings.json writes it."""
+    if call.name in SHELLS:
+        prefix = prefix_of(call.command)
+        words = prefix.split(" ")
+        # `npm run test:unit` and `npm run test:api` are one habit.
+        words[-1] = words[-1].partition(":")[0] if len(words) > 2 else words[-1]
+        return f"{call.name}({' '.join(words)}:*)" if prefix else call.name
+    if call.name in EDITS:
+        return "Edit"
+    host = _HOST.match(call.given.url or "")
+    return f"{call.name}(domain:{host[1]})" if host is not None else call.name
+
+
+_STALL_SECONDS = 10.0
+_STALL_RETRIES = 3
+_LONG_CALL = 600.0
+_LONGEST_WAIT = 3600.0
+"""What is longer was a night or a weekend, and cost nobody anything."""
+_TEN_MINUTES = len("2026-01-05T09:0")
+_WAITS_FOR_SOMEBODY = frozenset(
+    {"Task", "Agent", "AskUserQuestion", "ExitPlanMode", "TaskOutput", "BashOutput", "Monitor", "Workflow"}
+)
+"""Their time is somebody's work, or a person's thinking."""
+
+
+class Stall(Detector):
+    """The model could not be reached, was rate limited, or a tool kept everybody waiting."""
+
+    kind = FrictionKind.STALL
+    exact = "api_error lines with a retry, local notices of a rate limit in the model's name"
+    heuristics = "a call that took ten minutes or longer: 0.6"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for stretch in scene.stretches:
+            if stretch.notices:
+                yield from self._retries(scene, stretch)
+            for call in stretch.calls:
+                seconds = _long_wait(call)
+                if seconds is not None:
+                    yield self._wait(scene, call, seconds)
+
+    def _wait(self, scene: Scene, call: DetectedCall, seconds: float) -> Moment:
+        """Commands end after ten minutes at most: what takes longer waited for the person, who may have been away.
+
+        That is no time a machine lost: it is told, and counts for nothing.
+        """
+        is_of_person = _waited_for_person(call)
+        told = "waited for you" if is_of_person else "took"
+        return scene.event(
+            self.kind,
+            call.record,
+            f"{call.name} {told} {seconds / 60:.0f} minutes",
+            Cause.PROMPT if is_of_person else Cause.ENVIRONMENT,
+            0.6,
+            about="waited_for_you" if is_of_person else "long_call",
+            loss=None if is_of_person else Loss(seconds=round(min(seconds, _LONGEST_WAIT), 3)),
+            tool=call.name,
+            waited=round(seconds),
+        )
+
+    def _retries(self, scene: Scene, stretch: SceneStretch) -> Iterator[Moment]:
+        """Retries that follow each other are one stall, told at the first of them."""
+        errors = [notice for notice in stretch.notices if notice.what == "api_error"]
+        if not errors:
+            return
+        waits = [notice for notice in errors if isinstance(notice.record, ApiError | ApiRetry)]
+        seconds = sum(_delay(notice.record) for notice in waits)
+        if seconds >= _STALL_SECONDS or len(waits) >= _STALL_RETRIES:
+            yield scene.event(
+                self.kind,
+                waits[0].record,
+                f"{len(waits)} retries, {seconds:.0f} s of waiting",
+                Cause.ENVIRONMENT,
+                1.0,
+                about="retries",
+                loss=Loss(seconds=round(seconds, 3)),
+                retries=len(waits),
+            )
+        yield from (self._limit(scene, notice) for notice in errors if _is_limit(notice))
+
+    def _limit(self, scene: Scene, notice: Notice) -> Moment:
+        return scene.event(self.kind, notice.record, notice.text, Cause.ENVIRONMENT, 1.0, about="rate_limit")
+
+
+def _delay(record: Record) -> float:
+    delay = record.retry_in_ms if isinstance(record, ApiError) else None
+    delay = record.retry_delay_ms if isinstance(record, ApiRetry) else delay
+    return (delay or 0.0) / 1000
+
+
+def _is_limit(notice: Notice) -> bool:
+    record = notice.record
+    if not isinstance(record, Assistant):
+        return False
+    words = f"{bytes(record.error).decode('utf-8', 'replace')} {notice.text[:200]}".lower()
+    return "rate_limit" in words or "limit reached" in words or "overloaded" in words or "hit your limit" in words
+
+
+def _long_wait(call: DetectedCall) -> float | None:
+    """Ten minutes or more. Stamps are compared as text first: parsing every one costs as much as decoding."""
+    if call.output is None:
+        return None
+    began, ended = call.record.timestamp, call.output.record.timestamp
+    if isinstance(began, str) and isinstance(ended, str) and began[:_TEN_MINUTES] == ended[:_TEN_MINUTES]:
+        return None
+    seconds = call.call.seconds
+    if seconds is None or seconds < _LONG_CALL or call.name in _WAITS_FOR_SOMEBODY:
+        return None
+    return seconds
+
+
+def _waited_for_person(call: DetectedCall) -> bool:
+    """Whether a permission was waited for: the client noted who decided, or the call cannot take so long by itself."""
+    decision = getattr(call.proof, "permission_decision", None)
+    if decision is not None:
+        return (decision.source or "").startswith("user")
+    return not call.name.startswith("mcp__")
+
+
+class Compaction(Detector):
+    """The context was full and was summarised: details get lost, and the new context is paid for again."""
+
+    kind = FrictionKind.COMPACTION
+    exact = "compact_boundary lines"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for record in scene.conversation.compactions:
+            metadata = record.compact_metadata
+            before = metadata.pre_tokens if metadata is not None else None
+            after = metadata.post_tokens if metadata is not None else None
+            trigger = (metadata.trigger if metadata is not None else None) or "unknown"
+            milliseconds = metadata.duration_ms if metadata is not None else None
+            yield scene.event(
+                self.kind,
+                record,
+                f"{trigger} compaction" + (f" of {before:,} tokens" if before else ""),
+                Cause.PROMPT if trigger == "manual" else Cause.ENVIRONMENT,
+                1.0,
+                about=trigger,
+                loss=scene.spent.after(record, milliseconds / 1000 if milliseconds else None),
+                before_tokens=before,
+                after_tokens=after,
+            )
+
+
+class RewindDetector(Detector):
+    """The person went back and took another way; what was done on the way left behind was for nothing."""
+
+    kind = FrictionKind.REWIND
+    exact = "two prompts that follow the same line"
+    heuristics = "a fork that nothing else explains: 0.5"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for branch in scene.conversation.branches:
+            if branch.active or not branch.turns:
+                continue
+            records = [record for turn in branch.turns for record in turn.records]
+            first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
+            loss = scene.spent.on(records)
+            yield scene.event(
+                self.kind,
+                first.record if first is not None else records[0],
+                first.text if first is not None else "a way that was left",
+                Cause.AGENT if loss.tokens else Cause.PROMPT,
+                1.0 if branch.certain else 0.5,
+                about="answered" if loss.tokens else "taken_back",
+                loss=loss,
+                turns=len(branch.turns),
+            )

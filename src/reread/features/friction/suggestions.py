@@ -1,0 +1,441 @@
+"""What to change, from what repeats: a ready draft for each, checked against the archive, with the lines that prove it.
+
+A draft is made from a verified cause only, and what the project's files say already is not said again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .patterns import PatternKind, PatternMoment, RepeatedPattern
+from .refusals import Stated, said_in
+from .scene import FrictionKind, Moment, words_of
+
+MOST = 5
+"""Few good ones are read; more are there for whoever asks."""
+_MOST_EVIDENCE = 20
+_MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
+_FEWEST_BLOCKS = 3
+_FEWEST_PASTES = 3
+_FEWEST_LINES_TYPED = 3
+_STRESSED = "- IMPORTANT: "
+_OPENING_STEPS = 2
+_MANY_SESSIONS = 5
+
+
+class SuggestionKind(StrEnum):
+    """Where the change goes."""
+
+    MEMORY = "memory"
+    """A line for CLAUDE.md."""
+    SKILL = "skill"
+    HOOK = "hook"
+    PERMISSION = "permission"
+    COMMAND = "command"
+    """A slash command, an alias or a script."""
+
+
+_MINUTES = {SuggestionKind.MEMORY: 2.0, SuggestionKind.PERMISSION: 0.25}
+_SOME_MINUTES = 0.5
+"""What one moment takes to notice, to type and to wait, where the transcript does not tell."""
+
+
+class Worth(NamedTuple):
+    """What it would have spared, as far as lines tell."""
+
+    minutes: float
+    nanodollars: int
+    how: str
+    """How that was estimated."""
+
+
+class Suggestion(Struct, frozen=True, kw_only=True):
+    kind: SuggestionKind
+    title: str
+    draft: str
+    """Ready to be put where it belongs."""
+    place: str
+    """The file it belongs into."""
+    evidence: tuple[str, ...]
+    """uuids of lines that show the need."""
+    sessions: int
+    count: int
+    days: int = 0
+    """On how many days it happened; 0 where the lines have no time."""
+    project: str | None = None
+    """The project all of it happened in; None where it happened in several."""
+    matched: int = 0
+    """Of its evidence, how much the draft would have matched."""
+    went_well: int = 0
+    """How many moments it would have matched that went well without it."""
+    checked: str = ""
+    """How it was held against the archive."""
+    worth: Worth = Worth(0.0, 0, "")
+
+
+_NOTHING = Stated()
+
+
+class Basis(NamedTuple):
+    """What suggestions are made from beside patterns."""
+
+    events: Sequence[Moment] = ()
+    projects: Mapping[str, str | None] = {}
+    """The project of each session."""
+    stated: Mapping[str, Stated] = {}
+    """By project; `""` is what holds for all of them."""
+    by_line: Mapping[str | None, list[Moment]] = {}
+    """The same events by the line that proves them."""
+
+
+def suggest(
+    patterns: Iterable[RepeatedPattern], events: Iterable[Moment] = (), basis: Basis | None = None
+) -> list[Suggestion]:
+    """What would have spared most, first."""
+    by_line: dict[str | None, list[Moment]] = {}
+    for event in (every := list(events)):
+        by_line.setdefault(event.uuid, []).append(event)
+    given = (basis or Basis())._replace(events=every, by_line=by_line)
+    found = [
+        _placed(made, pattern.sessions, given)
+        for pattern in _distinct(patterns)
+        if (made := _FROM[pattern.kind](pattern, given)) is not None
+    ]
+    for each in _from_events(given):
+        proving = [event for uuid in each.evidence for event in by_line.get(uuid, ())]
+        found.append(_placed(each, [event.session for event in proving], given))
+    placed = [_with_worth(each, given) for each in found]
+    return sorted(
+        (each for each in placed if not _is_stated(each, given)),
+        key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title),
+    )
+
+
+def _distinct(patterns: Iterable[RepeatedPattern]) -> Iterator[RepeatedPattern]:
+    """Without workflows that differ from a more frequent one in a single step."""
+    taken: list[set[str]] = []
+    for pattern in patterns:
+        if pattern.kind is PatternKind.WORKFLOW:
+            steps = set(pattern.about.split(" > "))
+            if any(len(steps & others) >= len(steps) - 1 for others in taken):
+                continue
+            taken.append(steps)
+        yield pattern
+
+
+def _made(kind: SuggestionKind, pattern: RepeatedPattern, title: str, draft: str, place: str) -> Suggestion:
+    days = {moment.time.date() for moment in pattern.moments if moment.time is not None}
+    return Suggestion(
+        kind=kind,
+        title=title,
+        draft=draft,
+        place=place,
+        evidence=_uuids(pattern.moments),
+        sessions=len(pattern.sessions),
+        count=pattern.count,
+        days=len(days),
+        matched=pattern.count,
+    )
+
+
+def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(moment.uuid for moment in moments))[:_MOST_EVIDENCE]
+
+
+def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggestion:
+    """With the project it belongs into, where all of its sessions are of one."""
+    projects = {basis.projects.get(session) for session in sessions}
+    return replace(each, project=projects.pop()) if len(projects) == 1 else each
+
+
+def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
+    """Rules and failures are moments that went wrong, whose time is known in part; the others spare typing."""
+    wanted = set(each.evidence) if each.kind is SuggestionKind.MEMORY and each.draft != _RUN_IT_YOURSELF else set()
+    losses = [event.loss for uuid in wanted for event in basis.by_line.get(uuid, ())]
+    measured = [loss.seconds for loss in losses if loss.seconds]
+    minutes = _MINUTES.get(each.kind, _SOME_MINUTES)
+    assumed = max(0, each.count - len(measured)) * minutes
+    how = f"{len(measured)} of {each.count} measured, the others " if measured else ""
+    how += f"{minutes:g} minutes each by assumption" if assumed else "as measured"
+    dollars = sum(loss.nanodollars or 0 for loss in losses)
+    return replace(each, worth=Worth(round(sum(measured) / 60 + assumed, 1), dollars, how))
+
+
+def _is_stated(each: Suggestion, basis: Basis) -> bool:
+    """Whether the files of its project say it already; of a rule that is still broken `_rule` told it."""
+    return any(
+        _covers(stated, each)
+        for stated in (basis.stated.get(each.project or "", _NOTHING), basis.stated.get("", _NOTHING))
+    )
+
+
+def _covers(stated: Stated, each: Suggestion) -> bool:
+    if each.kind is SuggestionKind.PERMISSION:
+        rules = [rule for group in json.loads(each.draft)["permissions"].values() for rule in group]
+        return all(rule in stated.allowed for rule in rules)
+    if each.kind is SuggestionKind.HOOK:
+        return each.title.partition(" was run")[0] in stated.hooks
+    if each.kind is SuggestionKind.MEMORY:
+        return not each.draft.startswith(_STRESSED) and said_in(stated, each.draft) is not None
+    return _name_in(each.place) in stated.commands
+
+
+def _name_in(place: str) -> str:
+    parts = place.split("/")
+    return parts[-2] if parts[-1] == "SKILL.md" else parts[-1].removesuffix(".md")
+
+
+def _rule(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
+    """A rule in the person's own words: told again and again, or given as a correction."""
+    rule = _sentence(pattern.example)
+    kinds = [{event.kind for event in basis.by_line.get(moment.uuid, ())} for moment in pattern.moments]
+    is_corrected = all(FrictionKind.CORRECTION in each for each in kinds)
+    verb = "Corrected" if pattern.kind is PatternKind.CORRECTION or is_corrected else "Told"
+    made = _made(SuggestionKind.MEMORY, pattern, "", f"- {rule}", _MEMORY)
+    days = f" on {made.days} days" if made.days > 1 else ""
+    made = replace(
+        made,
+        title=f"{verb} {_times(pattern.count)} in {len(pattern.sessions)} sessions{days}: put it into CLAUDE.md",
+        checked=f"matches {made.matched} of {pattern.count} moments",
+    )
+    projects = {basis.projects.get(session) for session in pattern.sessions}
+    for project in [*(each for each in projects if each), ""]:
+        said = said_in(basis.stated.get(project, _NOTHING), rule)
+        if said is not None:
+            return _still_broken(made, pattern, *said)
+    return made
+
+
+def _still_broken(made: Suggestion, pattern: RepeatedPattern, name: str, changed: datetime | None) -> Suggestion | None:
+    """A rule that a file states, if it was broken at least twice since."""
+    since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
+    if changed is None or len(since) < _OPENING_STEPS:
+        return None
+    title = f"It is stated in {name} since {changed:%Y-%m-%d} at the latest, and was broken {_times(len(since))} since"
+    return replace(
+        made,
+        title=title,
+        draft=_STRESSED + made.draft.removeprefix("- "),
+        evidence=_uuids(since),
+        count=len(since),
+        matched=len(since),
+        checked=f"{len(since)} moments after the file was last changed",
+    )
+
+
+def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
+    """A prompt that is typed again and again; with the steps that were taken for it, where it opens sessions."""
+    steps = str(pattern.details.get("steps", ""))
+    is_short = len(words_of(pattern.example)) < _FEWEST_LINES_TYPED
+    if is_short and len(pattern.sessions) < _MANY_SESSIONS and len(steps.split("\n")) < _OPENING_STEPS:
+        return None
+    name = _slug(pattern.example)
+    listed = "".join(f"\n- {step.replace(' ', ' `', 1)}`" for step in steps.split("\n") if step)
+    draft = _open_ended(pattern) + (f"\n\nUsually this takes:{listed}\n" if listed else "")
+    title = f"Typed in {len(pattern.sessions)} sessions: make it /{name}"
+    made = _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
+    return replace(made, checked=f"stands for {pattern.count} of {pattern.count} prompts")
+
+
+def _open_ended(pattern: RepeatedPattern) -> str:
+    """The prompt with `$ARGUMENTS` in the place of the one word that differs each time, else behind it."""
+    told = [set(moment.text.split()) for moment in pattern.moments]
+    differ = [word for word in pattern.example.split() if any(word not in words for words in told)]
+    if len(differ) == 1 and len(told) > 1:
+        return pattern.example.replace(differ[0], "$ARGUMENTS")
+    return f"{pattern.example}\n\n$ARGUMENTS"
+
+
+def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
+    """The real command lines of one project; none where sessions do not tell them, or for what every agent can do."""
+    steps = pattern.about.split(" > ")
+    projects = {basis.projects.get(session) for session in pattern.sessions}
+    if len(projects) > 1 or all(step.startswith(("git ", "gh ", "jj ")) for step in steps):
+        return None
+    lines = [str(pattern.details.get(f"step {number}", "")) for number in range(1, len(steps) + 1)]
+    if not all(lines):
+        return None
+    name = _slug(pattern.about.replace(" > ", " "))
+    told = ", ".join(f"`{step}`" for step in steps)
+    listed = "\n".join(f"{number}. `{line}`" for number, line in enumerate(lines, 1))
+    draft = (
+        f"---\nname: {name}\ndescription: Runs {told} in this order. Use it where these are due.\n---\n\n{listed}\n"
+        f"\nFill in what stands in angle brackets. Stop at the first step that fails and say what it printed."
+    )
+    title = f"Done in {len(pattern.sessions)} sessions: {told}"
+    made = _made(SuggestionKind.SKILL, pattern, title, draft, f".claude/skills/{name}/SKILL.md")
+    return replace(made, checked=f"the commands followed each other {_times(pattern.count)}")
+
+
+_PYTHON, _SCRIPT = "*.py", "*.js|*.jsx|*.ts|*.tsx|*.css|*.json|*.md"
+_FORMATTERS = {
+    "ruff format": ("ruff format", _PYTHON),
+    "ruff check": ("ruff check --fix", _PYTHON),
+    "black": ("black", _PYTHON),
+    "isort": ("isort", _PYTHON),
+    "prettier": ("prettier --write", _SCRIPT),
+    "npx prettier": ("npx prettier --write", _SCRIPT),
+    "eslint": ("eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
+    "npx eslint": ("npx eslint --fix", "*.js|*.jsx|*.ts|*.tsx"),
+    "biome": ("biome check --write", "*.js|*.jsx|*.ts|*.tsx|*.json"),
+    "gofmt": ("gofmt -w", "*.go"),
+    "go fmt": ("gofmt -w", "*.go"),
+    "goimports": ("goimports -w", "*.go"),
+    "cargo fmt": ("rustfmt", "*.rs"),
+    "rustfmt": ("rustfmt", "*.rs"),
+    "swiftformat": ("swiftformat", "*.swift"),
+    "clang-format": ("clang-format -i", "*.c|*.cc|*.cpp|*.h|*.hpp"),
+    "terraform fmt": ("terraform fmt", "*.tf"),
+}
+
+
+def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001  all makers are called alike
+    """Only what may run after every edit by itself, on the files it is for; a test suite may take minutes."""
+    if pattern.about not in _FORMATTERS:
+        return None
+    formatter, suffixes = _FORMATTERS[pattern.about]
+    command = (
+        "jq -r '.tool_input.file_path' | while IFS= read -r file; do "
+        f'case "$file" in {suffixes}) {formatter} "$file" ;; esac; done'
+    )
+    hook = {"matcher": "Edit|Write|MultiEdit", "hooks": [{"type": "command", "command": command}]}
+    title = f"{pattern.about} was run by hand after edits in {len(pattern.sessions)} sessions: let a hook do it"
+    made = _made(
+        SuggestionKind.HOOK, pattern, title, json.dumps({"hooks": {"PostToolUse": [hook]}}, indent=2), _SETTINGS
+    )
+    return replace(made, checked=f"would have spared {_times(pattern.count)}; files of other kinds are left alone")
+
+
+_RISKY = re.compile(
+    r"\((?:rm|sudo|curl|wget|ssh|scp|dd|mkfs|chmod|chown|kill|pkill|git push|git reset|git clean|git rebase"
+    r"|git branch|git checkout|npm publish"
+    r"|cargo publish|terraform|kubectl|helm|aws|gcloud|az|docker|eval|bash|sh|zsh|python3?|node|psql|mysql)\b"
+)
+_OWN_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash", "PowerShell", "Task", "Agent"})
+"""To allow one of these whole is a mode, not a rule."""
+
+
+def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
+    """To allow what is harmless, was granted each time and never refused.
+
+    Nothing is denied: clients before 2.1.325 write down refusals alone, so what looks refused each time may have run
+    a hundred times.
+    """
+    rule = pattern.about
+    if int(pattern.details.get("refused", 0)) or rule in _OWN_TOOLS or _RISKY.search(rule) is not None:
+        return None
+    title = f"Asked for {_times(pattern.count)} and granted each time: allow {rule}"
+    made = _made(
+        SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
+    )
+    return replace(made, checked=f"covers {pattern.count} of {pattern.count} questions; none was refused")
+
+
+def _shell_line(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
+    name = _slug(pattern.about)
+    title = f"Typed {_times(pattern.count)} with `!`: make it an alias"
+    command = pattern.about.replace("'", "'\\''")
+    made = _made(SuggestionKind.COMMAND, pattern, title, f"alias {name}='{command}'", "~/.bashrc")
+    return replace(made, checked=f"the same line {_times(pattern.count)}")
+
+
+def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
+    """From a shell's own words that a program is missing, and from time-outs of the client: no other is sure enough."""
+    why, subject = str(pattern.details.get("class", "")), str(pattern.details.get("subject", ""))
+    missing, works = str(pattern.details.get("missing", "")), str(pattern.details.get("works_as", ""))
+    ran_well = int(pattern.details.get("ran_well", 0))
+    if missing and works:
+        if ran_well:  # somewhere it is on the path after all
+            return None
+        draft = f"- `{missing}` is not on the path here: run it as `{works}`."
+        title = f"{missing} was not found in {len(pattern.sessions)} sessions; {works} worked"
+    elif why == "timeout" and subject:
+        draft = (
+            f"- `{subject}` can take longer than the default time-out: give it more time or run it in the background."
+        )
+        title = f"{subject} timed out in {len(pattern.sessions)} sessions"
+    else:
+        return None
+    made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
+    well = f"; {missing or subject} ran well {_times(ran_well)} elsewhere" if ran_well else ""
+    return replace(made, went_well=ran_well, checked=f"matches {pattern.count} of {pattern.count} failures{well}")
+
+
+_FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] = {
+    PatternKind.INSTRUCTION: _rule,
+    PatternKind.CORRECTION: _rule,
+    PatternKind.RE_ASK: _re_ask,
+    PatternKind.WORKFLOW: _workflow,
+    PatternKind.AFTER_EDIT: _after_edit,
+    PatternKind.PERMISSION: _permission,
+    PatternKind.SHELL_LINE: _shell_line,
+    PatternKind.TOOL_ERROR: _tool_error,
+}
+
+
+_RUN_IT_YOURSELF = (
+    "- Run commands and read logs yourself instead of asking for their output; ask only for what you cannot reach."
+)
+_CARRIED_OVER = ("terminal", "stack_trace", "log", "error")
+
+
+def _from_events(basis: Basis) -> list[Suggestion]:
+    """From single moments that say the same thing often enough, in at least two sessions."""
+    blocked: dict[str, list[Moment]] = {}
+    for event in basis.events:
+        if event.kind is FrictionKind.HOOK_BLOCK and event.uuid is not None and event.about == "PreToolUse":
+            blocked.setdefault(event.evidence, []).append(event)
+    found = [
+        _gathered(same, f"A hook refused it {_times(len(same))}: say it beforehand", f"- {_sentence(said)}")
+        for said, same in blocked.items()
+        if len(same) >= _FEWEST_BLOCKS
+    ]
+    pasted = [
+        event for event in basis.events if event.kind is FrictionKind.MANUAL_STEP and event.about in _CARRIED_OVER
+    ]
+    if len(pasted) >= _FEWEST_PASTES:
+        title = f"Output was pasted by hand {_times(len(pasted))}"
+        found.append(_gathered(pasted, title, _RUN_IT_YOURSELF))
+    return [each for each in found if each.sessions > 1]
+
+
+def _gathered(events: Sequence[Moment], title: str, draft: str) -> Suggestion:
+    return Suggestion(
+        kind=SuggestionKind.MEMORY,
+        title=title,
+        draft=draft,
+        place=_MEMORY,
+        evidence=tuple(dict.fromkeys(event.uuid for event in events if event.uuid is not None))[:_MOST_EVIDENCE],
+        sessions=len({event.session for event in events}),
+        count=len(events),
+        days=len({event.time.date() for event in events if event.time is not None}),
+        matched=len(events),
+        checked=f"matches {len(events)} of {len(events)} moments",
+    )
+
+
+def _sentence(text: str) -> str:
+    text = _ADDRESS.sub("", text.strip()).rstrip(".!…")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+_ADDRESS = re.compile(
+    r"^(?:(?:no|again|ok(?:ay)?|please|and|but|so|also|hey|wait|actually|remember)[,:;.! ]+)+", re.IGNORECASE
+)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else "twice" if count == _OPENING_STEPS else f"{count} times"
+
+
+def _slug(text: str) -> str:
+    words = re.findall(r"[^\W_]+", text.lower())[:5]
+    return "-".join(words) or "again"

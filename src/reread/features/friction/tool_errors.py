@@ -1,0 +1,353 @@
+"""Tools that failed: of what class, and what it took to get over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+
+from reread.sessions import CallStatus
+
+from .refusals import refused_by
+from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, prefix_of
+
+_HEAD, _TAIL = 800, 800
+"""How much of an output is looked at: what failed stands at its beginning or at its end."""
+_SUBJECT = 60
+"""Letters of a command or a path in a quote."""
+_REACH = 25
+"""Calls after a failure among which its recovery is looked for."""
+
+
+class ErrorClass(StrEnum):
+    """Why a tool failed."""
+
+    NOT_FOUND = "not_found"
+    EDIT_MISMATCH = "edit_mismatch"
+    NOT_READ = "not_read"
+    PERMISSION = "permission"
+    TIMEOUT = "timeout"
+    TEST_FAILURE = "test_failure"
+    """A test runner reported it."""
+    COMPILE_ERROR = "compile_error"
+    """Of a compiler or a build."""
+    LINT = "lint"
+    """Of a linter, a formatter or a type checker."""
+    BAD_ARGUMENTS = "bad_arguments"
+    """A tool or a program was called in a way it does not know."""
+    CONFLICT = "conflict"
+    """Of versions of a file, of branches, or of somebody else's lock."""
+    DEPENDENCY = "dependency"
+    """A package or a version of it could not be had."""
+    RUNTIME_ERROR = "runtime_error"
+    """A program ended with an exception."""
+    NO_MATCH = "no_match"
+    """A search or a comparison that tells its answer by failing: grep, diff, which."""
+    NETWORK = "network"
+    MCP = "mcp"
+    OTHER = "other"
+
+
+_NOT_RUN = ("Sibling tool call errored", "Cancelled: parallel tool call")
+_CAUSES = {
+    ErrorClass.NOT_FOUND: Cause.AGENT,
+    ErrorClass.EDIT_MISMATCH: Cause.AGENT,
+    ErrorClass.NOT_READ: Cause.AGENT,
+    ErrorClass.TEST_FAILURE: Cause.AGENT,
+    ErrorClass.COMPILE_ERROR: Cause.AGENT,
+    ErrorClass.LINT: Cause.AGENT,
+    ErrorClass.BAD_ARGUMENTS: Cause.AGENT,
+    ErrorClass.CONFLICT: Cause.AGENT,
+    ErrorClass.RUNTIME_ERROR: Cause.AGENT,
+    ErrorClass.NO_MATCH: Cause.AGENT,
+    ErrorClass.OTHER: Cause.AGENT,
+}
+"""All others lie in the environment."""
+
+_RUNNERS = r"(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix|make|deno|uv|poetry)(?: run)? \w*[:-]?"
+_TESTER = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|go test"
+    r"|cargo \w*test|dotnet test|swift test|gradlew? \w*test|mvn \w*test|\w*test\w*\.(?:sh|py|js)"
+    rf"|{_RUNNERS}test\w*)\b"
+)
+_LINTER = re.compile(
+    r"\b(?:golangci-lint|ruff|flake8|pylint|mypy|pyright|eslint|biome|stylelint|prettier|clippy|pre-commit|go vet"
+    rf"|shellcheck|black|isort|{_RUNNERS}(?:lint|check|typecheck|fmt|format)\w*)\b"
+)
+_COMPILER = re.compile(
+    r"\b(?:tsc|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild|webpack|vite build|rollup|make|gradlew?|mvn|go build"
+    r"|go run|cargo (?:build|check|run)|dotnet build|swift build|docker build"
+    rf"|{_RUNNERS}(?:build|compile)\w*)\b"
+)
+_TEST_REPORT = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|failures?)\b|^(?:failed |fail\t|fail |fail:|not ok )|--- fail|\.\.\. ?failed"
+    r"|result: failed|assertionerror|^\s*[✕●✗] ",
+    re.MULTILINE,
+)
+_COUNTED = re.compile(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
+_UNCOMPILED = (
+    "could not compile", "syntaxerror", ": ***", "build failed", "compilation failed", ": error:", "error: aborting",
+    "undefined: ", " undefined (", "imported and not used", "declared and not used", "failed to solve",
+    "redeclared in this block", "missing go.sum entry", "error ts", "error[e", "cannot find symbol",
+)  # fmt: skip
+_LINTED = ("(ireturn)", "(exhaustive)", "(errcheck)", "(unused)", "(lint)", "[lint", "no-unused-vars")
+_OTHER_SIGNS = (
+    (
+        ErrorClass.CONFLICT,
+        (
+            "merge conflict", "conflict (content)", "fix conflicts", "already used by worktree", "index.lock",
+            "could not write index", "would be overwritten", "non-fast-forward", "[rejected]", "already exists",
+            "is immutable", "address already in use", "eaddrinuse", "database is locked",
+        ),
+    ),
+    (
+        ErrorClass.BAD_ARGUMENTS,
+        (
+            "inputvalidationerror", "unrecognized subcommand", "unrecognized argument", "unexpected argument",
+            "unknown option", "unknown command", "unknown flag", "invalid option", "illegal option", "usage: ",
+            "cannot be used with", "invalid argument", "unknown shorthand", "required parameter", "no matches found:",
+            "failed to parse", "missing required", "too many arguments", "is not a git command", "unknown revision or",
+            "bad revision", "ambiguous argument",
+        ),
+    ),
+    (
+        ErrorClass.DEPENDENCY,
+        (
+            "unknown revision", "no matching version", "could not find a version", "unresolved dependency", "eresolve",
+            "version solving failed", "unable to locate package", "no matching distribution", "unmet peer",
+        ),
+    ),
+    (
+        ErrorClass.RUNTIME_ERROR,
+        (
+            "traceback (most recent", "uncaught", "unhandled", "panicked at", "panic: ", "typeerror", "referenceerror",
+            "valueerror", "keyerror", "segmentation fault", "exception in thread", "    at ", "attributeerror",
+        ),
+    ),
+)  # fmt: skip
+_LOOKERS = frozenset({"grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "find", "ls"})
+_SIGNS = (
+    (
+        ErrorClass.NOT_READ,
+        ("file has not been read yet", "has been modified since read", "must read the file", "read it first before"),
+    ),
+    (
+        ErrorClass.EDIT_MISMATCH,
+        ("string to replace not found", "matches of the string to replace", "no changes to make: old_string",
+        "old_string not found"),
+    ),
+    (ErrorClass.NOT_FOUND, ("command not found", "is not recognized as an internal", ": not found\n")),
+    (ErrorClass.TIMEOUT, ("command timed out", "timed out after", "exit code 124", "timeouterror",
+    "deadline exceeded")),
+)  # fmt: skip
+"""What the client itself or a shell says, in small letters."""
+_LATER_SIGNS = (
+    (
+        ErrorClass.NETWORK,
+        (
+            " enotfound", "econnrefused", "econnreset", "etimedout", "getaddrinfo", "could not resolve host",
+            "connection refused",
+            "connection reset", "connection timed out", "failed to connect", "network is unreachable",
+            "name resolution",
+            "fetch failed", "socket hang up", "status code 4", "status code 5", "http 429", "http 50", "sslerror",
+            "unable to connect",
+        ),
+    ),
+    (
+        ErrorClass.PERMISSION,
+        (
+            "permission denied", "eacces", "eperm", "operation not permitted", "requested permission",
+            "haven't granted",
+            "requires approval", "require approval", "explicit approval", "was blocked. for security",
+            "authentication required",
+            "sudo: a password", "sudo: a terminal", "access denied", "access is denied", "read-only file system",
+        ),
+    ),
+    (
+        ErrorClass.NOT_FOUND,
+        (
+            "no such file or directory", "does not exist", "enoent", "modulenotfounderror", "cannot find module",
+            "cannot find package", "no module named", "cannot find the file", "cannot find the path",
+            "' not found. available",
+            "remote not found", "file found in the working directory", "file not found", "did not match any file",
+        ),
+    ),
+)  # fmt: skip
+"""What programs print; looked for after the signs of a failed check, which may quote any of it."""
+_WEB = frozenset({"WebFetch", "WebSearch"})
+
+
+def class_of(call: DetectedCall) -> ErrorClass:
+    """Why a call failed, by the client's own wording first, then by what commands print."""
+    if call.name.startswith("mcp__"):
+        return ErrorClass.MCP
+    text = call.text
+    text = (text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}").lower() + "\n"
+    found = _first(_SIGNS, text)
+    if found is not None:
+        return found
+    if call.name in SHELLS and (found := _failed_check(call.command[:400], text)) is not None:
+        return found
+    found = _first(_LATER_SIGNS, text) or _first(_OTHER_SIGNS, text)
+    if found is not None:
+        return found
+    return _by_program(call)
+
+
+def _failed_check(command: str, text: str) -> ErrorClass | None:
+    """What a test runner, a linter or a compiler reported."""
+    if _TESTER.search(command) and _TEST_REPORT.search(text):
+        return ErrorClass.TEST_FAILURE
+    is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
+    if any(word in text for word in _LINTED) or (is_linter and not is_compiler and _COUNTED.search(text)):
+        return ErrorClass.LINT
+    if any(word in text for word in _UNCOMPILED) or (is_compiler and _COUNTED.search(text)):
+        return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
+    return ErrorClass.TEST_FAILURE if _TEST_REPORT.search(text) and "assert" in text else None
+
+
+def _by_program(call: DetectedCall) -> ErrorClass:
+    """Where the output says nothing: a checker fails by finding something, grep by finding nothing."""
+    if call.name in _WEB:
+        return ErrorClass.NETWORK
+    program = prefix_of(call.command) if call.name in SHELLS else ""
+    for pattern, name in (
+        (_TESTER, ErrorClass.TEST_FAILURE),
+        (_LINTER, ErrorClass.LINT),
+        (_COMPILER, ErrorClass.COMPILE_ERROR),
+    ):
+        if pattern.match(program):
+            return name
+    if program in _LOOKERS or program.partition(" ")[0] in _LOOKERS or "diff " in call.command[:400]:
+        return ErrorClass.NO_MATCH
+    return ErrorClass.OTHER
+
+
+def _first(signs: Iterable[tuple[ErrorClass, tuple[str, ...]]], text: str) -> ErrorClass | None:
+    return next((name for name, words in signs if any(word in text for word in words)), None)
+
+
+def is_failure(call: DetectedCall) -> bool:
+    """Whether the tool itself failed: not a neighbour of it, and nobody refused it."""
+    if call.status is not CallStatus.ERROR or call.output is None:
+        return False
+    text = call.text[:120]
+    return not any(sign in text for sign in _NOT_RUN) and refused_by(call) is None
+
+
+class ToolError(Detector):
+    """A tool failed. Its loss is what went by until the next attempt at the same thing, so that attempts add up."""
+
+    kind = FrictionKind.TOOL_ERROR
+    exact = "is_error, <tool_use_error>, a twin that opens with `Error: `; the client's own wording for the class"
+    heuristics = "the class of a failed command, from its program and what it printed"
+
+    def find(self, scene: Scene) -> Iterator[Moment]:
+        for stretch in scene.stretches:
+            failed = {id(call) for call in stretch.troubled if is_failure(call)}
+            if failed:
+                for place, call in enumerate(stretch.calls):
+                    if id(call) in failed:
+                        yield self._event(scene, stretch.calls, place)
+
+    def _event(self, scene: Scene, calls: Sequence[DetectedCall], place: int) -> Moment:
+        call = calls[place]
+        why = class_of(call)
+        attempts, next_try, cure = _recovery(calls, place, why)
+        return scene.event(
+            self.kind,
+            call.proof,
+            _evidence(call),
+            _CAUSES.get(why, Cause.ENVIRONMENT),
+            1.0,
+            about=why.value,
+            loss=scene.spent.between(call, next_try) if next_try is not None else None,
+            tool=call.name,
+            target=call.target,
+            recovered=cure is not None,
+            attempts=attempts,
+            recovered_by=_told(cure) if cure is not None else None,
+            **_missing(calls, place, why),
+        )
+
+
+_NO_COMMAND = re.compile(
+    r"(?:^|[:\s])(?:command not found: (?P<after>[\w./+-]+)|(?P<before>[\w./+-]+): (?:command )?not found)\s*$"
+    r"|'(?P<quoted>[^']+)' is not recognized as an internal|The term '(?P<term>[^']+)' is not recognized",
+    re.MULTILINE,
+)
+"""The shell's own words for a program that is not there."""
+_NAMED_ALIKE = {"python": ("python3", "py"), "pip": ("pip3",), "node": ("nodejs",), "docker-compose": ("docker",)}
+
+
+def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict[str, str]:
+    """The program a shell did not find, and how the same work was done after all."""
+    failed = calls[place]
+    found = _NO_COMMAND.search(failed.text[:_HEAD]) if why is ErrorClass.NOT_FOUND and failed.name in SHELLS else None
+    if found is None:
+        return {}
+    program = next(name for name in found.groups() if name)
+    if program not in failed.command.replace("/", " ").split():
+        return {}
+    for call in calls[place + 1 : place + 1 + _REACH]:
+        if call.name in SHELLS and call.status is CallStatus.OK:
+            launched = launch(failed.command, call.command, program)
+            if launched is not None:
+                return {"missing": program, "works_as": launched}
+    return {"missing": program}
+
+
+def launch(failed: str, worked: str, program: str) -> str | None:
+    """How a program was started in a command that did the same work: `uv run pytest` for `pytest`; None where it did
+    not: what the failed one was given must be given again."""
+    wanted, given = failed.split(), worked.split()
+    names = (program, *_NAMED_ALIKE.get(program, ()))
+    at = next((number for number, word in enumerate(given) if word.rpartition("/")[2] in names), None)
+    if at is None or program not in wanted or given[: at + 1] == [program]:
+        return None
+    arguments = wanted[wanted.index(program) + 1 :]
+    if any(word not in given[at + 1 :] for word in arguments if not word.startswith(("-", "|", "2>", ">", "&"))):
+        return None
+    start = max((number + 1 for number, word in enumerate(given[:at]) if word in ("&&", ";", "|")), default=0)
+    return " ".join(given[start : at + 1])
+
+
+def _recovery(
+    calls: Sequence[DetectedCall], place: int, why: ErrorClass
+) -> tuple[int, DetectedCall | None, DetectedCall | None]:
+    """How many more attempts there were, the next of them, and the one that worked."""
+    failed = calls[place]
+    attempts, next_try = 0, None
+    for call in calls[place + 1 : place + 1 + _REACH]:
+        if call.message_id == failed.message_id or not _tries_again(call, failed, why):
+            continue
+        attempts += 1
+        next_try = next_try or call
+        if call.status is CallStatus.OK:
+            return attempts, next_try, call
+    return attempts, next_try, None
+
+
+def _tries_again(call: DetectedCall, failed: DetectedCall, why: ErrorClass) -> bool:
+    if failed.name in SHELLS:
+        if call.name not in SHELLS:
+            return False
+        prefix = prefix_of(failed.command)
+        if prefix_of(call.command) == prefix:
+            return True
+        program = prefix.partition(" ")[0]
+        return why is ErrorClass.NOT_FOUND and len(program) > 1 and program in call.command.split()
+    if failed.name in EDITS:
+        return call.name in EDITS and call.path == failed.path
+    return call.name == failed.name
+
+
+def _told(call: DetectedCall) -> str:
+    return (call.command or call.path or call.name)[:200]
+
+
+def _evidence(call: DetectedCall) -> str:
+    text = call.text[:600].replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+    path = call.path if len(call.path) <= _SUBJECT else f"…{call.path[1 - _SUBJECT :]}"
+    subject = call.command.partition("\n")[0][:_SUBJECT] or path
+    return f"{call.name} {subject}: {text}" if subject else f"{call.name}: {text}"

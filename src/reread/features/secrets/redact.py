@@ -1,0 +1,391 @@
+"""Puts a name in the place of every secret, in texts, JSON values, lines and whole sessions."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from reread.records import Record, parse_or_none
+from reread.sessions import Session
+
+from .find import FoundSecret, find, is_assigned, kind_of_name
+from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
+
+_SHORTEST = 8
+"""Letters of a secret that is looked for wherever it stands; shorter ones are taken out where they are known."""
+_SHORTEST_NAME = 5
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
+_NOTHING = "'<$>'"
+"""Letters that begin no secret."""
+_TOGETHER = 2_000
+"""Letters of a text that is looked at together with others."""
+_BETWEEN = "\n\0\n"
+"""Between such texts: no pattern reaches over it."""
+_CLEAN: list[FoundSecret] = []
+"""What is found in a text without secrets."""
+PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
+
+
+class Redactor:
+    """Knows the secrets of a session, by value."""
+
+    def __init__(self, *, addresses: bool = False, spared: frozenset[str] = frozenset()) -> None:
+        self.addresses = addresses
+        self.spared = spared
+        """Kinds that stay."""
+        self._names: dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._found: dict[str, list[FoundSecret]] = {}
+        self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
+        self._everywhere: dict[str, str] = {}
+        """Secrets that are looked for by themselves, with the kind of each."""
+
+    def learn(self, text: str) -> None:
+        """Takes note of the secrets of a text."""
+        for each in self._find(text):
+            self._note(each.kind, each.value)
+
+    def learn_all(self, texts: list[str]) -> None:
+        """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._found]
+        together = [text for text in new if len(text) <= _TOGETHER]
+        suspects = self._suspects(together)
+        for text in together:
+            if text not in suspects:
+                self._found[text] = _CLEAN
+        for text in new:
+            if text not in self._found:
+                self.learn(text)
+
+    def _suspects(self, texts: list[str]) -> set[str]:
+        """Those of many texts in which something may be."""
+        starts = list(accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0))
+        found = find(_BETWEEN.join(texts), addresses=self.addresses)
+        suspects: set[str] = set()
+        for each in found:
+            first, last = bisect_right(starts, each.start) - 1, bisect_right(starts, each.end) - 1
+            suspects.update(texts[first : last + 1])
+        return suspects
+
+    def is_clean(self, texts: list[str]) -> bool:
+        """Whether nothing is to be taken out of texts that were learned."""
+        if any(self._found.get(text) is not _CLEAN for text in texts):
+            return False
+        known = [value for value in self._everywhere if value]
+        if not known:
+            return True
+        joined = _BETWEEN.join(texts)
+        return not any(value in joined for value in known)
+
+    def found_in(self, text: str) -> list[FoundSecret]:
+        """The secrets of a text by itself, whatever others told."""
+        return self._find(text)
+
+    def learn_assigned(self, name: str, value: str) -> None:
+        self._note(kind_of_name(name), value)
+
+    def redact(self, text: str) -> str:
+        """The text with a name in the place of each secret; as it is where there is none."""
+        spans = list(self._spans(text))
+        if not spans:
+            return text
+        parts: list[str] = []
+        position = 0
+        for each in spans:
+            parts += [text[position : each.start], self._placeholder(each.kind, each.value)]
+            position = each.end
+        return "".join([*parts, text[position:]])
+
+    def redact_assigned(self, name: str, value: str) -> str:
+        """A value that is a secret by the name of its field."""
+        return self._placeholder(kind_of_name(name), value)
+
+    def left_in(self, text: str) -> Counter[str]:
+        """What of the known secrets a text still holds, and what else in it is one; by kind."""
+        outside = PLACEHOLDER.sub(_NOTHING, text)
+        return Counter(each.kind for each in self._spans(outside))
+
+    def _find(self, text: str) -> list[FoundSecret]:
+        """A session tells most texts several times: in its lines, its records, its pages."""
+        if text not in self._found:
+            found = find(text, addresses=self.addresses)
+            self._found[text] = [each for each in found if each.kind not in self.spared] or _CLEAN
+        return self._found[text]
+
+    def _note(self, kind: str, value: str) -> None:
+        if value in self._names:
+            return
+        self._placeholder(kind, value)
+        if kind in ("private key", "PuTTY key"):
+            for line in _KEY_LINE.findall(value):
+                for part in (line, line[1:]):  # a plus before it may be that of a diff
+                    self._names.setdefault(part, self._names[value])
+                    self._everywhere[part] = kind
+        elif _is_telling(kind, value):
+            self._everywhere[value] = kind
+
+    def _placeholder(self, kind: str, value: str) -> str:
+        if value not in self._names:
+            self._numbers[kind] += 1
+            self._names[value] = f"[redacted: {kind} {self._numbers[kind]}]"
+        return self._names[value]
+
+    def _known_in(self, text: str) -> list[FoundSecret]:
+        """The known secrets that stand in a text, the longest first: one may begin with another."""
+        there = tuple(sorted((value for value in self._everywhere if value in text), key=len, reverse=True))
+        if not there:
+            return []
+        if there not in self._patterns:
+            self._patterns[there] = re.compile("|".join(_whole(value) for value in there))
+        matches = self._patterns[there].finditer(text)
+        return [FoundSecret(self._everywhere[match[0]], match.start(), match.end(), match[0]) for match in matches]
+
+    def _spans(self, text: str) -> Iterator[FoundSecret]:
+        known = self._known_in(text)
+        by_shape = self._find(text)
+        position = 0
+        for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):
+            if each.start >= position:
+                yield each
+                position = each.end
+
+
+def _whole(value: str) -> str:
+    """A value where it is no part of a longer word."""
+    before = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))" if value[0].isalnum() else ""
+    after = r"(?![A-Za-z0-9])" if value[-1].isalnum() else ""
+    return f"{before}{re.escape(value)}{after}"
+
+
+def _is_telling(kind: str, value: str) -> bool:
+    """Whether a value is a secret wherever it stands, and no word that also has another meaning."""
+    if kind == USER:
+        return len(value) >= _SHORTEST_NAME and value.lower() not in GENERIC_NAMES
+    if kind == EMAIL:
+        return True
+    is_word = value.isalpha() and (value.islower() or value.istitle())
+    return len(value) >= _SHORTEST and not is_word and entropy(value) >= 2.3
+
+
+def placeholders(text: str) -> tuple[Counter[str], Counter[str]]:
+    """What was taken out of a text, by kind: how often, and how many different ones."""
+    found = list(PLACEHOLDER.finditer(text))
+    different = {match[0].replace("\\", ""): match["kind"] for match in found}
+    return Counter(match["kind"] for match in found), Counter(different.values())
+
+
+_UNREADABLE = frozenset({"signature"})
+"""Fields of the API's own, which nobody can read."""
+
+
+def learn_value(redactor: Redactor, value: Any) -> None:
+    """Takes note of the secrets of a JSON value, names of fields included."""
+    redactor.learn_all(list(texts_of(value)))
+    for name, text in _assigned(value):
+        redactor.learn_assigned(name, text)
+
+
+def redacted_value(redactor: Redactor, value: Any) -> Any:
+    """The same value without secrets; the same object where it has none.
+
+    Without recursion: JSON may be nested deeper than Python calls.
+    """
+    for name, text in _assigned(value):  # names are numbered from the top, parts are made from the bottom
+        if redactor.redact(text) == text:
+            redactor.redact_assigned(name, text)
+    made: dict[int, Any] = {}
+    waiting: list[tuple[Any, bool]] = [(value, False)]
+    while waiting:
+        each, are_parts_made = waiting.pop()
+        if not isinstance(each, list | dict):
+            continue
+        if not are_parts_made:
+            waiting.append((each, True))
+            parts = each.values() if isinstance(each, dict) else each
+            waiting.extend((part, False) for part in parts if isinstance(part, list | dict))
+        elif isinstance(each, list):
+            items = [_part(redactor, item, made) for item in each]
+            made[id(each)] = items if _is_other(items, each) else each
+        else:
+            own = dict(_own_assigned(each))
+            fields = {redactor.redact(key): _field(redactor, each, key, own, made) for key in each}
+            is_changed = _is_other(list(fields.values()), list(each.values())) or fields.keys() != each.keys()
+            made[id(each)] = fields if is_changed else each
+    return _part(redactor, value, made)
+
+
+def _part(redactor: Redactor, value: Any, made: dict[int, Any]) -> Any:
+    return redactor.redact(value) if isinstance(value, str) else made.get(id(value), value)
+
+
+def _is_other(one: list[Any], other: list[Any]) -> bool:
+    """Whether any part was made anew; a comparison by value would go down to the bottom at every level."""
+    return len(one) != len(other) or any(new is not old for new, old in zip(one, other, strict=True))
+
+
+def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[str, str], made: dict[int, Any]) -> Any:
+    value = fields[key]
+    if _is_unreadable(fields, key):
+        return value
+    if key in assigned:
+        known = redactor.redact(value)
+        return known if known != value else redactor.redact_assigned(assigned[key], value)
+    return _part(redactor, value, made)
+
+
+def _is_unreadable(fields: dict[str, Any], key: str) -> bool:
+    """Bytes of an image: among so many letters everything occurs."""
+    return key in _UNREADABLE or (key == "data" and fields.get("type") == "base64") or key == "base64"
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            texts = [item for item in each if isinstance(item, str)]
+            if len(texts) > 1:
+                yield "\n".join(texts)  # the lines of a patch: a key spans several
+            waiting.extend(reversed(each))
+        elif isinstance(each, dict):
+            yield from each
+            waiting.extend(item for key, item in reversed(each.items()) if not _is_unreadable(each, key))
+
+
+def _assigned(value: Any) -> Iterator[tuple[str, str]]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield from ((name, each[key]) for key, name in _own_assigned(each))
+            waiting.extend(item for item in reversed(each.values()) if isinstance(item, list | dict))
+        elif isinstance(each, list):
+            waiting.extend(item for item in reversed(each) if isinstance(item, list | dict))
+
+
+def _own_assigned(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
+    for key, value in fields.items():
+        if type(value) is str and is_assigned(key, value) and not _is_unreadable(fields, key):
+            yield key, key
+    if "value" in fields:
+        named = fields.get("name") or fields.get("key")
+        if is_assigned(named, fields["value"]):
+            yield "value", str(named)
+
+
+def learn_line(redactor: Redactor, raw: bytes) -> None:
+    """Takes note of a line of JSON; of what is none, as text."""
+    value = parse_or_none(raw)
+    learn_value(redactor, value if value is not None else raw.decode("utf-8", "replace"))
+
+
+def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
+    """Kind and value of every secret of a line; the redactor remembers texts that it has seen."""
+    value = parse_or_none(raw)
+    everything = list(texts_of(value)) if value is not None else [raw.decode("utf-8", "replace")]
+    redactor.learn_all(everything)
+    found = [(each.kind, each.value) for text in everything for each in redactor.found_in(text)]
+    values = {secret for _, secret in found}
+    named = [(kind_of_name(name), text) for name, text in _assigned(value) if text not in values]
+    return [*found, *named]
+
+
+def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
+    """A line of JSON without secrets; byte for byte the same where it has none."""
+    value = parse_or_none(raw)
+    if value is None:
+        text = raw.decode("utf-8", "surrogateescape")
+        return redactor.redact(text).encode("utf-8", "surrogateescape")
+    if redactor.is_clean(list(texts_of(value))) and not any(_assigned(value)):
+        return raw
+    made = redacted_value(redactor, value)
+    if made is value:
+        return raw
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def redacted_session(session: Session, redactor: Redactor) -> Session:
+    """The same session, every value of it without secrets. All of it is learned first."""
+    for raw in _everything(session):
+        learn_line(redactor, raw)
+    for talk in (session, *session.subagents):
+        for call in talk.tool_calls:
+            if call.persisted is not None:
+                redactor.learn(session.full_output(call))
+    for text in (session.title, *session.files, *session.problems):
+        redactor.learn(text)
+    return session.rewritten(Rewriter(redactor))
+
+
+def _everything(session: Session) -> Iterator[bytes]:
+    for records in (session.records, *(agent.records for agent in session.subagents)):
+        yield from (record.raw for record in records)
+    for capture in session.captures:
+        yield from (record.raw for record in capture.told.records)
+        yield from (msgspec.json.encode(asked) for asked in capture.told.permissions.values())
+    yield from (msgspec.json.encode(agent.meta) for agent in session.subagents if agent.meta is not None)
+
+
+class Rewriter:
+    """Takes the secrets out of any value a session is made of; a record that is given twice stays one."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._records: dict[int, tuple[Record, Record]] = {}
+        self._forms: dict[type, Callable[[Any], Any]] = {
+            str: redactor.redact,
+            bytes: self._lines,
+            Raw: lambda value: Raw(redacted_line(redactor, bytes(value))) if bytes(value) else value,
+            dict: self._mapping,
+            list: lambda value: [self(item) for item in value],
+            tuple: lambda value: tuple(self(item) for item in value),
+        }
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, Record):
+            return self._record(value)
+        form = self._forms.get(type(value))
+        if form is not None:
+            return form(value)
+        return self._struct(value) if isinstance(value, Struct) else value
+
+    def _record(self, record: Record) -> Record:
+        known = self._records.get(id(record))
+        if known is None:
+            known = self._records[id(record)] = (record, self._struct(record))
+        return known[1]
+
+    def _struct(self, value: Struct) -> Any:
+        skipped = _UNREADABLE | ({"data"} if getattr(value, "type", None) == "base64" else frozenset())
+        fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in skipped}
+        changed = {name: made for name, old in fields.items() if (made := self(old)) is not old and made != old}
+        return msgspec.structs.replace(value, **changed) if changed else value
+
+    def _mapping(self, value: dict[Any, Any]) -> Any:
+        if all(isinstance(item, str | int | float | bool | list | dict | type(None)) for item in value.values()):
+            return redacted_value(self._redactor, value)
+        return {self(key): self(item) for key, item in value.items()}
+
+    def _lines(self, raw: bytes) -> bytes:
+        return b"\n".join(redacted_line(self._redactor, line) for line in raw.split(b"\n"))
+
+
+def left_in_value(redactor: Redactor, value: Any) -> Counter[str]:
+    """What a JSON value still holds, by kind."""
+    left: Counter[str] = Counter()
+    for text in texts_of(value):
+        left += redactor.left_in(text)
+    left += Counter(kind_of_name(name) for name, text in _assigned(value) if not PLACEHOLDER.search(text))
+    return left

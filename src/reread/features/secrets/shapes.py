@@ -1,0 +1,488 @@
+"""Secrets that their own shape gives away, and whether a value looks like one at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+# ruff: noqa: E501  a row is a line
+
+
+_PLACEHOLDER = re.compile(
+    r"redacted|your|example|sample|placeholder|change.?(?:me|it|this)|dummy|replace|insert|\bhere\b|(?<![A-Za-z0-9])x{3,}|x{5,}|\*\*\*|\.\.\.|…|test(?:ing)?[-_]?(?:pass"
+    r"|token|key|secret)|fake|mock|\bfoo\b|foobar|deadbeef|^(?:none|null|nil|true|false|undefined|string|str|required|optional|hidden|secret|passw(?:or)?d"
+    r"|token|[a-z]*0?123456789?0?(?:abc\w*)?)$|^(.)\1*$|^<|>$",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"^(?:\$|[:=]|%[({s]|%\w+%|![A-Z]|[@&#][A-Za-z_-]+$|\{\{?|<|\./|\.\./|~/|[a-z]+://|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\."
+    r"|arn:|file:|vault:|ref\+|op://|data\.|module\.|--|//|/\*)"
+    r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$"
+)
+_DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
+"""A name, a path of names, a word: nothing that a machine made, unless its letters say so."""
+_VERSION = re.compile(r"[v^~=<>]*\d+(?:[.-]\w+)+|[\d.,:/-]+[a-z%]{0,3}", re.IGNORECASE)
+_UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:[A-Za-z]:)?[\\/]?(?:[\w.@-]+[\\/]){2,}[\w.@-]*|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|sh|go|rs|pem|key|crt|env|toml|html|css|java|rb)"
+)
+_APP_PASSWORD = re.compile(r"[a-z]{4}(?:[ -][a-z]{4}){3}")
+_WORDS_OF_CODE = re.compile(
+    r"pass|pwd|secret|token|user|name|value|input|field|hash|text|data|arg|param|var|str\b|default|form|config|conf|env|auth|key|cred|login|valid|check"
+    r"|confirm|reset|repeat|new|old|get|set|is_|has_|type|test|length|min|max|error|model|request|response|bearer|basic|oauth|sha|md5|aes|rsa|hmac|bcrypt"
+    r"|argon|base64|utf|int|bool|object|array|list|dict|number|http|null|none|client|server|session|cookie|header|const|this|self|uint|float|array|byte|latin|iso|unicode",
+    re.IGNORECASE,
+)
+_TYPES = re.compile(r"(?:Big)?(?:U?[Ii]nt|Float|Complex|Vec|Mat|Simd|Base|Utf|Sha|Str)\d+\w*")
+"""Names of types: `Uint8Array`, `Float64Array`."""
+_PAIRS = frozenset(
+    re.findall(
+        "..",
+        "abacadaiakalamanaparasatavbebibobrbubsbycacechcickclcocrctdadedidodseaecedeeefelemeneperesetevexfaffefifofrgagegegighgrhahehihoiaibicideifigilimin"
+        "ioipirisitivizkekilalaldlelilllolsltlymamemimmmompmumsnancndnengninknonsntnuobocodofogolomonooopororosotouovowpapepiplpopprptparardrergrirmrnrorsrtrury"
+        "sascseshsisosppssstsutatcthtetitotrtsttturtyubucudueulumunupurusutvavevivowawewiwoyoys",
+    )
+)
+"""Pairs of letters that make up some four fifths of English words and of names in code, and a quarter of random letters."""
+
+ENTROPY = 3.0
+"""Bits per character: words of a language have about 2.5 at this length, random letters 3.5 and more."""
+ENTROPY_OF_KEYS = 4.5
+"""Of long random values; paths have less."""
+
+
+def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
+    """A value that its name calls a password: what a person may have chosen."""
+    if _APP_PASSWORD.fullmatch(value):
+        return is_gibberish(value.replace(" ", "").replace("-", ""))
+    if is_excluded(value, least) or _VERSION.fullmatch(value):
+        return value.isdecimal() and 6 <= len(value) <= 12 and is_quoted and len(set(value)) > 2
+    if value.isalpha():
+        is_name = value.islower() or value.isupper() or value.istitle()
+        return len(value) >= 10 and (is_gibberish(value) if is_name else is_random(value) or is_gibberish(value))
+    if _DOTTED.fullmatch(value) and not is_random(value):
+        return _is_chosen(value, is_quoted=is_quoted)
+    return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
+
+
+def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
+    """A value that its name calls a key or a token: what a machine made."""
+    if _UUID.fullmatch(value):
+        return True
+    if is_excluded(value, least) or value.isdecimal() or (_PATH.fullmatch(value) and not is_gibberish(value)):
+        return False
+    if value.isalpha():
+        return is_gibberish(value) or (
+            not (value.islower() or value.isupper()) and entropy(value) >= 4 and is_mixed_case(value)
+        )
+    if _DOTTED.fullmatch(value) and not is_random(value):
+        return False
+    return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
+
+
+def is_excluded(value: str, least: int) -> bool:
+    """Too short, with spaces, a placeholder, a reference to where the value really is, a path."""
+    if not least <= len(value) <= 4000 or any(map(str.isspace, value)) or not value.isascii():
+        return True
+    if _PLACEHOLDER.search(value) or _REFERENCE.search(value):
+        return True
+    return value[0] in "/~" and entropy(value) < ENTROPY_OF_KEYS
+
+
+def _is_chosen(value: str, *, is_quoted: bool) -> bool:
+    """`hunter2secret` and `Purple-Monkey-42`, but not `new_password2`, `sha256` or `user.pin1`."""
+    digits = [at for at, letter in enumerate(value) if letter.isdigit()]
+    if not digits or any(each in value for each in "./:") or len(value) < 7:
+        return False
+    words = re.split(r"[\d_-]+", value)
+    if "_" in value or (value.islower() and "-" in value):
+        return is_quoted and not any(_WORDS_OF_CODE.search(word) for word in words)
+    if any(letter.isalpha() for letter in value[digits[0] :]):
+        return not _WORDS_OF_CODE.match(value) and not _TYPES.fullmatch(value)
+    return not any(_WORDS_OF_CODE.search(word) for word in words)
+
+
+def is_random(name: str) -> bool:
+    """Letters and digits in an order that no person gives names: kinds of letters change at every other step."""
+    digits = sum(map(str.isdigit, name))
+    changes = sum(_class(one) != _class(other) for one, other in pairwise(name))
+    is_restless = digits >= 1 and len(name) >= 10 and changes / (len(name) - 1) >= 0.36
+    is_long = digits >= 2 and changes >= 3 and len(name) >= 16 and (changes / len(name) >= 0.2 or is_gibberish(name))
+    return ((is_restless or is_long) and entropy(name) >= ENTROPY) or _is_mixed_gibberish(name)
+
+
+def _is_mixed_gibberish(name: str) -> bool:
+    """Random letters of both cases that happen to have no digit."""
+    return len(name) >= 12 and is_mixed_case(name) and is_gibberish(name) and not re.search(r"[._/-]", name)
+
+
+def is_mixed_case(name: str) -> bool:
+    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(name))
+    return changes / max(1, len(name) - 1) >= 0.3
+
+
+def is_gibberish(text: str) -> bool:
+    """Letters that make no words: fewer than half of the pairs are those of words."""
+    lower = text.lower()
+    pairs = [one + other for one, other in pairwise(lower) if one.isalpha() and other.isalpha()]
+    return bool(pairs) and sum(pair in _PAIRS for pair in pairs) / len(pairs) < 0.5
+
+
+def _class(letter: str) -> int:
+    return 0 if letter.isdigit() else 1 if letter.isupper() else 2
+
+
+def _is_varied(value: str) -> bool:
+    classes = sum(any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit)) + (not value.isalnum())
+    return classes >= 2 and any(map(str.isdigit, value)) + (not value.isalnum()) > 0 and entropy(value) >= 2.3
+
+
+def entropy(text: str) -> float:
+    """Bits per character."""
+    counts = Counter(text).values()
+    return -sum(number / len(text) * math.log2(number / len(text)) for number in counts) if text else 0.0
+
+
+# ruff: noqa: E501, SIM905  a row is a line
+
+
+EMAIL = "e-mail address"
+USER = "user"
+ADDRESS = "IP address"
+
+
+class SecretKind(NamedTuple):
+    name: str
+    hints: tuple[str, ...]
+    """Words or single signs; or a word, a stroke, and the part around which the pattern is looked for."""
+    pattern: re.Pattern[str]
+    """The secret is its group `s`, or all of it."""
+    is_one: Callable[[str], bool] | None = None
+    """Says of a match whether it is a secret after all."""
+    reach: tuple[int, int] | None = (600, 2000)
+    """How far around a hint the pattern is looked for, within the line; None: in all of the text."""
+
+
+def _kind(
+    name: str,
+    hints: str,
+    pattern: str,
+    is_one: Callable[[str], bool] | None = None,
+    flags: int = 0,
+    reach: tuple[int, int] | None = (600, 2000),
+) -> SecretKind:
+    return SecretKind(name, tuple(hints.split()), re.compile(pattern, flags), is_one, reach)
+
+
+_L, _R = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))", r"(?![A-Za-z0-9_-])"
+"""Where a token begins and ends: inside a longer word it is something else. The `n` of an escaped line break is no part
+of one: texts hold JSON in strings of JSON. Runs (below) begin there anyway."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_EXAMPLES = re.compile(
+    r"(?:^|[@.])(?:example|test|invalid|localhost|domain|email|company|foo|bar)\.(?:com|org|net|io|test|invalid)$",
+    re.IGNORECASE,
+)
+_FILES = frozenset(
+    """c cc cfg conf cpp css csv gif go h html ico ini java jpeg jpg js json jsx lock log md mjs pdf php png py rb rs
+    scss sh sql svg svelte swift toml ts tsx txt vue webp xml yaml yml zip service timer target mount socket""".split()
+)
+"""Endings that no address has: `logo@2x.png`, `getty@tty1.service`."""
+_NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
+GENERIC_NAMES = frozenset(
+    """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
+    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all
+    dev developer build builder deploy deployer jenkins gitlab-runner git ansible postgres mysql redis nginx nobody
+    coder worker server service system daemon data local agent student python ruby kali bin wheel""".split()
+)
+"""Names that say nothing of a person."""
+
+
+def is_key_body(text: str) -> bool:
+    return sum(map(len, _BASE64.findall(text))) >= 40
+
+
+def is_email(text: str) -> bool:
+    local, _, domain = text.lower().rpartition("@")
+    return not (local in _NOBODY or domain.rpartition(".")[2] in _FILES or _EXAMPLES.search(domain))
+
+
+def is_personal(name: str) -> bool:
+    return name.lower() not in GENERIC_NAMES and not name.startswith(("$", "<", "{", "*", ".", "%", "[", "-"))
+
+
+def _is_mixed(text: str) -> bool:
+    """Digits and letters: what is made of one of them only is a name or a number."""
+    return any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+
+
+def _has_long_value(cookies: str) -> bool:
+    return any(len(each.partition("=")[2]) >= 10 for each in cookies.split(";"))
+
+
+def _is_public(address: str) -> bool:
+    """No address of a private network or of documentation, and no version of four parts."""
+    parts = [int(part) for part in address.split(".")]
+    local = parts[0] in (0, 10, 127, 255) or parts[:2] in ([192, 168], [169, 254]) or parts[:3] in _DOCUMENTED
+    return all(part < 256 for part in parts) and not local and not (parts[0] == 172 and 16 <= parts[1] < 32)
+
+
+_DOCUMENTED = ([192, 0, 2], [198, 51, 100], [203, 0, 113])
+
+_SERVICE = r"[a-z][a-z0-9]{1,11}(?:[_-](?:[a-z]{2,8}|v?\d{1,2}))*[_-](?P<body>[A-Za-z0-9]{24,})"
+_IDS = frozenset(
+    """toolu srvtoolu mcptoolu msg req call resp run thread asst chatcmpl cmpl file step cus sub pi evt price prod in ch pm seti src session sess agent bash job task task-id
+    container conv org user usr proj project batch msgbatch wf trace span node item fc_id ws acct team card txn pk gen compl chatcmpl-tool chunk commit sha rev build img
+    vol net pod deploy dpl prj inst i vpc subnet sg ami snap eni arn key-id kid sha1 sha256 sha512 md5 index main app vendor chunk-vendors webpack css module modules
+    reread pytest tmp temp test id uuid hash digest ref blob tree""".split()
+)
+"""What names of things begin with: Claude's, other services', and those of builds."""
+
+
+def is_service_token(text: str) -> bool:
+    """A short name of a service and much that is random: a token of a service that has no row here."""
+    start = re.split(r"[_-]", text, maxsplit=1)[0]
+    body = re.split(r"[_-]", text)[-1]
+    rest = text[len(start) + 1 :]
+    if len(body) < 24 and start not in _IDS and len(start) <= 8:
+        return len(rest) >= 40 and _is_dense(rest)
+    if start in _IDS or len(text) - len(body) > 24:
+        return False
+    if re.fullmatch(r"[0-9a-f]+", body):
+        return len(body) in (32, 40, 48, 64) and any(map(str.isdigit, body)) and _SECRETIVE.search(text) is not None
+    has_all = all(any(map(test, body)) for test in (str.isdigit, str.islower, str.isupper))
+    return has_all and is_random(body) and entropy(body) >= 3.8
+
+
+def _is_dense(text: str) -> bool:
+    """Random from end to end, though some of its letters are hyphens."""
+    parts = [part for part in re.split(r"[_-]", text) if part]
+    has_all = all(any(map(test, text)) for test in (str.isdigit, str.islower, str.isupper))
+    return has_all and len(text) / len(parts) >= 7 and is_random(text) and entropy(text) >= 4.2
+
+
+_SECRETIVE = re.compile(
+    r"^(?:[a-z0-9]+[_-])*?(?:live|prod|test|secret|sk|pk|key|api|tok|token|pat|pt|fc|pul|sgp|e2b|key|priv|auth|sdk|v1|rw|oauth)[_-]"
+)
+
+TOKENS: tuple[SecretKind, ...] = (
+    _kind("age key", "age", r"AGE-SECRET-KEY-1[0-9A-Za-z]{40,}"),
+    _kind("JSON web token", "eyj", r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{6,}"),
+    _kind("Anthropic key", "sk-", r"sk-ant-[a-z0-9]+-[\w-]{20,}"),
+    _kind("OpenRouter key", "sk-", r"sk-or-v1-[0-9a-f]{32,}"),
+    _kind("OpenAI key", "sk-", r"sk-(?:(?:proj|svcacct|admin|None|org|user|service)-[\w-]{20,}|[A-Za-z0-9]{32,})" + _R),
+    _kind("key", "sk-", r"sk-[a-z0-9]{2,12}-[\w-]{24,}" + _R, _is_mixed),
+    _kind("AWS access key", "aki asi abi acc aid aro", r"(?:AKIA|ASIA|ABIA|ACCA|AIDA|AROA)[A-Z0-9]{16}" + _R),
+    _kind("AWS Bedrock key", "abs", r"ABSK[A-Za-z0-9+/]{60,}={0,2}"),
+    _kind("AWS session token", "fwo iqo", r"(?:FwoGZXIvYXdz|IQoJb3JpZ2lu)[A-Za-z0-9+/]{60,}={0,2}"),
+    _kind("Google API key", "aiz", r"AIza[\w-]{35}" + _R),
+    _kind("Google OAuth secret", "goc", r"GOCSPX-[\w-]{24,}"),
+    _kind("GitHub token", "ghp gho ghu ghs ghr", r"gh[pousr]_[A-Za-z0-9]{30,}" + _R),
+    _kind("GitHub token", "git", r"github_pat_\w{22,}"),
+    _kind(
+        "GitLab token",
+        "glp gld glr glc gls glf gla gli glo glw",
+        r"gl(?:pat|dt|rt|rtr|cbt|ptt|soat|ft|agent|imt|oas|ffct|wt)-[\w.-]{20,}",
+    ),
+    _kind("Bitbucket token", "atb", r"ATBB[A-Za-z0-9]{24,}" + _R),
+    _kind("Atlassian token", "ata atc", r"AT(?:ATT3|CTT3|OATT3)[\w=-]{50,}"),
+    _kind("Slack token", "xox", r"xox[abceoprs]-[A-Za-z0-9-]{10,}", _is_mixed),
+    _kind("Slack token", "xox", r"xoxe\.xox[bp]-[A-Za-z0-9-]{10,}", _is_mixed),
+    _kind("Slack app token", "xap", r"xapp-\d-[A-Za-z0-9-]{20,}"),
+    _kind("Stripe key", "sk_ rk_", r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}" + _R),
+    _kind("key", "sk_", r"sk_(?:[a-z]{2,12}_)?(?:[0-9a-f]{40,}|[A-Za-z0-9]{32,})" + _R, _is_mixed),
+    _kind("Stripe webhook secret", "whs", r"whsec_[A-Za-z0-9+/]{24,}={0,2}"),
+    _kind("Square token", "sq0 eaa", r"(?:sq0[a-z]{3}-[\w-]{22,}|EAAA[\w-]{60})" + _R),
+    _kind("Facebook token", "eaa", r"EAA[A-Za-z0-9]{60,}" + _R, _is_mixed),
+    _kind("Twilio key", "sk", r"SK[0-9a-f]{32}" + _R),
+    _kind("Mailgun key", "key", r"key-[0-9a-f]{32}" + _R),
+    _kind("Resend key", "re_", r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}" + _R, _is_mixed),
+    _kind("Brevo key", "xke xsm", r"x(?:keysib|smtpsib)-[0-9a-f]{40,}-\w{10,}"),
+    _kind("npm token", "npm", r"npm_[A-Za-z0-9]{30,}" + _R, _is_mixed),
+    _kind("PyPI token", "pyp", r"pypi-AgE[\w-]{40,}"),
+    _kind("RubyGems key", "rub", r"rubygems_[0-9a-f]{40,}"),
+    _kind("crates.io token", "cio", r"cio[A-Za-z0-9]{32}" + _R, _is_mixed),
+    _kind("NuGet key", "oy2", r"oy2[a-z0-9]{43}" + _R),
+    _kind("Docker token", "dck", r"dckr_(?:pat|oat)_[\w-]{20,}"),
+    _kind("DigitalOcean token", "dop doo dor", r"do[opr]_v1_[0-9a-f]{40,}"),
+    _kind("Heroku key", "hrk", r"HRKU-[\w-]{30,}"),
+    _kind("Netlify token", "nfp nfc nfo nfu", r"nf[pcou]_[A-Za-z0-9]{30,}" + _R),
+    _kind("Fly.io token", "fm1 fm2 fo1", r"(?:fm[12][ar]?_[A-Za-z0-9+/]{40,}={0,2}|fo1_[\w-]{40,})"),
+    _kind("Hugging Face token", "hf_ api", r"(?:hf_|api_org_)[A-Za-z0-9]{30,}" + _R),
+    _kind("Replicate token", "r8_", r"r8_[A-Za-z0-9]{30,}" + _R),
+    _kind("Groq key", "gsk", r"gsk_[A-Za-z0-9]{40,}" + _R),
+    _kind("xAI key", "xai", r"xai-[A-Za-z0-9]{60,}" + _R),
+    _kind("Perplexity key", "ppl", r"pplx-[A-Za-z0-9]{40,}" + _R),
+    _kind("NVIDIA key", "nva", r"nvapi-[\w-]{50,}"),
+    _kind("LangSmith key", "lsv ls_", r"ls(?:v2_(?:pt|sk)|__)_?[0-9a-f]{32}(?:_[0-9a-f]{10})?" + _R),
+    _kind("Databricks token", "dap", r"dapi[0-9a-f]{32}(?:-\d)?" + _R),
+    _kind("Linear key", "lin", r"lin_(?:api|oauth)_[A-Za-z0-9]{30,}" + _R),
+    _kind("Notion token", "sec ntn", r"(?:secret|ntn)_[A-Za-z0-9]{40,}" + _R, _is_mixed),
+    _kind("Shopify token", "shp", r"shp(?:at|ca|pa|ss|tka)_[0-9a-fA-F]{32}" + _R),
+    _kind("New Relic key", "nra nri nrj nrr nrb", r"NR(?:AK|II|AL|RA|JS|BR|SP)-?[\w-]{19,}" + _R, _is_mixed),
+    _kind("Sentry token", "snt", r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
+    _kind("Grafana token", "gls glc eyj", r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,}={0,2})"),
+    _kind("Figma token", "fig", r"fig[dou]r?_[\w-]{30,}"),
+    _kind("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}" + _R),
+    _kind("Postman key", "pma", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    _kind("Supabase key", "sbp sb_", r"(?:sbp_[0-9a-f]{40}|sb_secret_[\w-]{20,})"),
+    _kind("PlanetScale token", "psc", r"pscale_(?:tkn|pw|oauth)_[\w.-]{32,}"),
+    _kind("Tailscale key", "tsk", r"tskey-[a-z]+-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}"),
+    _kind(
+        "1Password key",
+        "a3- ops",
+        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}|ops_eyJ[\w+/-]{100,}={0,2}",
+    ),
+    _kind("Buildkite token", "bku bkt", r"bk(?:ua|tk|aj|ct|pat)_[0-9a-f]{40}"),
+    _kind("CircleCI token", "cci", r"CCIP(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}"),
+    _kind("Mailchimp key", "#", r"[0-9a-f]{32}-us\d{1,2}" + _R),
+    _kind("Discord token", "#", r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}" + _R, _is_mixed),
+    _kind("Firebase key", "apa", r"APA91b[\w-]{100,}"),
+    _kind("Alibaba key", "lta", r"LTAI[A-Za-z0-9]{12,26}" + _R, _is_mixed),
+    _kind("Tencent key", "aki", r"AKID[A-Za-z0-9]{32,}" + _R, _is_mixed),
+    _kind("Sourcegraph token", "sgp", r"sgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}" + _R),
+    _kind("token", "*", r"[a-z][a-z0-9]{1,7}(?:[_-]v\d)?[_-][\w-]{40,}" + _R, is_service_token),
+    _kind("token", "*", _SERVICE + _R, is_service_token),
+)
+BEHIND: tuple[tuple[str, SecretKind, int], ...] = (
+    (":", _kind("Telegram token", "", r"\d{6,12}:[A-Za-z][\w-]{31,36}" + _R, _is_mixed), 12),
+    (".", _kind("Cloudflare key", "", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}"), 3),
+    ("/", _kind("Google refresh token", "", r"1//0[\w-]{30,}"), 3),
+)
+"""Tokens that begin before their long run: the sign before it, the kind, and how far back it may begin."""
+WALLET = re.compile(r"(?:priv|secret|key|_pk\b|mnemonic)[\w\\\"'` ]{0,12}[=:,(\s][\s\\\"'`=:]{0,6}$", re.IGNORECASE)
+"""Before 0x and 64 digits, which may as well be a hash."""
+"""Tokens by the three letters they begin with; `#` are hexadecimal numbers and such, `*` all others."""
+
+KINDS: tuple[SecretKind, ...] = (
+    _kind(
+        "private key",
+        "begin|-----begin",
+        r"-----BEGIN (?P<what>[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----(?P<s>.*?)(?:-----END (?P=what)-----|\Z)",
+        is_key_body,
+        re.DOTALL,
+        None,
+    ),
+    _kind(
+        "PuTTY key",
+        "putty|putty-user-key-file",
+        r"Private-Lines: \d+\s+(?P<s>.*?)(?=\n\S*Private-MAC|\Z)",
+        is_key_body,
+        re.DOTALL,
+        None,
+    ),
+    _kind("Google OAuth token", "ya29", _L + r"ya29\.[\w-]{20,}"),
+    _kind("Google key id", "private|private_key_id", r"private_key_id\\*\"\s*:\s*\\*\"(?P<s>[0-9a-f]{40})"),
+    _kind("Azure storage key", "accountkey", r"AccountKey=(?P<s>[A-Za-z0-9+/]{40,}={0,2})", None, re.IGNORECASE),
+    _kind("Azure access signature", "sig|sig=", r"[?&;](?:amp;)?sig=(?P<s>[A-Za-z0-9%+/]{30,}(?:%3D|=)*)"),
+    _kind("Azure client secret", "~", r"(?<![\w.~-])[\w.~]{3}\dQ~[\w.~-]{31,34}"),
+    _kind(
+        "Azure service bus key",
+        "sharedaccesskey",
+        r"SharedAccessKey=(?P<s>[A-Za-z0-9+/]{20,}={0,2})",
+        None,
+        re.IGNORECASE,
+    ),
+    _kind(
+        "Slack webhook",
+        "slack|hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<s>[A-Za-z0-9]+/[A-Za-z0-9]+/[A-Za-z0-9]{10,})",
+    ),
+    _kind(
+        "Discord webhook",
+        "discord discordapp",
+        r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<s>\d{10,}/[\w-]{30,})",
+    ),
+    _kind("Teams webhook", "office|webhook.office.com", r"webhook\.office\.com/webhookb2/(?P<s>[\w@/-]{36,})"),
+    _kind("PayPal token", "$", r"access_token\$(?:production|sandbox)\$\w{10,}\$[0-9a-f]{32}"),
+    _kind("SendGrid key", "sg|sg.", _L + r"SG\.[\w-]{16,}\.[\w-]{30,}"),
+    _kind("npm token", "authtoken", r"_authToken\s*[=:\s]\s*[\"']?(?P<s>[^\s\"'$\[]{8,})"),
+    _kind(
+        "npm password", "auth|_auth password|_password", r"_(?:auth|password)\s*=\s*[\"']?(?P<s>[A-Za-z0-9+/=]{12,})"
+    ),
+    _kind("Vault token", "hvs hvb hvr", _L + r"hv[sbr]\.[\w-]{24,}"),
+    _kind("Terraform token", "atlasv1", _L + r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+    _kind("Doppler token", "dp|dp.", _L + r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]+\.)?[A-Za-z0-9]{40,}"),
+    _kind(
+        "password hash",
+        "2a|$2a$ 2b|$2b$ 2y|$2y$ 2x|$2x$ 5|$5$ 6|$6$ y|$y$ apr1|$apr1$ argon2id|$argon2 argon2i|$argon2 argon2d|$argon2",
+        r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:5|6|y|apr1)\$"
+        r"(?:rounds=\d+\$|j\w+\$)?[./A-Za-z0-9]{2,32}\$[./A-Za-z0-9]{22,}|argon2\w*\$v=\d+\$[\w=,]+\$[\w+/]+\$[\w+/]+)",
+    ),
+    _kind(
+        "authorization",
+        "authorization",
+        r"authorization\\*[\"']?\s*[:=]\s*\\*[\"'f]{0,2}(?:Bearer|Basic|Token|Digest|ApiKey|AWS4-HMAC-SHA256)?[ ]+"
+        r"(?P<s>[^\s\"'`\\<>{}$\[]{8,})",
+        _is_mixed,
+        re.IGNORECASE,
+    ),
+    _kind("authorization", "bearer", r"\bBearer[ ]+(?P<s>[A-Za-z0-9_~+/.=-]{16,})", _is_mixed),
+    _kind(
+        "cookie",
+        "cookie|cookie:",
+        r"(?<![\w-])(?:Set-)?Cookie:[ \t]*(?P<s>[\w.%$!-]+=[^\s\"'\\;]+(?:;[ ]?[\w.%$!-]+(?:=[^\n\"'\\;]*)?)*)",
+        _has_long_value,
+        re.IGNORECASE,
+    ),
+    _kind(
+        "password in an address",
+        "://",
+        r"[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'<>\\]{0,100}:(?P<s>[^\s/@\"'<>{}$\[\]\\]{3,200})@[\w.\[-]",
+        lambda text: text.lower() not in ("password", "pass", "pwd", "secret", "xxx", "***", "****"),
+        re.IGNORECASE,
+        (24, 330),
+    ),
+    _kind("token in an address", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,})@[\w.-]+", _is_mixed, reach=(8, 300)),
+    _kind(
+        "password of .netrc",
+        "machine",
+        r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<s>[^\s\"'<$\[]{3,})",
+        reach=None,
+    ),
+    _kind(
+        "password of .pgpass",
+        "5432|:5432: 3306|:3306: 6432|:6432: 5433|:5433: 1433|:1433:",
+        r"^(?:\s*\d+[→\t ]\s*)?[A-Za-z0-9.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*-]+:(?P<s>[^\s:\"',;(){}]{6,})$",
+        _is_mixed,
+        re.MULTILINE,
+    ),
+    _kind(
+        "connection password",
+        "password|password pwd|pwd",
+        r";\s*(?:Password|Pwd)\s*=\s*(?P<s>[^;\s\"'{}$<\[]{4,})",
+        None,
+        re.IGNORECASE,
+    ),
+    _kind(
+        EMAIL,
+        "@",
+        r"(?<![\w.+%:/@-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}[A-Za-z0-9])?\.){1,4}[A-Za-z]{2,18}(?![\w@(-])",
+        is_email,
+        reach=(65, 100),
+    ),
+    _kind(
+        USER,
+        "rw|rw- xr|r-x rwx|rwx drwx|drwx rwxrwxrwx|rwxrwxrwx drwxrwxrwx|rwx",
+        r"[-dlbcsp](?:[r-][w-][xsStT-]){3}[@+.]?\s+\d+\s+(?P<s>[A-Za-z][\w.-]{1,31})\s+[\w.-]+\s+\d",
+        is_personal,
+    ),
+    _kind(
+        USER, "@", r"(?<![\w.@/-])(?P<s>[a-z_][\w-]{1,31})@[\w-]+:[~/]\S{0,200}[$#](?!\S)", is_personal, reach=(34, 300)
+    ),
+    _kind(
+        USER,
+        "home|/home/ users|/users/ users|\\users\\ home|-home- users|-users-",
+        r"(?:/home/|/Users/|[A-Za-z]:\\{1,4}Users\\{1,4}|[A-Za-z]:/Users/|(?<![\w-])-(?:home|Users)-)"
+        r"(?P<s>[A-Za-z0-9_.\u00c0-\uffff][\w.\u00c0-\uffff]{0,40})(?![\w.]*[(=])",
+        is_personal,
+        reach=(4, 60),
+    ),
+)
+"""In the order in which they are asked: where two claim the same letters, the first has them."""
+
+OPTIONAL = (_kind(ADDRESS, ".", r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])", _is_public),)
+"""Only where they are asked for: numbers of four parts are versions as often as addresses."""

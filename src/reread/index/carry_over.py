@@ -1,0 +1,81 @@
+"""What a rebuilt index takes from the old one, because no file of the safe has it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reread.errors import RereadError
+
+from . import meta
+from .client_totals import keep_status_lines, status_lines
+from .database import FILE_NAME, connect, last_set_aside, transaction
+from .integrity import drop_unsound
+from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
+from .user_data import forgotten_rows, keep_copied, keep_forgotten, keep_labels, labels
+
+
+class Unsafe(NamedTuple):
+    """What only the database knows, so that a new index must take it over from the old one."""
+
+    forgotten: list[tuple[str, int]]
+    """What a person had forgotten must stay so."""
+    said: list[tuple[object, ...]]
+    """Status lines stand in no file."""
+    marks: list[MarkRow]
+    """Nor does what a person noted."""
+    labels: list[tuple[object, ...]]
+    """Nor what a person said about moments."""
+    moved: list[MoveRow]
+    """Nor about folders."""
+
+
+def unsafe_if_readable(home: Path) -> Unsafe:
+    """A database beyond reading cannot tell, nor one that is older than what is asked."""
+    name = FILE_NAME
+    if not any(_if_readable(home, name, ask) for ask in (_first_file, _rebuild_note)):
+        name = last_set_aside(home) or name  # a rebuild was stopped before it had taken over anything
+    return Unsafe(
+        *(_if_readable(home, name, ask) for ask in (forgotten_rows, status_lines, all_rows, labels, move_rows))
+    )
+
+
+def _first_file(connection: sqlite3.Connection) -> list[Any]:
+    return connection.execute("SELECT 1 FROM file LIMIT 1").fetchall()
+
+
+def _rebuild_note(connection: sqlite3.Connection) -> list[Any]:
+    return [said for said in [meta.read_note(connection, meta.REBUILD)] if said]
+
+
+def _if_readable(home: Path, name: str, ask: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
+    try:
+        connection = connect(home, read_only=True, name=name)
+        try:
+            return ask(connection)
+        finally:
+            connection.close()
+    except (RereadError, sqlite3.Error):
+        return []
+
+
+def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> None:
+    """Of a damaged database only what somebody can have written; what it lacks of marks, their copy has."""
+    kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
+        (keep_forgotten, known.forgotten),
+        (keep_status_lines, known.said),
+        (keep_rows, known.marks),
+        (keep_labels, known.labels),
+        (keep_moves, known.moved),
+    ]
+    with transaction(connection):
+        for keep, rows in kept:
+            for row in rows:
+                with suppress(sqlite3.IntegrityError):
+                    keep(connection, [row])
+        meta.write_note(connection, meta.REBUILD, meta.BEGUN)
+        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved"))
+        keep_copied(connection, home)

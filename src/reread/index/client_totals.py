@@ -1,0 +1,206 @@
+"""What Claude Code itself said about its cost, in files and on status lines, and the figures a status line needs."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from .meta import file_key, session_mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from reread.records.client_input import StatusLine
+
+    from .rows import SaidRow
+
+
+_FILE_NAME = "reread.db"
+
+
+def glance(home: str) -> sqlite3.Connection:
+    """The archive as it is, for a moment. Raises sqlite3.Error where there is none, or it is not free at once."""
+    path = os.path.join(home, _FILE_NAME)  # noqa: PTH118  pathlib takes longer than a status line may
+    if not os.path.exists(path):  # noqa: PTH110
+        raise sqlite3.OperationalError("there is no archive")
+    connection = sqlite3.connect(path, isolation_level=None, timeout=0)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # not here: a sync may have left 60 MB to copy
+    return connection
+
+
+def own_machine(connection: sqlite3.Connection) -> str:
+    """The id of this machine; raises sqlite3.Error where the archive has none yet."""
+    found = connection.execute("SELECT id FROM machine WHERE is_own").fetchone()
+    if found is None:
+        raise sqlite3.OperationalError("the archive names no machine")
+    return str(found[0])
+
+
+def spent_since(connection: sqlite3.Connection, quarter: int) -> int | None:
+    """Nano-dollars since a quarter of an hour; None where nothing was ever counted."""
+    spent, is_empty = connection.execute(
+        "SELECT ifnull(sum(nanodollars), 0), NOT EXISTS (SELECT 1 FROM usage_cell) FROM usage_cell WHERE quarter >= ?",
+        (quarter,),
+    ).fetchone()
+    return None if is_empty else int(spent)
+
+
+def quarters_back(connection: sqlite3.Connection) -> Iterator[tuple[int, int | None, int, int]]:
+    """Quarters of an hour with requests, the newest first: number, nano-dollars, first and last moment."""
+    yield from connection.execute(
+        """SELECT quarter, sum(nanodollars), min(first), max(last) FROM usage_cell WHERE quarter >= 0
+           GROUP BY quarter ORDER BY quarter DESC"""
+    )
+
+
+def not_taken_yet(connection: sqlite3.Connection, since: int) -> int:
+    """Nano-dollars that clients which began since then spoke of on status lines beyond what the archive has."""
+    found = connection.execute(
+        """SELECT sum(max(0, said - ifnull((SELECT max(nanodollars) FROM session WHERE uuid = name), 0)))
+           FROM (SELECT session AS name, max(nanodollars) AS said FROM client_said
+                 WHERE file IS NULL AND began >= ? GROUP BY session)""",
+        (since,),
+    ).fetchone()
+    return found[0] or 0
+
+
+STATUS_LINE = "statusline"
+SAME_COUNT_MS = 5_000
+"""A status line tells how long the client has counted: its beginning is known but for the time it takes to get here."""
+_COLUMNS = """session, machine, file, source, began, time, first, nanodollars, models,
+    five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets, context_tokens, context_size"""
+_INSERT = f"INSERT INTO client_said ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"  # noqa: S608  our own names
+_UPDATE = """UPDATE client_said SET time = ?,
+    first = ifnull(first, ?), nanodollars = max(ifnull(?, nanodollars), ifnull(nanodollars, 0)),
+    five_hour_percent = ifnull(?, five_hour_percent), five_hour_resets = ifnull(?, five_hour_resets),
+    seven_day_percent = ifnull(?, seven_day_percent), seven_day_resets = ifnull(?, seven_day_resets),
+    context_tokens = ifnull(?, context_tokens), context_size = ifnull(?, context_size) WHERE rowid = ?"""
+
+
+def replace_said(
+    connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[SaidRow]
+) -> None:
+    """What a file says now, in the stead of what it said before; inside the caller's transaction."""
+    connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
+    for row in rows:
+        models = None if row.models is None else _encoded(row.models)
+        said = (row.source, row.began, row.time, row.first, row.nanodollars, models)
+        connection.execute(_INSERT, (session, machine, file, *said, *[None] * 6))
+
+
+def _encoded(models: dict[str, dict[str, int]]) -> str:
+    import msgspec
+
+    return msgspec.json.encode(models).decode()
+
+
+def keep(connection: sqlite3.Connection, said: StatusLine, machine: str, now: int) -> bool:
+    """Keeps what a status line said, and gives whether there was anything new in it.
+
+    Waits for nobody when the connection does not: raises sqlite3.Error where another writes.
+    """
+    if said.session is None or not any(said.told) or not _is_news(connection, said, machine):
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        number, _ = _row_of(connection, said)  # again: another may have been faster
+        if number is None:
+            known = (said.session, machine, None, STATUS_LINE, said.began, now)
+            connection.execute(_INSERT, (*known, said.nanodollars, said.nanodollars, None, *said.told[1:]))
+        else:
+            connection.execute(_UPDATE, (now, said.nanodollars, *said.told, number))
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return True
+
+
+def _is_news(connection: sqlite3.Connection, said: StatusLine, machine: str) -> bool:
+    number, before = _row_of(connection, said)
+    if number is None:
+        return not _is_forgotten(connection, said, machine)
+    is_more = (said.nanodollars or 0) > (before[0] or 0)  # a count never falls: a smaller total was only slow to come
+    return is_more or any(new not in (None, old) for new, old in zip(said.told[1:], before[1:], strict=True))
+
+
+def _row_of(connection: sqlite3.Connection, said: StatusLine) -> tuple[int | None, Sequence[Any]]:
+    """The row this status line goes on with, and what it says: that of the same count and five-hour window."""
+    rows = connection.execute(
+        """SELECT rowid, began, nanodollars, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets,
+           context_tokens, context_size FROM client_said WHERE session = ? AND file IS NULL ORDER BY time DESC""",
+        (said.session,),
+    )
+    for number, began, *told in rows:
+        is_same_window = said.five_hour.resets in (None, told[2]) or told[2] is None
+        if is_same_window and _is_same_count(said, began, told[0]):
+            return number, told
+    return None, ()
+
+
+def _is_same_count(said: StatusLine, began: int | None, total: int | None) -> bool:
+    if said.began is not None and began is not None:
+        return abs(said.began - began) <= SAME_COUNT_MS
+    return said.nanodollars is None or total is None or said.nanodollars >= total
+
+
+def _is_forgotten(connection: sqlite3.Connection, said: StatusLine, machine: str) -> bool:
+    """A session that was forgotten stays so, though the client that runs it still draws status lines."""
+    if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is None:
+        return False
+    from .machines import names_of
+
+    keys = [session_mark(said.session or "")]
+    if said.transcript is not None:
+        keys += [file_key(name, said.transcript) for name in (machine, *names_of(connection, machine))]
+    marks = ", ".join("?" * len(keys))
+    return connection.execute(f"SELECT 1 FROM forgotten WHERE key IN ({marks})", keys).fetchone() is not None  # noqa: S608
+
+
+def forget_said(connection: sqlite3.Connection, session: int) -> None:
+    """What status lines said about a session; inside the transaction that forgets it."""
+    connection.execute(
+        "DELETE FROM client_said WHERE file IS NULL AND session = (SELECT uuid FROM session WHERE id = ?)", (session,)
+    )
+
+
+def windows(connection: sqlite3.Connection) -> list[int]:
+    """When the five-hour windows began that status lines told of, in seconds since 1970, in order."""
+    rows = connection.execute(
+        "SELECT DISTINCT five_hour_resets / 1000 - 18000 FROM client_said WHERE five_hour_resets IS NOT NULL ORDER BY 1"
+    )
+    return [start for (start,) in rows]
+
+
+def limits(connection: sqlite3.Connection, now: int) -> list[tuple[Any, ...]]:
+    """Time, and percent and end of the five-hour and the seven-day window, as status lines told; the newest first.
+
+    Only of windows that are open still.
+    """
+    return connection.execute(
+        """SELECT time, five_hour_percent, five_hour_resets, seven_day_percent, seven_day_resets FROM client_said
+           WHERE file IS NULL AND (five_hour_resets > ? OR seven_day_resets > ?) ORDER BY time DESC LIMIT 20""",
+        (now, now),
+    ).fetchall()
+
+
+def counts(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Session, source, began, time, first and last total of every count, those of a session and source in order."""
+    return connection.execute(
+        """SELECT session, source, began, time, first, nanodollars FROM client_said WHERE nanodollars IS NOT NULL
+           ORDER BY session, source, time IS NOT NULL, time, rowid"""
+    ).fetchall()
+
+
+def status_lines(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """What stands in no file, so that a new index could not have it again."""
+    return connection.execute(f"SELECT {_COLUMNS} FROM client_said WHERE file IS NULL").fetchall()  # noqa: S608
+
+
+def keep_status_lines(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany(_INSERT, rows)

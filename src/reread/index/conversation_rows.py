@@ -1,0 +1,251 @@
+"""Prompts, thoughts and tool calls as rows: written with their file, each marked where another file told it first.
+
+A fork, a resume or an agent that goes on from its parent repeats lines. Whose they are depends on nothing but the
+sessions themselves: the one that began first, then the one that ended first, then the smaller key of a file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from .meta import as_path
+from .rows import CallRow, PromptRow, ThoughtRow
+from .sessions import integers
+
+TABLES = ("tool_call", "prompt", "thought")
+_AT_ONCE = 400
+_CALL = "INSERT OR REPLACE INTO tool_call VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PROMPT = "INSERT OR REPLACE INTO prompt VALUES (?, ?, ?, ?, ?, ?, ?)"
+_THOUGHT = "INSERT OR REPLACE INTO thought VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def digest_of(*facts: object) -> int:
+    """A number of 63 bits that tells one thing from another."""
+    told = "\0".join(map(str, facts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
+
+
+def call_digest(name: str | None, time: int | None) -> int | None:
+    """What the copies of a call have in common; None for one that cannot be told from others."""
+    from reread.sessions.calls import call_identity
+
+    known = call_identity(name, time)
+    return None if known is None else digest_of(*known)
+
+
+def write_talk(
+    connection: sqlite3.Connection,
+    file: int,
+    session: int | None,
+    calls: Iterable[CallRow],
+    prompts: Iterable[PromptRow],
+    thoughts: Iterable[ThoughtRow],
+) -> None:
+    """What a file tells now, in the stead of what it told before; inside the caller's transaction."""
+    for table in TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+    connection.executemany(
+        _CALL,
+        [
+            (file, c.id, session, c.name, c.status, c.time, c.seconds, c.path, c.digest, 0, c.offset, c.length)
+            for c in sorted(calls, key=lambda call: call.id)  # in the table's order its pages fill up
+        ],
+    )
+    connection.executemany(_PROMPT, [(file, p.offset, p.part, p.length, p.time, p.digest, 0) for p in prompts])
+    connection.executemany(
+        _THOUGHT,
+        [(file, t.offset, t.part, t.length, t.time, t.state, t.characters, t.digest, 0) for t in thoughts],
+    )
+    connection.execute("UPDATE file SET has_talk = 1 WHERE id = ?", (file,))
+
+
+class CopyMarker:
+    """Decides which of the rows that say the same counts, inside the caller's transactions."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._files: set[int] = set()
+        self._left: dict[str, set[int]] = {table: set() for table in TABLES}
+        """What files that are gone shared with others."""
+
+    def will_change(self, file: int) -> None:
+        """To be called before a file's rows go."""
+        for table in TABLES:
+            self._left[table].update(_shared(self._connection, table, [file]))
+
+    def changed(self, file: int) -> None:
+        self._files.add(file)
+
+    def settle(self) -> None:
+        """Marks again whatever the changed files and the others of their sessions share with other files."""
+        if self._files or any(self._left.values()):
+            files = _of_same_sessions(self._connection, self._files)
+            for table in TABLES:
+                digests = self._left[table].union(_shared(self._connection, table, files))
+                mark_copies(self._connection, table, sorted(digests))
+                self._left[table].clear()
+        self._files.clear()
+
+
+def _of_same_sessions(connection: sqlite3.Connection, files: Collection[int]) -> list[int]:
+    rows = connection.execute(
+        f"""SELECT DISTINCT file.id FROM file AS ours JOIN file ON file.session = ours.session
+            WHERE ours.id IN ({integers(files)})"""  # noqa: S608  integers
+    )
+    return [number for (number,) in rows]
+
+
+def _shared(connection: sqlite3.Connection, table: str, files: Collection[int]) -> Iterator[int]:
+    """The digests of rows of some files that other files have, too."""
+    rows = connection.execute(
+        f"""SELECT DISTINCT digest FROM {table} AS ours WHERE file IN ({integers(files)}) AND digest NOT NULL
+            AND EXISTS (SELECT 1 FROM {table} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)
+        """  # noqa: S608  our own names, and integers
+    )
+    return (digest for (digest,) in rows)
+
+
+def mark_copies(connection: sqlite3.Connection, table: str, digests: Sequence[int]) -> None:
+    """Of the rows that have one of these, those of one file count; the others are copies."""
+    for first in range(0, len(digests), _AT_ONCE):
+        some = digests[first : first + _AT_ONCE]
+        owners: dict[int, tuple[Any, int]] = {}
+        rows = connection.execute(
+            f"""SELECT digest, file.id, session.started IS NULL, session.started, session.ended IS NULL, session.ended,
+                       file.kind = 'subagent', file.key
+                FROM {table} JOIN file ON file.id = {table}.file JOIN session ON session.id = file.session
+                WHERE digest IN ({integers(some)})"""  # noqa: S608
+        ).fetchall()
+        for digest, file, *age in rows:
+            rank = [value or 0 if i < len(age) - 1 else value for i, value in enumerate(age)]
+            if digest not in owners or rank < owners[digest][0]:
+                owners[digest] = rank, file
+        connection.executemany(
+            f"UPDATE {table} SET is_copy = (file <> ?) WHERE digest = ?",  # noqa: S608
+            [(file, digest) for digest, (_, file) in owners.items()],
+        )
+
+
+def mark_all_copies(connection: sqlite3.Connection, table: str) -> None:
+    rows = connection.execute(
+        f"SELECT digest FROM {table} WHERE digest NOT NULL GROUP BY digest HAVING count(DISTINCT file) > 1"  # noqa: S608
+    ).fetchall()
+    mark_copies(connection, table, [digest for (digest,) in rows])
+
+
+class ToolSum(NamedTuple):
+    name: str
+    status: str
+    calls: int
+    seconds: float
+
+
+class Window(NamedTuple):
+    """What of the rows is asked for: in some sessions or all, and between two moments in milliseconds."""
+
+    sessions: Collection[int] | None = None
+    since: int | None = None
+    until: int | None = None
+    with_copies: bool = False
+
+    def condition(self, table: str) -> str:
+        parts = [
+            None if self.with_copies else f"{table}.is_copy = 0",
+            None if self.since is None else f"{table}.time >= {self.since:d}",
+            None if self.until is None else f"{table}.time < {self.until:d}",
+            None if self.sessions is None else f"file.session IN ({integers(self.sessions)})",
+        ]
+        return " AND ".join(part for part in parts if part) or "1"
+
+
+def tool_sums(connection: sqlite3.Connection, window: Window) -> list[ToolSum]:
+    """Calls by tool and by how they ended."""
+    joined = "" if window.sessions is None else "JOIN file ON file.id = tool_call.file"
+    rows = connection.execute(
+        f"""SELECT name, status, count(*), total(seconds) FROM tool_call {joined}
+            WHERE {window.condition("tool_call")} GROUP BY name, status"""  # noqa: S608  our own names, and integers
+    )
+    return [ToolSum(*row) for row in rows]
+
+
+class TalkRow(NamedTuple):
+    """Where a prompt or a thought stands."""
+
+    session: int
+    file: int
+    generation: int
+    kind: str
+    """Of the file."""
+    agent: str | None
+    """Of an agent's file."""
+    offset: int
+    length: int
+    part: int
+    time: int | None
+
+
+_TALK = """file.session, file.id, file.generation, file.kind, file.agent, file.path,
+    {0}.offset, {0}.length, {0}.part, {0}.time"""
+
+
+def prompt_rows(connection: sqlite3.Connection, window: Window, limit: int | None) -> tuple[list[TalkRow], int]:
+    """The newest prompts, and how many there are in all."""
+    return _talk_rows(connection, "prompt", window.condition("prompt"), limit)
+
+
+def thought_rows(
+    connection: sqlite3.Connection, window: Window, min_length: int, limit: int | None
+) -> tuple[list[TalkRow], int]:
+    """The newest thoughts that say anything, of at least so many characters, and how many there are in all."""
+    condition = f"{window.condition('thought')} AND state = {TOLD} AND characters >= {int(min_length)}"
+    return _talk_rows(connection, "thought", condition, limit)
+
+
+def _talk_rows(
+    connection: sqlite3.Connection, table: str, condition: str, limit: int | None
+) -> tuple[list[TalkRow], int]:
+    source = f"{table} JOIN file ON file.id = {table}.file WHERE file.session NOT NULL AND {condition}"
+    rows = connection.execute(
+        f"""SELECT {_TALK.format(table)} FROM {source}
+            ORDER BY {table}.time IS NULL, {table}.time DESC, file.session DESC, file.id, offset LIMIT ?""",  # noqa: S608
+        (-1 if limit is None else limit,),
+    ).fetchall()
+    found = [_talk_row(*row) for row in rows]
+    if limit is None or len(found) < limit:
+        return found, len(found)
+    (total,) = connection.execute(f"SELECT count(*) FROM {source}").fetchone()  # noqa: S608
+    return found, int(total)
+
+
+def _talk_row(
+    session: int, file: int, generation: int, kind: str, agent: str | None, path: str | bytes, *place: Any
+) -> TalkRow:
+    name = as_path(path).replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+    return TalkRow(session, file, generation, kind, (agent or name) if kind == "subagent" else None, *place)
+
+
+TOLD, REDACTED, SIGNED, EMPTY = range(4)
+"""States of a thought: its text is there; it is encrypted; it was not stored but signed; nothing is left of it."""
+
+
+def thought_counts(connection: sqlite3.Connection, window: Window, min_length: int) -> tuple[int, int, int]:
+    """How many thoughts are too short, empty with a signature, or redacted."""
+    rows = connection.execute(
+        f"""SELECT state, sum(characters < ?), count(*) FROM thought JOIN file ON file.id = thought.file
+            WHERE file.session NOT NULL AND {window.condition("thought")} GROUP BY state""",  # noqa: S608
+        (min_length,),
+    )
+    found = {state: (short, all_) for state, short, all_ in rows}
+    return found.get(TOLD, (0, 0))[0], found.get(SIGNED, (0, 0))[1], found.get(REDACTED, (0, 0))[1]
+
+
+def sessions_without_talk(connection: sqlite3.Connection) -> list[int]:
+    """Sessions that an earlier version took in, before prompts and thoughts were rows."""
+    rows = connection.execute(
+        """SELECT DISTINCT session FROM file INDEXED BY file_without_talk
+           WHERE has_talk = 0 AND session NOT NULL AND kind IN ('transcript', 'subagent', 'capture')"""
+    )
+    return [number for (number,) in rows]

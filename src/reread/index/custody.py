@@ -1,0 +1,493 @@
+"""Looks after the safe with what the index knows: recovery after a crash, status, verify, restore, forget, repair."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread.billing import Prices
+from reread.errors import printable
+from reread.safe.packs import make_private
+from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe, SafeDamaged, SafeError
+
+from . import meta, read
+from .backup_files import give_away
+from .client_totals import forget_said
+from .conversation_rows import CopyMarker
+from .database import FILE_NAME, StoreError, transaction
+from .friction_rows import forget_friction
+from .ledger import Ledger
+from .meta import as_path, session_mark, stored_path
+from .places import keys_of_places
+from .rows import FileRow
+from .safe_reader import LOST, filled
+from .session_files import SessionFileReader
+from .sessions import StoredSession, forget_moves
+from .unindex import unindex
+from .user_data import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
+from .verify import damaged_index, find_again, told
+
+
+class ArchiveStatus(Struct, frozen=True, kw_only=True):
+    """What the archive holds."""
+
+    home: Path
+    sessions: int
+    files: int
+    vanished: int
+    bytes: int
+    """Of source files, before compression."""
+    backups: int
+    """Of those files, how many are backups of what the client changed."""
+    backup_bytes: int
+    stored_bytes: int
+    index_bytes: int
+    left_out: list[tuple[str, int]] = []
+    """Sessions that the sources have and somebody had forgotten, and when: in milliseconds since 1970."""
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    files: list[Path]
+    bytes: int
+    damaged: list[str]
+    """What could not be restored of them, a sentence for each loss."""
+
+
+class Forgotten(Struct, frozen=True, kw_only=True):
+    files: int
+    bytes: int
+    hidden_texts: int
+    """Texts whose words could not be taken from the index, because damage in the safe hides them."""
+
+
+def recover(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> SafeDamaged | None:
+    """After a crash: finishes a forget under way, and cuts a piece that was never acknowledged.
+
+    Gives what is lost of the last pack: that must not keep new things out of the safe.
+    """
+    finish_forget(connection, safe, prices)
+    lost = _cut_tail(connection, safe)
+    if lost is not None and find_again(connection, safe):
+        lost = _cut_tail(connection, safe)
+    return lost
+
+
+def _cut_tail(connection: sqlite3.Connection, safe: Safe) -> SafeDamaged | None:
+    try:
+        safe.recover_tail(*acknowledged_end(connection))
+    except SafeDamaged as lost:
+        return lost
+    return None
+
+
+def acknowledged_end(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The pack and the offset behind the last piece that a row names."""
+    last = connection.execute(
+        "SELECT pack, offset + stored FROM piece ORDER BY pack DESC, offset DESC LIMIT 1"
+    ).fetchone()
+    return last or (1, 0)
+
+
+def finish_forget(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> None:
+    """What a crash left undone of a forget; harmless when there was none."""
+    unfinished = safe.unfinished()
+    if unfinished is not None:
+        settle(connection, SessionFileReader(connection, safe), unfinished, prices, safe.folder.parent)
+        safe.finish_rewrite()
+        _scrub(connection)
+
+
+def status(connection: sqlite3.Connection, home: Path, safe: Safe) -> ArchiveStatus:
+    files, vanished, size, backups, backup_size = connection.execute(
+        """SELECT count(*), ifnull(sum(present = 0), 0), ifnull(sum(taken), 0),
+                  count(backup_of), ifnull(sum(taken) FILTER (WHERE backup_of IS NOT NULL), 0) FROM file"""
+    ).fetchone()
+    sessions = connection.execute("SELECT count(*) FROM session").fetchone()[0]
+    index = sum(path.stat().st_size for path in home.glob(f"{FILE_NAME}*"))
+    return ArchiveStatus(
+        home=home,
+        sessions=sessions,
+        files=files,
+        vanished=vanished,
+        bytes=size,
+        backups=backups,
+        backup_bytes=backup_size,
+        stored_bytes=sum(safe.packs().values()),
+        index_bytes=index,
+        left_out=meta.left_out(connection),
+    )
+
+
+class Generation(Struct, frozen=True, kw_only=True):
+    """A file as it was between two rewrites."""
+
+    path: Path
+    generation: int
+    bytes: int
+    is_last: bool
+
+
+def generations(connection: sqlite3.Connection, session: StoredSession) -> list[Generation]:
+    """What can be restored of a session: its files, and what they were before they were rewritten."""
+    rows = connection.execute(
+        """SELECT path, piece.generation, sum(length), piece.generation = file.generation
+           FROM piece JOIN file ON file.id = piece.file WHERE file.session = ?
+           GROUP BY file.id, piece.generation ORDER BY path, piece.generation""",
+        (session.id,),
+    )
+    return [
+        Generation(path=Path(as_path(path)), generation=number, bytes=size, is_last=bool(is_last))
+        for path, number, size, is_last in rows
+    ]
+
+
+def restore(
+    connection: sqlite3.Connection,
+    files: SessionFileReader,
+    session: StoredSession,
+    to: Path,
+    generation: int | None = None,
+) -> Restored:
+    """Writes every file of a session below `to`, for the owner only; with a generation, as it was then.
+
+    A file that was rewritten less often comes as it was last; where damage took something, a line in the file says so.
+    Raises StoreError, before anything is written, when a file is there already with other bytes: what came after must
+    not be lost to what came before.
+    """
+    rows = {to / below(row, session): row for row in kept_files(connection, session)}
+    for target, row in rows.items():
+        if _differs(target, files.left_of(row, _wanted(row, generation)).content):
+            raise StoreError(f"{printable(str(target))}: is there already, and different; restore into another folder")
+    size = 0
+    damaged: list[str] = []
+    for target, row in rows.items():
+        content, lost = files.left_of(row, _wanted(row, generation))
+        damaged += [f"{printable(str(target))}: {damage}" for damage in lost]
+        try:
+            make_private(target.parent)
+            _write(target, content)
+            os.utime(target, ns=(row.mtime_ns, row.mtime_ns))
+        except OSError as error:
+            raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
+        size += len(content)
+    return Restored(files=list(rows), bytes=size, damaged=damaged)
+
+
+def kept_files(connection: sqlite3.Connection, session: StoredSession) -> list[FileRow]:
+    """All that is kept of a session: its own files, and backups of those it changed."""
+    return read.files_of(connection, session.id) + read.backups_of(connection, session.id)
+
+
+def _wanted(row: FileRow, generation: int | None) -> int:
+    return min(generation or row.generation, row.generation)
+
+
+def _differs(target: Path, content: bytes) -> bool:
+    try:
+        return target.read_bytes() != content
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"{printable(str(target))}: cannot be written ({error.strerror or error})") from error
+
+
+def _write(target: Path, content: bytes) -> None:
+    target.touch(mode=0o600)
+    target.write_bytes(content)
+
+
+def below(row: FileRow, session: StoredSession) -> Path:
+    """A file's place below the folder its session lay in; a capture lies with the session's own files.
+
+    Backups get a folder beside them, as they had one beside `projects`.
+    """
+    folder = Path(session.row.folder)
+    if row.kind == "backup":
+        return Path(*row.path.parts[-3:])
+    if row.kind == "capture" and not row.path.is_relative_to(folder):
+        return Path(row.path.parent.name) / row.path.name
+    return row.path.relative_to(folder) if row.path.is_relative_to(folder) else Path(row.path.name)
+
+
+def forget(
+    connection: sqlite3.Connection, safe: Safe, files: SessionFileReader, session: StoredSession, prices: Prices
+) -> Forgotten:
+    """Removes a session's bytes from the safe, its words and rows from the index, and the traces of both.
+
+    The copies of the packs come first and count from then on; a crash afterwards is finished by `recover`.
+    """
+    recover(connection, safe, prices)
+    give_away(connection, safe, session.id)
+    rows = kept_files(connection, session)
+    keys = {row.key for row in rows} | keys_of_places(connection, [row.id for row in rows])
+    rewrite = safe.rewrite_without(keys | _marks_of(connection, files, session, rows))
+    hidden = settle(connection, files, rewrite, prices, safe.folder.parent, session.id)
+    safe.finish_rewrite()
+    _scrub(connection)
+    return Forgotten(files=len(rows), bytes=sum(row.taken for row in rows), hidden_texts=hidden)
+
+
+def _marks_of(
+    connection: sqlite3.Connection, files: SessionFileReader, session: StoredSession, rows: Sequence[FileRow]
+) -> set[str]:
+    """By what a session is known wherever it is met again: its id, unless a copy that went its own way is kept, and its
+    content. They are among the keys that a crash does not lose."""
+    others = connection.execute(
+        "SELECT 1 FROM session WHERE uuid = ? AND id <> ?", (stored_path(session.row.uuid), session.id)
+    ).fetchone()
+    marks = set() if others else {session_mark(session.row.uuid)}
+    contents = (files.left_of(row) for row in rows if row.kind == "transcript")
+    return marks | {content_mark(found.content).key for found in contents if found.content and not found.lost}
+
+
+def settle(
+    connection: sqlite3.Connection,
+    files: SessionFileReader,
+    rewrite: Rewrite,
+    prices: Prices,
+    home: Path,
+    session: int | None = None,
+) -> int:
+    """The database's part of a forget, also after a crash: until the rewrite is finished the old places still read.
+
+    Durable when it returns: the old packs go next, and rows that a power cut took back would lead nowhere.
+    """
+    sessions = set() if session is None else {session}
+    hidden = 0
+    ledger, copies = Ledger(connection, prices), CopyMarker(connection)
+    with transaction(connection, durable=True):
+        for key in rewrite.keys:
+            row = connection.execute("SELECT id, session FROM file WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                continue
+            hidden += unindex(connection, files, row[0])
+            ledger.drop(row[0])
+            copies.will_change(row[0])
+            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
+                connection.execute(f"DELETE FROM {table} WHERE file = ?", row[:1])  # noqa: S608  our own names
+            connection.execute("DELETE FROM place WHERE file = ?", row[:1])
+            connection.execute("DELETE FROM file WHERE id = ?", row[:1])
+            if row[1] is not None:
+                sessions.add(row[1])
+        ledger.settle()
+        copies.settle()
+        connection.execute("DELETE FROM circumstance WHERE id NOT IN (SELECT circumstance FROM request)")
+        now = int(time.time() * 1000)
+        take_over_copy(connection, home)
+        keep_forgotten(connection, [(key, now) for key in rewrite.keys])
+        connection.execute("DELETE FROM seen")  # names too; the next sync walks again
+        for each in sessions:
+            forget_said(connection, each)
+            names = connection.execute("SELECT uuid, project FROM session WHERE id = ?", (each,)).fetchall()
+            forget_friction(connection, each)
+            connection.execute("DELETE FROM session WHERE id = ?", (each,))
+            for name, project in names:
+                forget_moves(connection, project)
+                forget_mark(connection, name)
+        write_copy(connection, home)
+        _move(connection, rewrite.moved)
+    ledger.close()
+    return hidden
+
+
+def _move(connection: sqlite3.Connection, moved: Sequence[tuple[PiecePlace, PiecePlace]]) -> None:
+    """By way of a table: no index leads from a place to its rows, and a scan for each piece would take minutes."""
+    connection.execute(
+        """CREATE TEMP TABLE moved (old_pack, old_offset, new_pack, new_offset, new_stored,
+                                    PRIMARY KEY (old_pack, old_offset)) WITHOUT ROWID"""
+    )
+    connection.executemany(
+        "INSERT INTO moved VALUES (?, ?, ?, ?, ?)",
+        [(old.pack, old.offset, new.pack, new.offset, new.stored) for old, new in moved],
+    )
+    connection.execute(
+        """UPDATE piece SET pack = new_pack, offset = new_offset, stored = new_stored
+           FROM moved WHERE pack = old_pack AND offset = old_offset"""
+    )
+    connection.execute("DROP TABLE moved")
+
+
+def _scrub(connection: sqlite3.Connection) -> None:
+    """Deleted words stand in the segments of the index until these are merged, deleted rows in free pages."""
+    with transaction(connection):
+        connection.execute("INSERT INTO search(search) VALUES ('optimize')")
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def note_first(connection: sqlite3.Connection, safe: Safe) -> None:
+    """Before anything is kept: so that a first sync that a power cut ended is not taken for an index that was lost."""
+    if meta.read_note(connection, meta.FIRST) is None and not safe.packs():
+        with transaction(connection, durable=True):
+            meta.write_note(connection, meta.FIRST, meta.BEGUN)
+
+
+def is_lost(connection: sqlite3.Connection, safe: Safe) -> bool:
+    """Whether the safe holds bytes that no row of the database names: it was deleted, or is another's, or was made anew
+    by a rebuild that did not come to its end."""
+    if meta.is_half_made(connection):
+        return True
+    if not safe.packs() or meta.read_note(connection, meta.FIRST) is not None:
+        return False
+    return connection.execute("SELECT 1 FROM piece LIMIT 1").fetchone() is None
+
+
+_FILE = "key, machine, source, path, kind, mtime_ns"
+
+
+class DamagedFile(Struct, frozen=True, kw_only=True):
+    """A file some bytes of which cannot be read any more."""
+
+    path: Path
+    bytes: int
+    """How many, in all that it ever was."""
+    is_there: bool
+    """Whether its source still exists, so that the next sync takes it anew."""
+
+
+class Damaged(Struct, frozen=True, kw_only=True):
+    """What cannot be proved."""
+
+    pieces: list[str]
+    """A sentence for each in the packs."""
+    stored_bytes: int
+    """What they take there."""
+    files: list[DamagedFile]
+
+
+class _Hole(NamedTuple):
+    file: int
+    generation: int
+    start: int
+    length: int
+    taken: object
+    """When the piece before it was taken, as its header has it: a rebuild puts pieces in the order of these."""
+
+
+class _Found(NamedTuple):
+    damages: list[Damage]
+    holes: list[_Hole]
+
+
+def find_damaged(connection: sqlite3.Connection, safe: Safe) -> Damaged:
+    """Reads the whole safe. Raises StoreError where the index is damaged: what is missing is known from there."""
+    return _summed(connection, _find(connection, safe))
+
+
+def forget_damaged(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> Damaged:
+    """Removes from the safe what cannot be proved. Stopped in between, it can be asked for again."""
+    recover(connection, safe, prices)
+    found = _find(connection, safe)
+    _fill(connection, safe, found.holes)
+    rewrite = safe.rewrite_without(set(), drop_unreadable=True)
+    if rewrite.replaced:
+        settle(connection, SessionFileReader(connection, safe), rewrite, prices, safe.folder.parent)
+        safe.finish_rewrite()
+    return _summed(connection, found)
+
+
+def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
+    if damaged_index(connection):
+        raise StoreError("the index is damaged, too; `reread archive rebuild` makes it anew, and comes first")
+    find_again(connection, safe)
+    damages: list[Damage] = []
+    proved: dict[tuple[int, int], PieceHeader] = {}
+    for found in safe.verify():
+        if isinstance(found, Damage):
+            if not found.stored:
+                raise SafeError(safe.folder, told(found))
+            damages.append(found)
+        if found.header is not None:
+            proved[found.place.pack, found.place.offset] = found.header
+    return _Found(damages, list(_holes(connection, proved)))
+
+
+def _holes(connection: sqlite3.Connection, proved: dict[tuple[int, int], PieceHeader]) -> Iterator[_Hole]:
+    """What the rows name and the safe has not, and what lies between them."""
+    ends: dict[tuple[int, int], tuple[int, object]] = {}
+    for file, generation, start, length, digest, pack, offset in connection.execute(
+        "SELECT file, generation, start, length, sha256, pack, offset FROM piece ORDER BY file, generation, start"
+    ):
+        end, taken = ends.get((file, generation), (0, None))
+        if end < start:
+            yield _Hole(file, generation, end, start - end, taken)
+        header = proved.get((pack, offset))
+        if header is None or header.sha256 != digest.hex():
+            yield _Hole(file, generation, start, length, taken)
+        else:
+            taken = header.more.get("taken")
+        ends[file, generation] = start + length, taken
+    for file, generation, size in connection.execute("SELECT id, generation, taken FROM file"):
+        end, taken = ends.get((file, generation), (0, None))
+        if end < size:
+            yield _Hole(file, generation, end, size - end, taken)
+
+
+def _fill(connection: sqlite3.Connection, safe: Safe, holes: list[_Hole]) -> None:
+    """Pieces are on disk before the rows that name them, as everywhere."""
+    kept = [(hole, *safe.append(_header(connection, hole), filled(hole.length))) for hole in holes]
+    safe.flush()
+    with transaction(connection):
+        for hole, header, place in kept:
+            _name(connection, hole, header, place)
+        if holes:
+            connection.execute("DELETE FROM seen")  # the next sync looks at everything
+
+
+def _header(connection: sqlite3.Connection, hole: _Hole) -> PieceHeader:
+    row = connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (hole.file,)).fetchone()  # noqa: S608  our own
+    key, machine, source, path, kind, mtime_ns = row
+    return PieceHeader(
+        file=key,
+        machine=machine,
+        source=as_path(source),
+        path=as_path(path),
+        kind=kind,
+        generation=hole.generation,
+        start=hole.start,
+        mtime_ns=mtime_ns,
+        more={LOST: True} if hole.taken is None else {LOST: True, "taken": hole.taken},
+    )
+
+
+def _name(connection: sqlite3.Connection, hole: _Hole, header: PieceHeader, place: PiecePlace) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(hole.file, hole.generation, hole.start, hole.length, bytes.fromhex(header.sha256)),
+            *(place.pack, place.offset, place.stored),
+        ),
+    )
+    is_last = (hole.file, hole.generation)
+    # Words of lost lines stay in the index until it is rebuilt, but lead nowhere.
+    connection.execute(
+        """DELETE FROM block WHERE offset < ? AND offset + length > ? AND file = ? AND id BETWEEN
+               (SELECT first_block FROM file WHERE id = ? AND generation = ?) AND
+               (SELECT last_block FROM file WHERE id = ? AND generation = ?)""",
+        (hole.start + hole.length, hole.start, hole.file, *is_last, *is_last),
+    )
+    # Nothing it begins with is known any more: where the source is there, it is taken as a new generation.
+    connection.execute("UPDATE file SET head = x'', device = 0, inode = 0 WHERE id = ? AND generation = ?", is_last)
+
+
+def _summed(connection: sqlite3.Connection, found: _Found) -> Damaged:
+    lost: dict[int, int] = {}
+    for hole in found.holes:
+        lost[hole.file] = lost.get(hole.file, 0) + hole.length
+    rows = {
+        file: connection.execute("SELECT path, present FROM file WHERE id = ?", (file,)).fetchone() for file in lost
+    }
+    return Damaged(
+        pieces=[told(damage) for damage in found.damages],
+        stored_bytes=sum(damage.stored for damage in found.damages if damage.header is None),
+        files=[
+            DamagedFile(path=Path(as_path(path)), bytes=lost[file], is_there=present == 1)
+            for file, (path, present) in rows.items()
+        ],
+    )

@@ -1,0 +1,208 @@
+"""Opens the archive's SQLite file: modes, pragmas, migrations. The only place that knows the driver's settings."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.errors import RereadError
+
+from .schema import MIGRATIONS
+
+FILE_NAME = "reread.db"
+BUSY_MS = 30_000
+"""How long a writer waits for another before it gives up."""
+_LEAST_ROOM = 1 << 17
+
+
+class StoreError(RereadError):
+    """The archive cannot be opened or written; the text says why."""
+
+
+class NewerArchive(StoreError):
+    """Another version of reread has given it a form that this one does not know."""
+
+
+def make_home(home: Path) -> None:
+    """The archive's folder, closed to everybody else."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.name == "posix" and home.stat().st_mode & 0o077:
+            home.chmod(0o700)
+    except OSError as error:
+        raise StoreError(f"{home}: cannot be made ({error.strerror or error})") from error
+
+
+def is_only_readable(home: Path) -> bool:
+    """Whether there is an archive, and no way to write to it."""
+    path = home / FILE_NAME
+    try:
+        return path.is_file() and not (os.access(home, os.W_OK) and os.access(path, os.W_OK))
+    except OSError:  # below a folder that may not be entered
+        return False
+
+
+def connect(home: Path, *, read_only: bool = False, name: str = FILE_NAME) -> sqlite3.Connection:
+    """A connection to the archive below `home`, migrated unless it is read-only."""
+    path = home / name
+    if not read_only:
+        make_home(home)
+        _make_private(path)
+    connection = None
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro" if read_only else path,  # a URI costs the import of urllib
+            uri=read_only,
+            isolation_level=None,
+            timeout=BUSY_MS / 1000,
+            check_same_thread=False,
+        )
+        configure(connection, read_only=read_only)
+        if not read_only:
+            migrate(connection)
+    except (sqlite3.Error, StoreError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"{path}: {_reason(error, home)}") from error
+    return connection
+
+
+def _make_private(path: Path) -> None:
+    """SQLite makes its files with the umask; the ones beside it take over this one's mode."""
+    try:
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be made ({error.strerror or error})") from error
+
+
+def _reason(error: sqlite3.Error, home: Path) -> str:
+    """On a full disk SQLite cannot even map its shared memory, and calls that an I/O error."""
+    import shutil  # with all its archivers: not before something went wrong
+
+    try:
+        is_full = shutil.disk_usage(home).free < _LEAST_ROOM
+    except OSError:
+        is_full = False
+    return f"there is no room for the archive ({error})" if is_full else str(error)
+
+
+def configure(connection: sqlite3.Connection, *, read_only: bool) -> None:
+    if not read_only:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A crash of the machine may lose the last transactions, never the file: the sources still have them.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        # The default of 4 MB makes a cold sync copy the same pages from the log again and again.
+        connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
+    applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
+    refuse_newer(applied)
+    for name, apply in MIGRATIONS.items():
+        if name not in applied:
+            with transaction(connection):
+                already = connection.execute("SELECT 1 FROM migration WHERE name = ?", (name,)).fetchone()
+                if not already:  # another process may have been faster
+                    apply(connection)
+                    connection.execute("INSERT INTO migration VALUES (?, ?)", (name, int(time.time() * 1000)))
+
+
+def refuse_newer(applied: set[str]) -> None:
+    unknown = applied - MIGRATIONS.keys()
+    if unknown:
+        raise NewerArchive(f"the archive was written by a newer reread ({', '.join(sorted(unknown))}); please upgrade")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
+    """All or nothing; waits for another writer. Raises StoreError when SQLite cannot write.
+
+    A durable one, and all before it, outlast a power cut once it is over: what it makes superfluous may be removed.
+    """
+    try:
+        if durable:
+            connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            if durable:  # something to write, so that SQLite has a reason to wait for the disk
+                connection.execute("PRAGMA user_version = 0")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # a full disk ends the transaction by itself
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            if durable:
+                connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error as error:
+        raise StoreError(f"the archive cannot be written ({error})") from error
+
+
+def version(connection: sqlite3.Connection, home: Path) -> tuple[int, int]:
+    """The file that is the database now, and a number that changes whenever another connection committed something."""
+    found: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return file_number(home), found
+
+
+def file_number(home: Path) -> int:
+    """Which file the database is; another one after it was made anew."""
+    try:
+        return (home / FILE_NAME).stat().st_ino
+    except OSError:  # being made anew
+        return 0
+
+
+def set_aside(home: Path) -> None:
+    """Moves a database out of the way, never deletes it."""
+    last = last_set_aside(home)
+    # The larger number is the later one, also when the clock was set back in between.
+    number = max(time.time_ns(), int(last.rpartition("-")[2]) + 1 if last else 0)
+    aside = f"{FILE_NAME}.damaged-{number}"
+    for ending in ("-wal", "-shm", ""):  # the database last: without it the others are never taken for another's
+        path = home / f"{FILE_NAME}{ending}"
+        if os.path.lexists(path):
+            try:
+                path.rename(home / f"{aside}{ending}")
+            except OSError as error:  # Windows moves no file that another process has open
+                raise StoreError(f"{path}: cannot be set aside ({error.strerror or error})") from error
+
+
+def last_set_aside(home: Path) -> str | None:
+    """The name of the database that was set aside last."""
+    names = [path.name for path in home.glob(f"{FILE_NAME}.damaged-*") if path.suffix.rpartition("-")[2].isdecimal()]
+    return max(names, key=lambda name: int(name.rpartition("-")[2]), default=None)
+
+
+def remove_set_aside(home: Path) -> None:
+    """Databases that were set aside: after a forget they would still tell."""
+    for path in home.glob(f"{FILE_NAME}*.damaged-*"):
+        if not path.is_dir():  # as one was in the place of a database that a rebuild put aside
+            path.unlink()
+
+
+def is_durable(connection: sqlite3.Connection) -> bool:
+    """Brings all that was committed into the file itself, which waits for the disk; False where a reader of an older
+    state stands in the way."""
+    is_busy, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return not is_busy and logged == moved
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several questions to one state of the archive, whatever a sync writes meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")

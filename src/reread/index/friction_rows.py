@@ -1,0 +1,152 @@
+"""Moments of friction and what a person said about them: kept, read, forgotten."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from reread.decoders import msgpack_decoder
+from reread.features.friction.patterns import Material
+from reread.features.friction.scene import Cause, FrictionKind, Loss, Moment
+from reread.safe.pieces import decompress, decompress_if_whole
+from reread.times import is_moment, moment
+
+from .rows import FrictionBatch, FrictionRow
+from .sessions import integers
+
+PROMPTED = "<qI"
+"""Time and CRC-32 of a prompt."""
+NO_TIME = -(1 << 62)
+_COLUMNS = FrictionRow.__struct_fields__
+_NAMES = ", ".join(_COLUMNS)
+_TABLES = ("friction", "outcome", "instruction_change")
+_INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
+
+
+def replace_friction(connection: sqlite3.Connection, session: int, batch: FrictionBatch) -> None:
+    """What a session shows now, in the stead of what it showed before; inside the caller's transaction."""
+    drop_friction(connection, session)
+    connection.executemany(_INSERT, [(session, *msgspec.structs.astuple(row)) for row in batch.moments])
+    connection.execute(
+        "INSERT INTO outcome VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (session, *batch.outcome, batch.prompted, batch.material),
+    )
+    connection.executemany(
+        "INSERT INTO instruction_change VALUES (?, ?, ?, ?)", [(session, *change) for change in batch.changes]
+    )
+
+
+def drop_friction(connection: sqlite3.Connection, session: int) -> None:
+    for table in _TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608  our own names
+
+
+def forget_friction(connection: sqlite3.Connection, session: int) -> None:
+    """All of it, and what a person said about it; inside the transaction that forgets the session."""
+    connection.execute("DELETE FROM label WHERE session = (SELECT uuid FROM session WHERE id = ?)", (session,))
+    drop_friction(connection, session)
+
+
+def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, Moment]]:
+    """The moments of some sessions, given by their numbers and names; each with the number of its session."""
+    details_of = msgspec.json.Decoder(dict[str, Any]).decode
+    rows = connection.execute(
+        f"SELECT session, {_NAMES} FROM friction WHERE session IN ({integers(sessions)}) ORDER BY rowid"  # noqa: S608
+    )
+    for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details in rows:
+        event = Moment(
+            kind=FrictionKind(kind),
+            session=sessions[session],
+            uuid=uuid,
+            time=moment(time),
+            evidence=evidence,
+            confidence=confidence,
+            cause=Cause(cause),
+            about=about,
+            loss=Loss(seconds=loss[0], tokens=loss[1], nanodollars=loss[2]),
+            agent=agent,
+            details=details_of(details),
+        )
+        yield session, event
+
+
+class KeptFriction(NamedTuple):
+    """What else is kept of a session."""
+
+    session: int
+    last_test: str | None
+    commits: int
+    pull_requests: int
+    ended: str
+    prompted: list[tuple[int, int]]
+    """Time in milliseconds, or `NO_TIME`, and a number that tells the prompt from others."""
+
+
+def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, KeptFriction]:
+    rows = connection.execute(
+        "SELECT session, last_test, commits, pull_requests, ended, prompted FROM outcome"  # noqa: S608  integers
+        f" WHERE session IN ({integers(sessions)})"
+    )
+    return {
+        session: KeptFriction(
+            session, last_test, commits, requests, ended, list(struct.iter_unpack(PROMPTED, prompted))
+        )
+        for session, last_test, commits, requests, ended, prompted in rows
+    }
+
+
+def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, Material]:
+    """What patterns are found from, by session."""
+    decode = msgpack_decoder(Material).decode
+    rows = connection.execute(
+        f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
+    )
+    return {number: replace(decode(decompress(packed)), session=sessions[number]) for number, packed in rows}
+
+
+def is_material(packed: object) -> bool:
+    """Whether a row of a damaged index can still be read as such."""
+    raw = decompress_if_whole(packed) if isinstance(packed, bytes) else None
+    try:
+        return raw is not None and isinstance(msgpack_decoder(Material).decode(raw), Material)
+    except msgspec.MsgspecError:
+        return False
+
+
+def are_prompts(packed: object) -> bool:
+    """The same of the prompts that a row tells of."""
+    if not isinstance(packed, bytes) or len(packed) % struct.calcsize(PROMPTED):
+        return False
+    return all(time == NO_TIME or is_moment(time) for time, _ in struct.iter_unpack(PROMPTED, packed))
+
+
+class InstructionChange(NamedTuple):
+    session: int
+    path: str
+    uuid: str | None
+    time: int
+
+
+def instruction_changes(connection: sqlite3.Connection, sessions: Collection[int]) -> list[InstructionChange]:
+    """Changes of instruction files with a time, in order; one that a fork repeats is told once."""
+    rows = connection.execute(
+        "SELECT session, path, uuid, time FROM instruction_change"  # noqa: S608  integers
+        f" WHERE time IS NOT NULL AND session IN ({integers(sessions)}) ORDER BY time, session"
+    )
+    return list(
+        {(path, time): InstructionChange(session, path, uuid, time) for session, path, uuid, time in rows}.values()
+    )
+
+
+def homes_of(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
+    """Line, kind and session of the moments whose line begins so."""
+    return connection.execute(
+        """SELECT DISTINCT friction.uuid, kind, session.uuid FROM friction JOIN session ON session.id = friction.session
+           WHERE friction.uuid >= ? AND friction.uuid < ? ORDER BY 1, 2, session.started, session.id""",
+        (uuid, f"{uuid}\U0010ffff"),
+    ).fetchall()

@@ -1,0 +1,498 @@
+"""The ledger: every API response as its files have it, which copy counts, who owns it, and what it cost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from decimal import Decimal
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+from msgspec.structs import replace
+
+from reread.billing import Prices
+from reread.billing.response import ADVISOR, Response
+from reread.billing.settle import nearness, settle, settle_advice, settle_all
+from reread.features.cache_rebuilds import Chain, Measured, chains, thinking_estimate
+from reread.records import Assistant, ToolUse
+from reread.sessions import Conversation, Request, Subagent, scope_of, told_in
+
+from . import meta
+from .database import transaction
+from .meta import as_path, stored_path
+from .rows import FileBatch, RequestContext
+from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
+
+_NAMES = RequestContext.__struct_fields__
+
+
+class Circumstances:
+    """Numbers for what many requests share. There is one writer at a time, so its own memory is enough."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
+        self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+
+    def id_of(self, circumstance: RequestContext) -> int:
+        values = tuple(_stored(getattr(circumstance, name)) for name in _NAMES)
+        if values not in self._ids:
+            self._ids[values] = int(
+                self._connection.execute(
+                    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id",  # noqa: S608, E501
+                    values,
+                ).fetchone()[0]
+            )
+        return self._ids[values]
+
+
+def _stored(value: object) -> object:
+    return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
+
+
+_AFTER_CIRCUMSTANCE = (
+    *("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking", "web_searches"),
+    *("web_fetches", "is_sidechain", "is_abandoned", "doubt", "rows", "nanodollars", "recorded", "saved", "rebuilt"),
+    *("premium", "cause", "is_told", "thinking_estimate"),
+)
+_COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
+_INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_values = attrgetter(*_AFTER_CIRCUMSTANCE)
+
+
+class Ledger:
+    """Writes requests and settles which rows count, inside the caller's transactions."""
+
+    def __init__(self, connection: sqlite3.Connection, prices: Prices) -> None:
+        self._connection = connection
+        self._prices = prices
+        self._circumstances = Circumstances(connection)
+        self._files: set[int] = set()
+        self._keys: set[str] = set()
+        self._quarters: set[int] = set()
+        """Those whose sums may have changed since the ledger was opened."""
+        self._were_fresh = is_fresh(connection)
+
+    def replace(self, file: int, batch: FileBatch) -> None:
+        """What a file tells now, in the stead of what it told before."""
+        self.drop(file)
+        numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
+        self._connection.executemany(
+            _INSERT,
+            [(file, row.key, row.request_id, numbers[row.circumstance], *_values(row)) for row in batch.responses],
+        )
+        times = [row.time for row in batch.responses if row.time is not None]
+        span = (min(times, default=None), max(times, default=None))
+        self._connection.execute("UPDATE file SET first_request = ?, last_request = ? WHERE id = ?", (*span, file))
+        self._quarters.update(quarter(row.time) for row in batch.responses)
+        self._files.add(file)
+
+    def drop(self, file: int) -> None:
+        rows = self._connection.execute("SELECT key, time, is_shared FROM request WHERE file = ?", (file,)).fetchall()
+        if rows:
+            self._quarters.update(quarter(time) for _, time, _ in rows)
+            self._keys.update(key for key, _, is_shared in rows if is_shared)
+            self._connection.execute("DELETE FROM request WHERE file = ?", (file,))
+
+    def settle(self) -> None:
+        """Decides anew about every response that a changed file tells or told together with another."""
+        keys = self._keys.union(_told_by_several(self._connection, self._files))
+        for key in {asker(key) for key in keys}:
+            self._settle(key)
+        self._files.clear()
+        self._keys.clear()
+        mark_stale(self._connection)
+
+    def settle_again(self) -> None:
+        """Decides anew about all that several files tell."""
+        shared = self._connection.execute("SELECT DISTINCT key FROM request WHERE is_shared").fetchall()
+        self._keys.update(key for (key,) in shared)
+        self.settle()
+
+    def close(self) -> None:
+        """Brings the sums up to date, in a transaction of its own."""
+        refresh(self._connection, self._quarters if self._were_fresh else None)
+
+    def _settle(self, key: str) -> None:
+        before = self._connection.execute("SELECT time FROM copied WHERE key = ?", (key,)).fetchall()
+        copies = copies_of(self._connection, key)
+        self._quarters.update(quarter(time) for (time,) in before)
+        self._quarters.update(quarter(copy.time) for copy in copies)
+        inside = _inside(key)
+        self._connection.execute(_SHARE, (len(copies) > 1, key, *inside))
+        self._connection.execute(_UNSETTLE, (key, *inside))
+        self._connection.executemany(
+            "INSERT INTO copied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            settled_rows(self._connection, key, copies, self._prices),
+        )
+
+
+def copies_of(connection: sqlite3.Connection, key: str) -> list[Response]:
+    """A response as each file tells it."""
+    return [Response(*row) for row in connection.execute(f"{TOLD} WHERE request.key = ?", (key,))]
+
+
+def settled_rows(
+    connection: sqlite3.Connection, key: str, copies: Sequence[Response], prices: Prices
+) -> list[tuple[object, ...]]:
+    """Rows of `copied` for a response that several files tell and each advisor it asked; none where only one does."""
+    if len(copies) < 2:
+        return []
+    settled = settle(copies)
+    owner, counted = (_file_number(connection, name) for name in (settled.owner, settled.file))
+    advice = connection.execute(
+        f"{TOLD} WHERE request.file = ? AND request.key > ? AND request.key < ?", (counted, *_inside(key))
+    )
+    parts = [settled, *(settle_advice(Response(*row), settled) for row in advice)]
+    return [_copied(prices.priced(part), owner, counted) for part in parts]
+
+
+def _file_number(connection: sqlite3.Connection, key: str) -> int:
+    return int(connection.execute("SELECT id FROM file WHERE key = ?", (key,)).fetchone()[0])
+
+
+def _inside(key: str) -> tuple[str, str]:
+    """Between these lie the keys of the advisors that a response asked."""
+    return f"{key}{ADVISOR}", f"{key}{_AFTER_ADVISOR}"
+
+
+def _copied(part: Response, owner: int, counted: int) -> tuple[object, ...]:
+    counts = part.time, part.web_searches, part.doubt, part.rows, part.files
+    return part.key, owner, counted, *counts, part.nanodollars, part.saved
+
+
+_AFTER_ADVISOR = "#advisor;"
+_SHARE = "UPDATE request SET is_shared = ? WHERE key = ? OR (key > ? AND key < ?)"
+_UNSETTLE = "DELETE FROM copied WHERE key = ? OR (key > ? AND key < ?)"
+_OF_FILE = {
+    "file": "file.key",
+    "head": "lower(hex(file.head))",
+    "began": "file.first_request",
+    "ended": "file.last_request",
+}
+_OF_CIRCUMSTANCE = ("model", "speed", "geo", "tier")
+
+
+def columns(names: Iterable[str]) -> str:
+    """Fields of `Response` as SQL over `request`, `circumstance` and `file`."""
+    of_circumstance = {name: f"circumstance.{name}" for name in _OF_CIRCUMSTANCE}
+    return ", ".join((_OF_FILE | of_circumstance).get(name, f"request.{name}") for name in names)
+
+
+_FIELDS = Response.__struct_fields__
+_TOLD = columns(_FIELDS[: _FIELDS.index("nanodollars") + 1])
+TOLDS = """FROM request JOIN circumstance ON circumstance.id = request.circumstance
+    JOIN file ON file.id = request.file"""
+TOLD = f"SELECT {_TOLD} {TOLDS}"
+"""All that decides about copies, in the order of the fields of `Response`."""
+
+
+def asker(key: str) -> str:
+    """The key of the response an advisor was asked in; any other key is its own."""
+    return key.partition(ADVISOR)[0]
+
+
+def quarter(time: int | None) -> int:
+    """The quarter of an hour a moment lies in."""
+    return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
+
+
+def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
+    """What files other than those with some keys tell."""
+    known = connection.execute("SELECT key, id FROM file")
+    without = ", ".join(str(number) for key, number in known if key in keys)
+    rows = connection.execute(f"{TOLD} WHERE request.file NOT IN ({without})")  # integers
+    return [Response(*row) for row in rows]
+
+
+def lines_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> int:
+    """How many lines such files have."""
+    return sum(lines for key, lines in connection.execute("SELECT key, lines FROM file") if key not in keys)
+
+
+def _told_by_several(connection: sqlite3.Connection, files: Collection[int]) -> list[str]:
+    numbers = ", ".join(map(str, files))
+    rows = connection.execute(
+        f"""SELECT DISTINCT one.key FROM request AS one CROSS JOIN request AS other ON other.key = one.key
+            WHERE one.file IN ({numbers}) AND other.file <> one.file"""  # noqa: S608  integers
+    )
+    return [key for (key,) in rows]
+
+
+class ResponseRows(TypedDict):
+    circumstances: list[RequestContext]
+    responses: list[Response]
+
+
+def response_rows(
+    conversation: Conversation, file: str, prices: Prices | None = None, measured: Iterable[Chain] | None = None
+) -> ResponseRows:
+    """Every response of the file with this key, and a row for each advisor it asked.
+
+    Priced and measured by what the conversation knows, unless told otherwise.
+    """
+    prices = prices if prices is not None else conversation.prices
+    left_behind = _left_behind(conversation)
+    found = chains(conversation, prices) if measured is None else measured
+    by_key = {each.request.identity: each for chain in found for each in chain.requests}
+    numbers: dict[RequestContext, int] = {}
+    rows = []
+    for request, told in told_in(file, conversation.requests, scope_of(conversation.records)):
+        circumstance = _circumstance(request, told, _agent(conversation, request))
+        about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
+        about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
+        about["nanodollars"] = prices.cost(told, told.model, told.time)
+        if told.rows:
+            about |= _measured(by_key[request.identity])
+        else:
+            about["saved"] = prices.savings(told, told.model, told.time)
+        rows.append(replace(told, **about))
+    return {"circumstances": list(numbers), "responses": rows}
+
+
+def _left_behind(conversation: Conversation) -> set[int]:
+    """`id()` of the lines on branches that were rewound."""
+    if len(conversation.tree.segments) < 2:  # nothing was: the turns of most agents are never asked for
+        return set()
+    return {
+        id(record)
+        for branch in conversation.branches
+        if not branch.active
+        for turn in branch.turns
+        for record in turn.records
+    }
+
+
+def _agent(conversation: Conversation, request: Request) -> str | None:
+    """The agent that asked: by the name the client gives, else by its type or the reason it ran."""
+    if request.winner.attribution_agent is not None:
+        return request.winner.attribution_agent
+    if isinstance(conversation, Subagent):
+        return conversation.type or conversation.kind.value
+    return "subagent" if request.is_sidechain else None
+
+
+def _circumstance(request: Request, used: Response, agent: str | None) -> RequestContext:
+    row = request.winner
+    return RequestContext(
+        model=used.model,
+        version=row.version,
+        project=row.cwd,
+        git_branch=row.git_branch,
+        agent=agent,
+        skill=row.attribution_skill,
+        plugin=row.attribution_plugin,
+        mcp_server=row.attribution_mcp_server,
+        mcp_tool=row.attribution_mcp_tool,
+        tools=tuple(sorted(set(_tools(request.lines)))),
+        speed=used.speed,
+        geo=used.geo,
+        tier=used.tier,
+        stop_reason=request.stop_reason,
+    )
+
+
+def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
+    for row in rows:
+        for block in row.blocks:
+            if type(block) is ToolUse and block.name:
+                yield block.name
+
+
+def _measured(about: Measured) -> dict[str, Any]:
+    request, rebuild = about.request, about.rebuild
+    details, served = request.usage.output_tokens_details, request.usage.server_tool_use
+    found = {
+        "saved": about.saved,
+        "thinking": details.thinking_tokens if details is not None else None,
+        "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
+        "recorded": _recorded(request),
+        "thinking_estimate": thinking_estimate(request),
+    }
+    if rebuild is None:
+        return found
+    again = {"rebuilt": rebuild.tokens, "premium": rebuild.nanodollars, "cause": rebuild.cause}
+    return {**found, **again, "is_told": rebuild.is_told}
+
+
+def _recorded(request: Request) -> int | None:
+    """What clients of 1.0.x wrote into the line, in nano-dollars; what no response can cost was not written by one."""
+    told = request.winner.cost_usd
+    if told is None or not 0 <= told <= _DEAREST:
+        return None
+    return int(Decimal(str(told)).scaleb(9).to_integral_value())
+
+
+_DEAREST = 1_000_000
+
+
+def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
+    """Does nothing but remember the stamp where the prices are those all money was counted with."""
+    with transaction(connection):
+        if meta.read_note(connection, meta.PRICES) != prices.digest:
+            _requests(connection, prices)
+            Ledger(connection, prices).settle_again()
+            _sessions(connection, prices)
+            meta.write_note(connection, meta.PRICES, prices.digest)
+        meta.write_note(connection, meta.PRICE_FILES, stamp)
+    refresh(connection, None)
+
+
+def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
+    names = "saved, rebuilt, premium"
+    rows = connection.execute(f"SELECT request.file, {names}, {TOLD.removeprefix('SELECT ')}").fetchall()
+    changed = []
+    for file, saved, rebuilt, premium, *values in rows:
+        told = Response(*values)
+        about = told.model, told.time
+        money = (
+            prices.cost(told, *about),
+            prices.savings(told, *about),
+            None if rebuilt is None else prices.premium(told, rebuilt, *about),
+        )
+        if money != (told.nanodollars, saved, premium):
+            changed.append((*money, file, told.key))
+    connection.executemany(
+        "UPDATE request SET nanodollars = ?, saved = ?, premium = ? WHERE file = ? AND key = ?", changed
+    )
+
+
+def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:
+    connection.executemany(
+        "UPDATE session SET nanodollars = ?, unpriced_tokens = ? WHERE id = ?",
+        [(each.nanodollars, each.unpriced_tokens, each.session) for each in list(session_sums(connection, prices))],
+    )
+
+
+class SessionSums(NamedTuple):
+    """A session's own figures: every response in its files, whether or not another session has it too."""
+
+    session: int
+    requests: int
+    output_tokens: int
+    nanodollars: int | None
+    unpriced_tokens: int
+
+
+def session_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[SessionSums]:
+    """Of the sessions that have responses."""
+    rows = connection.execute(
+        f"SELECT file.session, {TOLD.removeprefix('SELECT ')} WHERE file.session IS NOT NULL ORDER BY file.session"
+    )
+    for session, inside in groupby(rows, key=lambda row: row[0]):
+        told = list(settle_all((Response(*row[1:]) for row in inside), prices))
+        priced = [each.nanodollars for each in told if each.nanodollars is not None]
+        unpriced = sum(each.total for each in told if each.nanodollars is None)
+        output = sum(each.output for each in told)
+        yield SessionSums(session, len(told), output, sum(priced) if priced else None, unpriced)
+
+
+_BEHIND_ALL = "\U0010ffff"
+_GATEWAYS = "key NOT GLOB 'msg_*' AND"
+_WHOLE = f"instr(key, '{ADVISOR}') = 0"
+
+
+class TellingFile(NamedTuple):
+    """A file that tells of a response."""
+
+    file: int
+    copy: Response
+    path: str
+    kind: str
+    agent: str | None
+    session: str | None
+
+
+_OF_FILES = {
+    "file": "counts.key",
+    "head": "lower(hex(owner.head))",
+    "owner": "owner.key",
+    "began": "owner.first_request",
+    "ended": "owner.last_request",
+}
+_OF_CONTEXT = {name: f"how.{name}" for name in ("model", "speed", "geo", "tier")}
+_ELSEWHERE = _OF_FILES | _OF_CONTEXT | {"request_id": "NULL"}
+_RESPONSE_COLUMNS = ", ".join(_ELSEWHERE.get(name, f"response.{name}") for name in Response.__struct_fields__)
+_COUNTED = f"""SELECT {_RESPONSE_COLUMNS} FROM response
+    JOIN circumstance AS how ON how.id = response.circumstance
+    JOIN file AS counts ON counts.id = response.winner JOIN file AS owner ON owner.id = response.home"""  # noqa: S608
+
+
+def parts_of(connection: sqlite3.Connection, key: str) -> list[Response]:
+    """A response and the advisors it asked, in the order of their numbers."""
+    first, behind = key + ADVISOR, key + ADVISOR + _BEHIND_ALL
+    own = connection.execute(f"{_COUNTED} WHERE response.key = ?", (key,))
+    found = [Response(*row) for row in own]
+    asked = connection.execute(f"{_COUNTED} WHERE response.key > ? AND response.key < ?", (first, behind))
+    return found + sorted((Response(*row) for row in asked), key=lambda each: int(each.key.rpartition(":")[2]))
+
+
+def telling_files(connection: sqlite3.Connection, key: str) -> list[TellingFile]:
+    """The nearest first: the order in which a tie is decided, the owner before all others."""
+    about = "file.id, file.path, file.kind, file.agent, session.uuid"
+    rows = connection.execute(
+        f"""SELECT {about}, {TOLD.removeprefix("SELECT ")} LEFT JOIN session ON session.id = file.session
+            WHERE request.key = ?""",
+        (key,),
+    )
+    found = [
+        TellingFile(file, Response(*copy), as_path(path), kind, agent, None if session is None else as_path(session))
+        for file, path, kind, agent, session, *copy in rows
+    ]
+    return sorted(found, key=lambda each: nearness(each.copy))
+
+
+def counted_in(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
+    """What some files own, in the order of time."""
+    rows = connection.execute(f"{_COUNTED} WHERE home IN ({_integers(files)}) ORDER BY response.time, response.key")
+    return [Response(*row) for row in rows]
+
+
+def counted_elsewhere(connection: sqlite3.Connection, files: Collection[int]) -> list[Response]:
+    """What some files tell of, while others own it."""
+    numbers = _integers(files)
+    rows = connection.execute(
+        f"""{_COUNTED} WHERE home NOT IN ({numbers})
+            AND response.key IN (SELECT key FROM request WHERE file IN ({numbers}) AND is_shared)
+            ORDER BY response.time, response.key"""  # noqa: S608  integers
+    )
+    return [Response(*row) for row in rows]
+
+
+def _integers(values: Collection[int]) -> str:
+    return ", ".join(str(int(value)) for value in values)
+
+
+def called(connection: sqlite3.Connection, name: str) -> list[str]:
+    """Keys of the responses with exactly this name: a key, a request id, the id of a line, an id a gateway repeats."""
+    for condition in ("key = ?", f"request_id = ? AND {_WHOLE}", f"{_GATEWAYS} instr(key, ' ' || ? || ' ') > 0"):
+        found = _keys(connection, condition, (name,))
+        if found:
+            return found
+    return _keys(connection, "key = 'uuid ' || ?", (name,))
+
+
+def beginning_with(connection: sqlite3.Connection, start: str) -> list[str]:
+    """Keys of the responses whose own id, or else whose request id, begins so."""
+    bounds = (start, start + _BEHIND_ALL)
+    found = _keys(connection, f"key >= ? AND key < ? AND {_WHOLE}", bounds)
+    return found or _keys(connection, f"request_id >= ? AND request_id < ? AND {_WHOLE}", bounds)
+
+
+def _keys(connection: sqlite3.Connection, condition: str, values: tuple[str, ...]) -> list[str]:
+    rows = connection.execute(f"SELECT key, min(time) FROM request WHERE {condition} GROUP BY key ORDER BY 2", values)  # noqa: S608  our own text
+    return [key for key, _ in rows]
+
+
+def session_of_file(connection: sqlite3.Connection, path: str) -> int | None:
+    """The session a file belongs to; None where no such file is kept."""
+    row = connection.execute("SELECT session FROM file WHERE path = ?", (stored_path(path),)).fetchone()
+    return None if row is None else row[0]
+
+
+def sessions_of_files(connection: sqlite3.Connection) -> dict[str, str]:
+    """The session every file belongs to, by the file's key."""
+    rows = connection.execute("SELECT file.key, session.uuid FROM file JOIN session ON session.id = file.session")
+    return {key: as_path(uuid) for key, uuid in rows}

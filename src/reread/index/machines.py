@@ -1,0 +1,193 @@
+"""Which machine this is: a random id, made once and kept in the archive's folder; the host name is only a label.
+
+Rows and pieces name the id. The database has it once more, so that either can give it back to the other. Before there
+were ids the host name stood in their place: pieces in the safe still carry it, and are read as those of the id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reread.errors import BadInput
+from reread.home import this_machine
+
+from .database import FILE_NAME, StoreError, connect, last_set_aside, transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FILE = "machine.json"
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+LONGEST_LABEL = 60
+
+
+class Machine(NamedTuple):
+    id: str
+    label: str
+    """What a person calls it; the host name until they say otherwise."""
+    names: tuple[str, ...] = ()
+    """Host names that rows and pieces carried before there was an id."""
+
+
+def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool = True) -> Machine:
+    """The machine of this archive. Where its file is gone or says otherwise, it is written again from the rows."""
+    found = kept_machine(connection)
+    if found is None:
+        raise StoreError(f"{home / FILE_NAME}: does not say which machine it is of; `reread archive rebuild` helps")
+    if may_write and read_file(home) != found:
+        write_file(home, found)
+    return found
+
+
+def kept_machine(connection: sqlite3.Connection) -> Machine | None:
+    """As the rows have it."""
+    row = connection.execute("SELECT id, label, names FROM machine WHERE is_own ORDER BY id LIMIT 1").fetchone()
+    return None if row is None else Machine(row[0], row[1], tuple(json.loads(row[2])))
+
+
+def machines(connection: sqlite3.Connection) -> list[Machine]:
+    """All whose sessions are here, this one first; one that only rows name is called as they call it."""
+    rows = connection.execute("SELECT id, label, names FROM machine ORDER BY is_own DESC, label, id").fetchall()
+    known = [Machine(number, label, tuple(json.loads(names))) for number, label, names in rows]
+    others = connection.execute(
+        """SELECT machine FROM session WHERE machine NOT IN (SELECT id FROM machine) UNION
+           SELECT machine FROM place WHERE machine NOT IN (SELECT id FROM machine) ORDER BY 1"""
+    )
+    return known + [Machine(name, name) for (name,) in others]
+
+
+def ids_called(connection: sqlite3.Connection, wanted: str) -> list[str]:
+    """Ids of the machines with this label, earlier host name or id, or whose id begins so. Raises BadInput for none."""
+    known = machines(connection)
+    word = wanted.lower()
+    found = [each.id for each in known if word in (each.id.lower(), each.label.lower(), *map(str.lower, each.names))]
+    found = found or [each.id for each in known if word and each.id.lower().startswith(word)]
+    if not found:
+        raise BadInput(f"no machine is called {wanted!r}; there is {', '.join(each.label for each in known)}")
+    return found
+
+
+def sessions_on(connection: sqlite3.Connection, ids: Sequence[str]) -> list[int]:
+    """Sessions that lie, or lay, on machines with these ids, maybe on others too."""
+    marks = ", ".join("?" * len(ids))
+    rows = connection.execute(
+        f"""SELECT id FROM session WHERE machine IN ({marks}) UNION
+            SELECT session FROM place JOIN file ON file.id = place.file
+            WHERE place.machine IN ({marks}) AND session IS NOT NULL""",  # noqa: S608  question marks
+        (*ids, *ids),
+    )
+    return [number for (number,) in rows]
+
+
+def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine:
+    """What this machine is called from now on."""
+    label = " ".join(label.split())
+    if not label or len(label) > LONGEST_LABEL or not label.isprintable():
+        raise BadInput(f"a machine's label is one line of 1 to {LONGEST_LABEL} letters")
+    with transaction(connection):
+        connection.execute("UPDATE machine SET label = ? WHERE is_own", (label,))
+    return own_machine(connection, home)
+
+
+def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:
+    """The ids that earlier host names stand for."""
+    return {name: each.id for each in machines(connection) for name in each.names}
+
+
+def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
+    """What else rows and pieces of a machine were called."""
+    row = connection.execute("SELECT names FROM machine WHERE id = ?", (machine,)).fetchone()
+    return tuple(json.loads(row[0])) if row is not None else ()
+
+
+def read_file(home: Path) -> Machine | None:
+    """None where there is none, or nothing that we wrote."""
+    try:
+        found: Mapping[str, Any] = json.loads((home / FILE).read_bytes())
+        number, label, names = found["id"], found["label"], tuple(found["names"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    texts = (number, label, *names)
+    return Machine(number, label, names) if all(isinstance(each, str) for each in texts) and number else None
+
+
+def write_file(home: Path, machine: Machine) -> None:
+    from reread.home import write_durably
+
+    document = {"id": machine.id, "label": machine.label, "names": machine.names}
+    try:
+        write_durably(home / FILE, json.dumps(document, indent=1))
+    except OSError as error:
+        raise StoreError(f"{home / FILE}: cannot be written ({error.strerror or error})") from error
+
+
+def keep_file(home: Path) -> None:
+    """Before a database is made anew: the file has what the old one, or one that was set aside, says of the machine."""
+    if read_file(home) is not None:
+        return
+    for name in filter(None, (FILE_NAME, last_set_aside(home))):
+        try:
+            connection = connect(home, read_only=True, name=name)
+        except StoreError:
+            continue
+        try:
+            found = kept_machine(connection)
+        except (sqlite3.Error, ValueError):
+            found = None
+        finally:
+            connection.close()
+        if found is not None:
+            write_file(home, found)
+            return
+
+
+def settle_in(connection: sqlite3.Connection) -> None:
+    """Makes an archive that of a machine with an id: its rows get it in the stead of host names. In a migration.
+
+    Under two names of one host the same session may be there twice: of these one gets the id, and the other keeps its
+    name until it is found to be the same.
+    """
+    home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
+    named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
+    said = connection.execute("SELECT DISTINCT machine FROM client_said").fetchall()
+    host = this_machine()
+    known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
+    names = [name for (name,) in (*named, *said) if name != known.id]
+    names.sort(key=lambda name: name != host)  # what is taken in today goes on with its own rows
+    known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
+    connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
+    rename_rows(connection, known.id, names)
+    connection.execute("DELETE FROM seen")
+
+
+def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
+    """Rows that carry earlier names of a machine get its id, where nothing else has their place."""
+    for name in names:
+        connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (number, name))
+        connection.execute(
+            """UPDATE file SET machine = ? WHERE machine = ? AND (ifnull(session, backup_of) IS NULL
+                   OR ifnull(session, backup_of) IN (SELECT id FROM session WHERE machine = ?))""",
+            (number, name, number),
+        )
+        connection.execute("UPDATE client_said SET machine = ? WHERE machine = ?", (number, name))
+
+
+def _id_in_safe(home: Path) -> str | None:
+    """Where file and database are both gone: the id that the last pieces carry, if all carry the same."""
+    from reread.safe.safe import FoundPiece, Safe
+
+    safe = Safe(home / "safe")
+    packs = safe.packs() if safe.folder.is_dir() else {}
+    found = {each.header.machine for each in safe.scan(max(packs, default=1)) if isinstance(each, FoundPiece)}
+    only = found.pop() if len(found) == 1 else ""
+    return only if _ID.fullmatch(only) else None
+
+
+def _new_id() -> str:
+    from uuid import uuid4
+
+    return str(uuid4())

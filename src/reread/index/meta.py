@@ -1,0 +1,205 @@
+"""Small facts about the archive, and how times, paths and keys are stored."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+
+from .schema import FIELDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from .rows import FileRow
+
+
+PRICES = "prices"
+"""Digest of the prices all money was counted with."""
+PRICE_FILES = "price_files"
+"""How their files looked then."""
+REBUILD = "rebuild"
+"""Whether an index that is made anew is whole; nothing where it never was."""
+FOLDED = "folded"
+"""Whether copies that an earlier version kept as sessions of their own were looked for."""
+EXTRACTOR = 2
+"""Version of what makes rows out of lines; a file with rows of an older one is read anew from the safe. 2: rows without
+any id are named by the first line of their file."""
+_MADE_BY = "extractor"
+"""The version that made all rows."""
+LEFT_OUT = "left_out"
+"""Sessions that the last walk left out, because somebody had forgotten them: a JSON object, with when that was."""
+SECRETS = "secrets"
+"""The key with which this archive tells the same secret again."""
+BEGUN, DONE = "begun", "done"
+FIRST = "first"
+"""That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
+ORDER = "order"
+"""The number of the last sync that took pieces; see `piece_order`."""
+
+
+def read_note(connection: sqlite3.Connection, name: str) -> str | None:
+    found = connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def write_note(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
+
+
+def left_out(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Sessions that were forgotten and met again by the last walk, and when they were forgotten."""
+    import json
+
+    return [(session, at) for session, at in json.loads(read_note(connection, LEFT_OUT) or "{}").items()]
+
+
+def keep_left_out(connection: sqlite3.Connection, sessions: dict[str, int]) -> None:
+    import json
+
+    text = json.dumps(sessions)
+    if (read_note(connection, LEFT_OUT) or "{}") != text:
+        write_note(connection, LEFT_OUT, text)
+
+
+def is_outdated(connection: sqlite3.Connection) -> bool:
+    """Whether an older version may have made some of the rows."""
+    return read_note(connection, _MADE_BY) != str(EXTRACTOR)
+
+
+def keep_renewed(connection: sqlite3.Connection) -> None:
+    """Notes that this version made all rows."""
+    write_note(connection, _MADE_BY, str(EXTRACTOR))
+
+
+def is_half_made(connection: sqlite3.Connection) -> bool:
+    """Whether a rebuild did not come to its end."""
+    return read_note(connection, REBUILD) == BEGUN
+
+
+def last_order(connection: sqlite3.Connection) -> int:
+    said = read_note(connection, ORDER)
+    return int(said) if said is not None and said.isdecimal() else 0
+
+
+def count_order(connection: sqlite3.Connection, number: int) -> None:
+    """What was given to pieces is never given to later ones."""
+    if number > last_order(connection):
+        write_note(connection, ORDER, str(number))
+
+
+def stored_path(path: str) -> str | bytes:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def as_path(stored: str | bytes) -> str:
+    return os.fsdecode(stored) if isinstance(stored, bytes) else stored
+
+
+def file_key(machine: str, path: str) -> str:
+    """The same on every machine that ever holds the row."""
+    from hashlib import sha256  # costs 2 ms, which a status line has no use for
+
+    return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def session_mark(uuid: str) -> str:
+    """What stands for a session among the keys of what was forgotten: wherever it is met, it is known by its id."""
+    return file_key("session", uuid)
+
+
+class FileKeys:
+    """The keys of a machine's files, by path.
+
+    A file keeps the key it was first given, whatever the machine was called then and wherever the file lay: pieces in
+    the safe carry it. Only a new file is named after the machine and its path.
+    """
+
+    def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
+        self._machine = machine
+        self._names = (machine, *names)
+        self._keys: dict[Path, str] = {}
+        self._taken: set[str] = set()
+        for row in sorted(rows, key=lambda row: row.id):
+            self.learn(row)
+
+    def learn(self, row: FileRow) -> None:
+        self._keys[row.path] = row.key
+        self._taken.add(row.key)
+
+    def of(self, path: Path) -> str:
+        key = self._keys.get(path)
+        if key is None:
+            key = file_key(self._machine, str(path))
+            while key in self._taken:  # of a file that lies elsewhere by now
+                key = file_key(key, str(path))
+        return key
+
+    def knows(self, path: Path) -> bool:
+        return path in self._keys
+
+    def ever_of(self, path: Path) -> set[str]:
+        """Also those that it had, or would have had, under earlier names of the machine."""
+        return {self.of(path), *(file_key(name, str(path)) for name in self._names)}
+
+
+_PROMPT = FIELDS.index("prompt")
+_WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+
+
+def known_sources(connection: sqlite3.Connection) -> set[str]:
+    """Every folder or file that sessions were taken from."""
+    rows = connection.execute(  # from one to the next in the index, not over every file
+        """WITH RECURSIVE known(source) AS (
+               SELECT min(source) FROM file UNION ALL
+               SELECT (SELECT min(source) FROM file WHERE file.source > known.source) FROM known WHERE source NOT NULL
+           ) SELECT source FROM known WHERE source NOT NULL"""
+    )
+    return {as_path(source) for (source,) in rows}
+
+
+def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
+    """How much of every file there is in the safe."""
+    rows = connection.execute(
+        "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
+    )
+    return {as_path(path): taken for path, taken in rows}
+
+
+def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
+    """Sessions whose transcript is still there and was written last by then."""
+    row = connection.execute(
+        """SELECT count(*) FROM (
+               SELECT max(mtime_ns) AS last, max(present) AS present FROM file
+               WHERE kind = 'transcript' AND session NOT NULL GROUP BY session
+           ) WHERE present AND last <= ?""",
+        (mtime_ns,),
+    ).fetchone()
+    return int(row[0])
+
+
+def files_changed_since(connection: sqlite3.Connection, moment: int) -> int:
+    """Files that calls of the client's own tools wrote since then; what a shell wrote is not known."""
+    row = connection.execute(
+        f"""SELECT count(DISTINCT path) FROM tool_call
+            WHERE status = 'ok' AND time >= ? AND name IN ({", ".join("?" * len(_WRITERS))})""",  # noqa: S608
+        (moment, *_WRITERS),
+    ).fetchone()
+    return int(row[0])
+
+
+def prompts_since(connection: sqlite3.Connection, moments: Sequence[int]) -> list[int]:
+    """What people typed since each of some moments; a line copied into a fork has the same time and counts once."""
+    sums = ", ".join("count(DISTINCT CASE WHEN block.time >= ? THEN block.time END)" for _ in moments)
+    counted = connection.execute(
+        f"""SELECT {sums} FROM block JOIN file ON file.id = block.file
+            WHERE block.field = ? AND file.kind = 'transcript' AND block.time >= ?""",  # noqa: S608  our own text
+        (*moments, _PROMPT, min(moments)),
+    ).fetchone()
+    return [int(number) for number in counted]

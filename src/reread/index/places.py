@@ -1,0 +1,303 @@
+"""Other places that hold what a file holds: another folder, user, mount or machine.
+
+A session is its content. A file with the same bytes as one that is kept, or with the beginning of them, is no session
+of its own: it is a place, and its rows, words and bytes are those of the file. The safe tells of it by a piece without
+bytes, so that a new index knows it again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from reread.billing import Prices
+from reread.safe.pieces import PieceHeader, seal
+from reread.safe.safe import Safe, SafeDamaged
+
+from . import read
+from .conversation_rows import CopyMarker
+from .database import transaction
+from .friction_rows import drop_friction
+from .ledger import Ledger
+from .machines import kept_machine, rename_rows
+from .meta import as_path, file_key, stored_path
+from .rows import FileRow
+from .safe_reader import SafeReader
+from .session_files import SessionFileReader
+from .sessions import integers
+from .unindex import unindex
+
+PLACE = "place"
+"""In the header of a piece without bytes: its path is another place of the file."""
+CAPTURE = "capture"
+Role = tuple[str, str]
+
+
+class PlaceRow(NamedTuple):
+    """A place as it was last seen."""
+
+    key: str
+    """What pieces in the safe may carry that were kept for it when it was a file of its own."""
+    file: int
+    machine: str
+    source: str
+    path: str
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+class KnownPlace(NamedTuple):
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+    original: Path
+    """Where the file lies, and on which machine."""
+    machine: str
+    present: bool
+
+
+def role_of(kind: str, path: Path) -> Role:
+    """What a file is in its session, wherever that lies."""
+    return kind, "" if kind == "transcript" else path.name
+
+
+def places_on(connection: sqlite3.Connection, machine: str) -> dict[Path, KnownPlace]:
+    rows = connection.execute(
+        """SELECT place.path, place.size, place.mtime_ns, place.inode, place.device, file.path, file.machine,
+                  place.present
+           FROM place JOIN file ON file.id = place.file WHERE place.machine = ? ORDER BY place.present""",
+        (machine,),
+    )
+    return {
+        Path(as_path(path)): KnownPlace(size, mtime_ns, inode, device, Path(as_path(original)), at, bool(present))
+        for path, size, mtime_ns, inode, device, original, at, present in rows
+    }
+
+
+def keep_places(connection: sqlite3.Connection, places: Iterable[PlaceRow]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany(
+        """INSERT INTO place (key, file, machine, source, path, device, inode, size, mtime_ns, present)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+           ON CONFLICT (key) DO UPDATE SET file = excluded.file, device = excluded.device, inode = excluded.inode,
+               size = excluded.size, mtime_ns = excluded.mtime_ns, present = 1, vanished = NULL""",
+        [(*each[:3], stored_path(each.source), stored_path(each.path), *each[5:]) for each in places],
+    )
+
+
+def place_piece(place: PlaceRow, key: str, kind: str, generation: int, taken: int) -> tuple[PieceHeader, bytes]:
+    """What the safe keeps of a place."""
+    header = PieceHeader(
+        file=key,
+        machine=place.machine,
+        source=place.source,
+        path=place.path,
+        kind=kind,
+        generation=generation,
+        start=0,
+        mtime_ns=place.mtime_ns,
+        more={PLACE: place.key, "same": key, "taken": taken},
+    )
+    return seal(header, b"")
+
+
+def known_keys(connection: sqlite3.Connection) -> set[tuple[str, int]]:
+    """Key and file of every place."""
+    return set(connection.execute("SELECT key, file FROM place"))
+
+
+def keys_of_places(connection: sqlite3.Connection, files: Iterable[int]) -> set[str]:
+    """Under which other keys the safe may hold what some files hold."""
+    rows = connection.execute(f"SELECT key FROM place WHERE file IN ({integers(files)})")  # noqa: S608  integers
+    return {key for (key,) in rows}
+
+
+def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[int, list[tuple[str, str, bool]]]:
+    """Of sessions that lie in several places: machine and path of the others, and whether each is there still."""
+    rows = connection.execute(
+        f"""SELECT DISTINCT file.session, place.machine, place.path, place.present
+            FROM place JOIN file ON file.id = place.file
+            WHERE file.session IN ({integers(sessions)})
+                AND (place.machine <> file.machine OR place.path <> file.path) ORDER BY 1, 2, 3"""  # noqa: S608
+    )
+    found: dict[int, list[tuple[str, str, bool]]] = {}
+    for session, machine, path, present in rows:
+        found.setdefault(session, []).append((machine, as_path(path), bool(present)))
+    return found
+
+
+def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Path]) -> None:
+    """Those that went their own ways: they are files now."""
+    connection.executemany(
+        "DELETE FROM place WHERE machine = ? AND path = ?", [(machine, stored_path(str(path))) for path in paths]
+    )
+
+
+def mark_places_vanished(connection: sqlite3.Connection, machine: str, paths: Iterable[Path], now: int) -> None:
+    connection.executemany(
+        "UPDATE place SET present = 0, vanished = ? WHERE machine = ? AND path = ? AND present = 1",
+        [(now, machine, stored_path(str(path))) for path in paths],
+    )
+
+
+def adopt_places(connection: sqlite3.Connection, told: Iterable[PieceHeader]) -> None:
+    """Places as the safe tells them; whether they are there still, the next sync sees."""
+    rows = connection.execute("SELECT key, id, machine, path FROM file").fetchall()
+    files = {key: number for key, number, *_ in rows}
+    taken = {(machine, as_path(path)) for *_, machine, path in rows}
+    with transaction(connection):
+        for header in told:
+            file = files[header.file]
+            if (header.machine, header.path) not in taken:
+                seen = (0, 0, -1, header.mtime_ns)
+                keep_places(
+                    connection,
+                    [PlaceRow(str(header.more[PLACE]), file, header.machine, header.source, header.path, *seen)],
+                )
+
+
+class Original(NamedTuple):
+    """A session that another may be a copy of."""
+
+    session: int
+    machine: str
+    folder: str
+    files: dict[Role, FileRow]
+
+
+def originals(connection: sqlite3.Connection, uuid: str) -> list[Original]:
+    rows = connection.execute(
+        "SELECT id, machine, folder FROM session WHERE uuid = ? ORDER BY id", (stored_path(uuid),)
+    )
+    return [
+        Original(
+            number,
+            machine,
+            as_path(folder),
+            {role_of(row.kind, row.path): row for row in read.files_of(connection, number) if row.kind != CAPTURE},
+        )
+        for number, machine, folder in rows.fetchall()
+    ]
+
+
+def move_session(
+    connection: sqlite3.Connection, moved: Original, machine: str, folder: str, files: Mapping[int, tuple[str, Path]]
+) -> bool:
+    """A session lies elsewhere from now on, its files at these sources and paths; nothing else of it changes.
+
+    False where another lies there already.
+    """
+    with transaction(connection):
+        changed = connection.execute(
+            "UPDATE OR IGNORE session SET machine = ?, folder = ? WHERE id = ?",
+            (machine, stored_path(folder), moved.session),
+        )
+        if not changed.rowcount:
+            return False
+        before = [(file_key(moved.machine, str(row.path)), row.id) for row in moved.files.values() if row.id in files]
+        connection.executemany(
+            """INSERT OR REPLACE INTO place
+               SELECT ?, id, machine, source, path, device, inode, size, mtime_ns, 0, vanished
+               FROM file WHERE id = ?""",
+            before,
+        )
+        connection.executemany(
+            "UPDATE file SET machine = ?, source = ?, path = ?, device = 0, inode = 0, present = 1, vanished = NULL"
+            " WHERE id = ?",
+            [(machine, stored_path(source), stored_path(str(path)), id_) for id_, (source, path) in files.items()],
+        )
+        connection.executemany(
+            "DELETE FROM place WHERE machine = ? AND path = ?",
+            [(machine, stored_path(str(path))) for _, path in files.values()],
+        )
+    return True
+
+
+def fold_copies(connection: sqlite3.Connection, safe: Safe, prices: Prices) -> int:
+    """Sessions that an earlier version took in several times, from several places or under several names of a host,
+    become one again; those that went their own ways stay. Gives how many were folded into others."""
+    uuids = connection.execute("SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1").fetchall()
+    files = SessionFileReader(connection, safe)
+    ledger = Ledger(connection, prices)
+    folded = 0
+    for (uuid,) in uuids:
+        kept: list[Original] = []
+        for each in sorted(originals(connection, as_path(uuid)), key=_fullest):
+            home = next((other for other in kept if _holds(connection, files, other, each)), None)
+            if home is None:
+                kept.append(each)
+            else:
+                _fold(connection, files, ledger, home, each)
+                folded += 1
+    if folded:
+        ledger.close()
+        _rename_left(connection)
+    return folded
+
+
+def _rename_left(connection: sqlite3.Connection) -> None:
+    """What kept an earlier name of the machine because another had its place."""
+    own = kept_machine(connection)
+    if own is not None:
+        with transaction(connection):
+            rename_rows(connection, own.id, own.names)
+            connection.executemany(
+                "UPDATE place SET machine = ? WHERE machine = ?", [(own.id, name) for name in own.names]
+            )
+
+
+def _fullest(each: Original) -> tuple[int, int]:
+    return -sum(row.taken for row in each.files.values()), each.session
+
+
+def _holds(connection: sqlite3.Connection, files: SafeReader, full: Original, other: Original) -> bool:
+    """Whether all that is kept of one session is kept of another, too, or is the beginning of it."""
+    if not other.files or other.files.keys() - full.files.keys():
+        return False
+    return all(_begins_with(connection, files, full.files[role], row) for role, row in other.files.items())
+
+
+def _begins_with(connection: sqlite3.Connection, files: SafeReader, full: FileRow, other: FileRow) -> bool:
+    if other.taken > full.taken:
+        return False
+    theirs = [(piece.start, piece.sha256) for piece in read.pieces_of(connection, other.id, other.generation)]
+    ours = [(piece.start, piece.sha256) for piece in read.pieces_of(connection, full.id, full.generation)]
+    if ours[: len(theirs)] == theirs:
+        return True
+    try:
+        return files.bytes_of(full).startswith(files.bytes_of(other))
+    except SafeDamaged:
+        return False
+
+
+def _fold(
+    connection: sqlite3.Connection, files: SessionFileReader, ledger: Ledger, home: Original, other: Original
+) -> None:
+    copies = CopyMarker(connection)
+    with transaction(connection):
+        for role, row in other.files.items():
+            target = home.files[role].id
+            unindex(connection, files, row.id)
+            ledger.drop(row.id)
+            copies.will_change(row.id)
+            for table in ("tool_call", "prompt", "thought", "piece", "client_said"):
+                connection.execute(f"DELETE FROM {table} WHERE file = ?", (row.id,))  # noqa: S608  our own names
+            connection.execute(
+                """INSERT OR REPLACE INTO place
+                   SELECT key, ?, machine, source, path, device, inode, size, mtime_ns, present, vanished
+                   FROM file WHERE id = ?""",
+                (target, row.id),
+            )
+            connection.execute("UPDATE place SET file = ? WHERE file = ?", (target, row.id))
+            connection.execute("DELETE FROM file WHERE id = ?", (row.id,))
+        connection.execute("UPDATE file SET session = ? WHERE session = ?", (home.session, other.session))
+        connection.execute("UPDATE file SET backup_of = ? WHERE backup_of = ?", (home.session, other.session))
+        drop_friction(connection, other.session)
+        connection.execute("DELETE FROM session WHERE id = ?", (other.session,))
+        ledger.settle()
+        copies.settle()

@@ -1,0 +1,279 @@
+"""Reads rows: files, pieces, matches of a search, tool calls with the files they name."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from reread.safe.safe import PiecePlace
+
+from .meta import EXTRACTOR, as_path, stored_path
+from .rows import FileRow
+from .schema import FIELDS
+from .sessions import integers
+
+_FILE = ", ".join(FileRow.__struct_fields__)
+
+
+class StoredPiece(Struct, frozen=True, kw_only=True):
+    start: int
+    length: int
+    sha256: bytes
+    place: PiecePlace
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """A block the full-text index found."""
+
+    id: int
+    session: int
+    file: int
+    offset: int
+    length: int
+    part: int
+    field: int
+    time: int | None
+    kind: str
+    generation: int
+
+
+_MATCH = """block.id, file.session, block.file, block.offset, block.length, block.part, block.field, block.time,
+            file.kind, file.generation"""
+
+
+def known_files(connection: sqlite3.Connection, machine: str) -> dict[str, FileRow]:
+    """Every file of a machine but the backups, by key."""
+    rows = connection.execute(
+        f"SELECT {_FILE} FROM file WHERE machine = ? AND backup_of IS NULL",  # noqa: S608  our own names
+        (machine,),
+    )
+    return {row[1]: _file(row) for row in rows}
+
+
+def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
+    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE session = ? ORDER BY path", (session,))  # noqa: S608
+    return [_file(row) for row in rows]
+
+
+def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
+    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE backup_of = ? ORDER BY path", (session,))  # noqa: S608
+    return [_file(row) for row in rows]
+
+
+def session_called(connection: sqlite3.Connection, machine: str, uuid: str) -> int | None:
+    """Of the copies of a session one that has a transcript, if any has."""
+    row = connection.execute(
+        """SELECT id FROM session WHERE machine = ? AND uuid = ?
+           ORDER BY EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'transcript') DESC, id""",
+        (machine, uuid),
+    ).fetchone()
+    return int(row[0]) if row is not None else None
+
+
+def session_sizes(connection: sqlite3.Connection) -> list[tuple[int, str, int]]:
+    """Number, id and bytes of every session."""
+    rows = connection.execute("SELECT id, uuid, bytes FROM session ORDER BY id")
+    return [(number, as_path(uuid), size) for number, uuid, size in rows]
+
+
+COUNTED = ("time", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches", "rows")
+"""What a response counts for, as `request` has it."""
+
+
+def responses_told(connection: sqlite3.Connection, file: str) -> dict[str, tuple[object, ...]]:
+    """By its key what the file with a key tells of each response: its model, and the columns of `COUNTED`."""
+    columns = ", ".join(f"request.{name}" for name in COUNTED)
+    rows = connection.execute(
+        f"""SELECT request.key, model, {columns} FROM file JOIN request ON request.file = file.id
+            JOIN circumstance ON circumstance.id = request.circumstance WHERE file.key = ?""",  # noqa: S608  our own
+        (file,),
+    )
+    return {key: tuple(values) for key, *values in rows}
+
+
+def sessions_beside(connection: sqlite3.Connection, machine: str, uuid: str | None, folder: Path) -> list[int]:
+    """The sessions of an id in whatever folder; without an id all of a folder."""
+    wanted, value = ("folder", str(folder)) if uuid is None else ("uuid", uuid)
+    rows = connection.execute(
+        f"SELECT id FROM session WHERE machine = ? AND {wanted} = ?",  # noqa: S608  our own names
+        (machine, stored_path(value)),
+    )
+    return [number for (number,) in rows]
+
+
+def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, str, str]]:
+    """Number, id, machine and folder of sessions with rows of an older extractor, the newest first."""
+    rows = connection.execute(
+        """SELECT DISTINCT session.id, uuid, session.machine, folder FROM session JOIN file ON file.session = session.id
+           WHERE extractor < ? ORDER BY ended DESC, session.id""",
+        (EXTRACTOR,),
+    )
+    return [(number, as_path(uuid), machine, as_path(folder)) for number, uuid, machine, folder in rows]
+
+
+def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
+    return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
+
+
+def machine_of(connection: sqlite3.Connection, file: int) -> str:
+    return str(connection.execute("SELECT machine FROM file WHERE id = ?", (file,)).fetchone()[0])
+
+
+def file_by_key(connection: sqlite3.Connection, key: str) -> FileRow | None:
+    row = connection.execute(f"SELECT {_FILE} FROM file WHERE key = ?", (key,)).fetchone()  # noqa: S608
+    return _file(row) if row is not None else None
+
+
+def _file(row: Sequence[Any]) -> FileRow:
+    values = dict(zip(FileRow.__struct_fields__, row, strict=True))
+    values["path"], values["source"] = Path(as_path(values["path"])), as_path(values["source"])
+    values["present"] = bool(values["present"])
+    return FileRow(**values)
+
+
+def pieces_of(
+    connection: sqlite3.Connection, file: int, generation: int, start: int = 0, end: int | None = None
+) -> list[StoredPiece]:
+    """The pieces of a file that overlap a range, in order."""
+    rows = connection.execute(
+        """SELECT start, length, sha256, pack, offset, stored FROM piece
+           WHERE file = ? AND generation = ? AND start + length > ? AND start < ? ORDER BY start""",
+        (file, generation, start, end if end is not None else 1 << 62),
+    )
+    return [
+        StoredPiece(
+            start=row[0], length=row[1], sha256=row[2], place=PiecePlace(pack=row[3], offset=row[4], stored=row[5])
+        )
+        for row in rows
+    ]
+
+
+def matches(
+    connection: sqlite3.Connection, expression: str, *, below: int | None, limit: int, sessions: Sequence[int] | None
+) -> list[Match]:
+    """The newest blocks that match, going back from the id `below`."""
+    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
+    rows = connection.execute(
+        f"""SELECT {_MATCH}
+            FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
+            WHERE search MATCH ? AND search.rowid < ? {chosen}
+            ORDER BY search.rowid DESC LIMIT ?""",  # noqa: S608  integers only
+        (expression, below if below is not None else 1 << 62, limit),
+    )
+    return [_match(row) for row in rows]
+
+
+def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequence[int] | None) -> Iterator[Match]:
+    """All blocks of some fields, in some sessions or in all, newest first."""
+    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
+    rows = connection.execute(
+        f"""SELECT {_MATCH} FROM block CROSS JOIN file ON file.id = block.file
+            WHERE block.field IN ({integers(fields)}) {chosen}
+            ORDER BY block.id DESC"""  # noqa: S608  integers only
+    )
+    for row in rows:
+        yield _match(row)
+
+
+def _match(row: Sequence[Any]) -> Match:
+    return Match(**dict(zip(Match.__struct_fields__, row, strict=True)))
+
+
+def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:
+    """How many blocks match, in some sessions or in all."""
+    if sessions is None:
+        found = connection.execute("SELECT count(*) FROM search WHERE search MATCH ?", (expression,)).fetchone()
+    else:
+        found = connection.execute(
+            f"""SELECT count(*)
+                FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
+                WHERE search MATCH ? AND file.session IN ({integers(sessions)})""",  # noqa: S608  integers only
+            (expression,),
+        ).fetchone()
+    return int(found[0])
+
+
+def match_cells(
+    connection: sqlite3.Connection,
+    expression: str,
+    sessions: Sequence[int] | None,
+    times: tuple[int | None, int | None],
+    most: int,
+) -> list[tuple[int, int, int | None, int]]:
+    """The newest matches added up by session, field and hour since 1970, at most so many: what facets count.
+
+    A match takes 2 microseconds; `times` are the edges of a window, in milliseconds.
+    """
+    chosen = "" if sessions is None else f"AND file.session IN ({integers(sessions)})"
+    since, until = times
+    return connection.execute(
+        f"""SELECT session, field, hour, count(*) FROM (
+                SELECT file.session AS session, block.field AS field, block.time / 3600000 AS hour
+                FROM search CROSS JOIN block ON block.id = search.rowid CROSS JOIN file ON file.id = block.file
+                WHERE search MATCH ? AND (? IS NULL OR block.time >= ?) AND (? IS NULL OR block.time < ?) {chosen}
+                ORDER BY search.rowid DESC LIMIT ?
+            ) GROUP BY 1, 2, 3""",  # noqa: S608  integers only
+        (expression, since, since, until, until, most),
+    ).fetchall()
+
+
+def vocabulary(connection: sqlite3.Connection, first: str, last: str) -> list[tuple[str, int]]:
+    """Terms of the index between two, with the number of blocks that hold them."""
+    return list(connection.execute("SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", (first, last)))
+
+
+def forgotten(connection: sqlite3.Connection) -> dict[str, int]:
+    """Keys of files that a person had forgotten, and what stands for sessions and contents; with when that was."""
+    return dict(connection.execute("SELECT key, at FROM forgotten"))
+
+
+_TOOL = FIELDS.index("tool")
+
+
+class StoredCall(NamedTuple):
+    file: int
+    id: str
+    session: int
+    name: str
+    status: str
+    time: int | None
+    path: str
+
+
+class CallLine(NamedTuple):
+    """Where a line with tool calls lies in the safe."""
+
+    generation: int
+    offset: int
+    length: int
+    time: int | None
+
+
+def calls_with_files(connection: sqlite3.Connection) -> Iterator[StoredCall]:
+    """All calls that name a file, its agents' included."""
+    rows = connection.execute(
+        """SELECT tool_call.file, tool_call.id, file.session, name, status, time, tool_call.path
+           FROM tool_call JOIN file ON file.id = tool_call.file
+           WHERE tool_call.path IS NOT NULL AND file.session IS NOT NULL"""
+    )
+    return (StoredCall(*row) for row in rows)
+
+
+def status_of_call(connection: sqlite3.Connection, file: int, call: str) -> str | None:
+    found = connection.execute("SELECT status FROM tool_call WHERE file = ? AND id = ?", (file, call)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def lines_with_calls(connection: sqlite3.Connection, file: int) -> list[CallLine]:
+    """The lines of a file that hold tool calls; the blocks of a file lie close together."""
+    rows = connection.execute(
+        """SELECT file.generation, block.offset, block.length, block.time
+           FROM file CROSS JOIN block ON block.id BETWEEN file.first_block AND file.last_block
+           WHERE file.id = ? AND block.file = file.id AND block.field = ?""",
+        (file, _TOOL),
+    )
+    return [CallLine(*row) for row in rows]

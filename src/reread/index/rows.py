@@ -1,0 +1,202 @@
+"""Rows of the archive as values: what ingest hands over and queries get back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from reread.billing.response import Response
+
+from .sessions import SessionRow as SessionRow
+
+OWN = "wire"
+"""The source of captures that reread made itself, whatever folder the archive lies in."""
+
+
+class FileRow(Struct, frozen=True, kw_only=True):
+    """A source file as the archive knows it."""
+
+    id: int
+    key: str
+    source: str
+    path: Path
+    kind: str
+    session: int | None
+    agent: str | None
+    workflow: str | None
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    generation: int
+    taken: int
+    indexed: int
+    head: bytes
+    tail: bytes
+    present: bool
+
+
+class PieceRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """A stretch of a file, compressed, before it has a place in the safe."""
+
+    start: int
+    length: int
+    sha256: bytes
+    frame: bytes
+
+
+class BlockRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """A text to index: its line's place, and the text as the index wants it, in UTF-8."""
+
+    offset: int
+    length: int
+    part: int
+    field: int
+    time: int | None
+    text: bytes
+
+
+class CallRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    id: str
+    name: str
+    status: str
+    time: int | None
+    seconds: float | None
+    path: str | None
+    digest: int | None
+    """What its copies in other files have in common."""
+    offset: int
+    length: int
+    """Of its line."""
+
+
+class PromptRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    offset: int
+    part: int
+    """Which of those at the same place, usually the first."""
+    length: int
+    time: int | None
+    digest: int | None
+
+
+class ThoughtRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    offset: int
+    part: int
+    """Which thinking block of the line."""
+    length: int
+    time: int | None
+    state: int
+    """As `store.talk` has it: whether there is a text."""
+    characters: int
+    digest: int | None
+
+
+class RequestContext(Struct, frozen=True, kw_only=True):
+    """What many requests share: how and where they were made."""
+
+    model: str | None
+    version: str | None
+    project: str | None
+    git_branch: str | None
+    agent: str | None
+    skill: str | None
+    plugin: str | None
+    mcp_server: str | None
+    mcp_tool: str | None
+    tools: tuple[str, ...]
+    speed: str | None
+    geo: str | None
+    tier: str | None
+    stop_reason: str | None
+
+
+class SaidRow(Struct, frozen=True, kw_only=True):
+    """What the client said about its own cost, in a line of a file."""
+
+    source: str
+    began: int | None
+    time: int | None
+    first: int
+    """The total that was said first in this count, in nano-dollars."""
+    nanodollars: int
+    models: dict[str, dict[str, int]] | None
+
+
+class FrictionRow(Struct, frozen=True, kw_only=True):
+    """A moment of friction."""
+
+    uuid: str | None
+    agent: str | None
+    kind: str
+    time: int | None
+    evidence: str
+    confidence: float
+    cause: str
+    about: str
+    seconds: float | None
+    tokens: int | None
+    nanodollars: int | None
+    details: str
+
+
+class FrictionBatch(Struct, frozen=True, kw_only=True):
+    """All that is kept of a session for the retrospective."""
+
+    moments: list[FrictionRow]
+    outcome: tuple[str | int | None, ...]
+    """As `analyses.friction.Outcome` has it, field by field."""
+    prompted: bytes
+    material: bytes
+    changes: list[tuple[str, str | None, int | None]]
+    """Path, line and time of changes of instruction files."""
+
+
+class FileBatch(Struct, frozen=True, kw_only=True):
+    """What one file gained since it was last read."""
+
+    key: str
+    source: str
+    path: str
+    kind: str
+    agent: str | None
+    workflow: str | None
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    generation: int
+    is_rewritten: bool
+    """Its earlier rows describe an older generation and go; the older bytes stay in the safe."""
+    taken: int
+    indexed: int
+    lines: int
+    malformed: int
+    head: bytes
+    tail: bytes
+    pieces: list[PieceRow]
+    blocks: list[BlockRow]
+    withdrawn: list[int]
+    """Offsets of lines whose text a later line says: a prompt that waited in the queue when it was first seen."""
+    calls: list[CallRow]
+    circumstances: list[RequestContext]
+    responses: list[Response]
+    """`circumstance` is the place of each in the list before."""
+    said: list[SaidRow]
+    said_of: str = ""
+    """The session that was said of; empty for the one that the file belongs to."""
+    prompts: list[PromptRow] = []
+    thoughts: list[ThoughtRow] = []
+
+
+class SessionBatch(Struct, frozen=True, kw_only=True):
+    """A session as it stands, and what its files gained."""
+
+    session: SessionRow | None
+    """None for files that belong to no session, such as the prompt history."""
+    files: list[FileBatch]
+    friction: FrictionBatch | None = None
+    backup_of: int | None = None
+    """The session that the files are backups of; it is known already."""
+    unread: list[tuple[str, str]] = []
+    """Path and reason of files that could not be read, where the others do not need them."""

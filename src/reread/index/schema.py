@@ -1,0 +1,510 @@
+"""The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
+
+Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
+a status line said, what a person noted, and friction, to its session), a file names its machine and source, and
+identities that leave this database (`file.key`, `session.uuid`, request and tool call ids, `block` by file key and
+offset) come from content. Integer ids are handles of this database alone.
+
+Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL where a price is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sqlite3 import Connection
+
+FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
+"""Columns of the full-text index, in order; `block.field` counts from 0."""
+
+_FILES = """
+-- One row per source file ever seen.
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,             -- digest of machine and path
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,                 -- the folder it was found in; `wire` for what reread captured itself
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,                   -- transcript, subagent, meta, tool_result, capture, ...
+    session INTEGER REFERENCES session,
+    agent TEXT,
+    workflow TEXT,
+    device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
+    generation INTEGER NOT NULL DEFAULT 1,    -- grows when the file was rewritten
+    taken INTEGER NOT NULL DEFAULT 0,         -- bytes that are in the safe
+    indexed INTEGER NOT NULL DEFAULT 0,       -- bytes whose lines are in the index
+    lines INTEGER NOT NULL DEFAULT 0,
+    malformed INTEGER NOT NULL DEFAULT 0,
+    head BLOB, tail BLOB,                     -- digests of the first and last KiB taken
+    present INTEGER NOT NULL DEFAULT 1,       -- 0 once the source is gone; 2 for a capture, which is kept here alone
+    vanished INTEGER,                         -- when that was noticed
+    first_block INTEGER, last_block INTEGER,  -- its blocks lie between these, among others
+    first_request INTEGER, last_request INTEGER   -- times of its responses; an index of all would be larger by far
+);
+CREATE INDEX file_by_session ON file(session);
+
+-- Where the bytes of a file lie in the safe.
+CREATE TABLE piece (
+    file INTEGER NOT NULL REFERENCES file,
+    generation INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    sha256 BLOB NOT NULL,
+    pack INTEGER NOT NULL, offset INTEGER NOT NULL, stored INTEGER NOT NULL,
+    PRIMARY KEY (file, generation, start)
+) WITHOUT ROWID;
+"""
+
+_SESSIONS = """
+-- One row per session and place; a copy of a session in another folder is a row of its own.
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY,
+    uuid TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    project TEXT,                         -- the real working directory
+    title TEXT,
+    started INTEGER, ended INTEGER,
+    versions TEXT, models TEXT, git_branches TEXT,   -- JSON arrays
+    prompts INTEGER, turns INTEGER, requests INTEGER, tool_calls INTEGER, tool_errors INTEGER, thoughts INTEGER,
+    output_tokens INTEGER, nanodollars INTEGER, unpriced_tokens INTEGER,
+    subagents INTEGER, branches INTEGER, compactions INTEGER,
+    bytes INTEGER,
+    UNIQUE (machine, folder, uuid)
+);
+CREATE INDEX session_by_end ON session(ended);
+CREATE INDEX session_by_uuid ON session(uuid);
+
+CREATE TABLE tool_call (
+    file INTEGER NOT NULL REFERENCES file,
+    id TEXT NOT NULL,
+    session INTEGER NOT NULL REFERENCES session,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    time INTEGER, seconds REAL,
+    path TEXT,                            -- the file it names, if any
+    PRIMARY KEY (file, id)
+) WITHOUT ROWID;
+"""
+
+_REQUESTS = """
+-- What many requests share: how and where they were made.
+CREATE TABLE circumstance (
+    id INTEGER PRIMARY KEY,
+    model TEXT,                           -- as the row names it
+    version TEXT,                         -- of the client
+    project TEXT, git_branch TEXT,        -- the working directory, and what was checked out there
+    agent TEXT, skill TEXT, plugin TEXT, mcp_server TEXT, mcp_tool TEXT,
+    tools TEXT,                           -- a JSON array of the tools the response called
+    speed TEXT, geo TEXT, tier TEXT, stop_reason TEXT
+);
+
+-- Usage as each file tells it: one row per file and API response, or call of an advisor inside one.
+CREATE TABLE request (
+    file INTEGER NOT NULL REFERENCES file,
+    key TEXT NOT NULL,                    -- message id; scoped where a gateway repeats ids; ID#advisor:N
+    request_id TEXT,
+    circumstance INTEGER NOT NULL REFERENCES circumstance,
+    time INTEGER,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+    thinking INTEGER,                     -- tokens of the output, where the API tells
+    web_searches INTEGER NOT NULL, web_fetches INTEGER NOT NULL,
+    is_sidechain INTEGER NOT NULL,
+    is_abandoned INTEGER NOT NULL,        -- on a branch that was rewound
+    doubt INTEGER NOT NULL,               -- 1 provisional: nothing says why it ended; 2 suspect: a stub, too
+    rows INTEGER NOT NULL,                -- lines that repeat it in this file; 0 for an advisor's call
+    nanodollars INTEGER,
+    recorded INTEGER,                     -- nano-dollars the client wrote into the line
+    saved INTEGER,                        -- nano-dollars the cache saved; negative where writing cost more
+    rebuilt INTEGER,                      -- tokens written into the cache again, where most of it was gone
+    premium INTEGER,                      -- nano-dollars those cost above reading them
+    cause TEXT,                           -- why the cache was gone
+    is_told INTEGER,                      -- 1 when the API told the cause, 0 when it was inferred
+    thinking_estimate INTEGER,            -- tokens by the stored text; NULL where the API tells, or the text is hidden
+    is_shared INTEGER NOT NULL DEFAULT 0, -- other files tell of it too: `copied` says which row counts
+    PRIMARY KEY (file, key)
+) WITHOUT ROWID;
+CREATE INDEX request_by_key ON request(key);
+
+-- Responses that several files tell of.
+CREATE TABLE copied (
+    key TEXT PRIMARY KEY,
+    home INTEGER NOT NULL REFERENCES file,    -- the owner: whose it is, and when it was
+    winner INTEGER NOT NULL REFERENCES file,  -- whose counts are taken
+    time INTEGER,
+    web_searches INTEGER NOT NULL, doubt INTEGER NOT NULL, rows INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    nanodollars INTEGER,
+    saved INTEGER
+) WITHOUT ROWID;
+
+-- The ledger: every API response once. `circumstance` is that of the row that counts, `place` that of its home; an
+-- advisor's call is at home with the response it was asked in. The two parts by themselves are added up twice as fast.
+CREATE VIEW response_in_one_file AS
+SELECT key, file AS home, file AS winner, circumstance, circumstance AS place, time,
+    input, output, cache_read, cache_write_5m, cache_write_1h, thinking, web_searches, web_fetches,
+    is_sidechain, is_abandoned, doubt, rows, 1 AS files, nanodollars, recorded,
+    saved, rebuilt, premium, cause, is_told, thinking_estimate
+FROM request WHERE is_shared = 0;
+CREATE VIEW response_in_several_files AS
+SELECT copied.key, copied.home, copied.winner, counted.circumstance, kept.circumstance AS place, copied.time,
+    counted.input, counted.output, counted.cache_read, counted.cache_write_5m, counted.cache_write_1h,
+    counted.thinking, copied.web_searches, counted.web_fetches,
+    kept.is_sidechain, kept.is_abandoned, copied.doubt, copied.rows, copied.files, copied.nanodollars, counted.recorded,
+    copied.saved, counted.rebuilt, counted.premium, counted.cause, counted.is_told, counted.thinking_estimate
+FROM copied
+    JOIN request AS counted ON counted.file = copied.winner AND counted.key = copied.key
+    JOIN request AS kept ON kept.file = copied.home
+        AND kept.key = substr(copied.key, 1, instr(copied.key || '#advisor:', '#advisor:') - 1);
+CREATE VIEW response AS SELECT * FROM response_in_one_file UNION ALL SELECT * FROM response_in_several_files;
+
+-- The ledger added up by quarter of an hour, the finest step between two time zones: a report of days reads these.
+CREATE TABLE usage_cell (
+    quarter INTEGER NOT NULL,             -- time / 900000; -1 for responses without a time after 1970
+    model TEXT NOT NULL,                  -- '' where none is named
+    requests INTEGER NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL, cache_write_1h INTEGER NOT NULL,
+    web_searches INTEGER NOT NULL,
+    nanodollars INTEGER,
+    unpriced INTEGER NOT NULL,            -- tokens without a price
+    duplicates INTEGER NOT NULL,          -- rows that repeated a response
+    suspect INTEGER NOT NULL, provisional INTEGER NOT NULL,
+    first INTEGER, last INTEGER,          -- times of the first and last response
+    PRIMARY KEY (quarter, model)
+) WITHOUT ROWID;
+
+-- Small facts about the archive itself, such as which prices its money was counted with.
+CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_SEEN = """
+-- Every file and folder as the last walk left it: while none has changed, a sync is a few thousand stats.
+-- Packed, because a row for each would take nearly as long to fetch as the stats.
+CREATE TABLE seen (
+    machine TEXT PRIMARY KEY,
+    paths BLOB NOT NULL,                  -- as the file system has them, a NUL between two
+    states BLOB NOT NULL                  -- all sizes (-1 for a folder), then all mtime_ns: little-endian, 64 bits each
+);
+"""
+
+_CLIENT_SAID = """
+-- What Claude Code itself said: its running total of a session, hidden calls included, and the limits it was given.
+-- The last thing said per count: a client counts on when a session is resumed or forked, or begins again at zero.
+CREATE TABLE client_said (
+    session TEXT NOT NULL,                -- its uuid
+    machine TEXT NOT NULL,
+    file INTEGER REFERENCES file,         -- the transcript or captured stream it stands in; NULL for a status line
+    source TEXT NOT NULL,                 -- cost-state, result or statusline
+    began INTEGER,                        -- when the client began to count, where it tells
+    time INTEGER,                         -- when it said so
+    first INTEGER,                        -- nano-dollars it said first: less than the count before, it began at zero
+    nanodollars INTEGER,                  -- what it said last: everything since it began
+    models TEXT,                          -- a JSON object by model: nanodollars and tokens
+    five_hour_percent REAL, five_hour_resets INTEGER,    -- how much of the limit is used, and when it begins anew
+    seven_day_percent REAL, seven_day_resets INTEGER,
+    context_tokens INTEGER, context_size INTEGER
+);
+CREATE INDEX client_said_by_session ON client_said(session);
+CREATE INDEX client_said_by_file ON client_said(file);
+"""
+
+_FORGOTTEN = """
+-- Files a person had forgotten: a sync passes them by, even while their source exists.
+CREATE TABLE forgotten (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_FRICTION = """
+-- Moments of friction, found when a session is taken in. A fork repeats those of the session it left.
+CREATE TABLE friction (
+    session INTEGER NOT NULL REFERENCES session,
+    uuid TEXT,                            -- the line that proves it; `reread show SESSION --around UUID`
+    agent TEXT,                           -- the subagent it happened in; NULL in the conversation itself
+    kind TEXT NOT NULL,                   -- interrupt, rejection, hook_block, tool_error, correction, re_ask, loop, ...
+    time INTEGER,
+    evidence TEXT NOT NULL,               -- a short quote or a count, without secrets
+    confidence REAL NOT NULL,
+    cause TEXT NOT NULL,                  -- agent, environment or prompt
+    about TEXT NOT NULL,                  -- the class of an error, a tool, a file, a command
+    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost, at the prices of when it was taken in
+    details TEXT NOT NULL                 -- a JSON object
+);
+CREATE INDEX friction_by_session ON friction(session);
+CREATE INDEX friction_by_uuid ON friction(uuid);
+
+-- How a session ended, and what patterns over many sessions are found from.
+CREATE TABLE outcome (
+    session INTEGER PRIMARY KEY REFERENCES session,
+    last_test TEXT, last_test_uuid TEXT,  -- passed or failed
+    commits INTEGER NOT NULL, last_commit_uuid TEXT, pushes INTEGER NOT NULL, pull_requests INTEGER NOT NULL,
+    todos_done INTEGER NOT NULL, todos_open INTEGER NOT NULL,
+    ended TEXT NOT NULL,                  -- answered, interrupted, failed or unanswered
+    prompted BLOB NOT NULL,               -- of every prompt its time and the CRC-32 of its text: 8 + 4 bytes
+    material BLOB NOT NULL                -- prompts as sketches, rules, command chains: msgpack, compressed with zstd
+);
+
+-- Changes of instruction files that sessions show.
+CREATE TABLE instruction_change (
+    session INTEGER NOT NULL REFERENCES session,
+    path TEXT NOT NULL,
+    uuid TEXT,
+    time INTEGER
+);
+CREATE INDEX instruction_change_by_session ON instruction_change(session);
+
+-- What a person said about a moment: that it is none. Stands in no file, so a new index takes it over.
+CREATE TABLE label (
+    uuid TEXT NOT NULL,
+    kind TEXT NOT NULL,                   -- '' for whatever was found at this line
+    session TEXT NOT NULL,                -- its uuid
+    at INTEGER NOT NULL,
+    PRIMARY KEY (uuid, kind)
+) WITHOUT ROWID;
+"""
+
+WORDS = """CREATE VIRTUAL TABLE search USING fts5(
+    result, tool, text, thinking, prompt, title, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
+)"""
+
+_SEARCH = f"""
+-- A piece of text that can be found: where its line lies, never the text itself.
+CREATE TABLE block (
+    id INTEGER PRIMARY KEY,               -- newer sessions have larger ids
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL, length INTEGER NOT NULL,   -- of its line; in a capture maybe of several
+    part INTEGER NOT NULL,                -- which text of the line
+    field INTEGER NOT NULL,               -- {", ".join(f"{i} {name}" for i, name in enumerate(FIELDS))}
+    time INTEGER
+);
+-- The first column is free, each of the others costs two bytes for every word of a text: results are most of it.
+{WORDS};
+-- A segment per 8 MB of words instead of one per MB, merged when there are many: a cold sync merges half as much.
+INSERT INTO search(search, rank) VALUES ('hashsize', 8000000);
+INSERT INTO search(search, rank) VALUES ('automerge', 16);
+INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);
+"""  # noqa: S608  our own names
+
+_MARKS = """
+-- What a person noted on a session. It stands in no source: a rebuild takes it over, and marks.json has it once more.
+CREATE TABLE mark (
+    session TEXT PRIMARY KEY,             -- its uuid: copies of a session share it
+    starred INTEGER NOT NULL,
+    tags TEXT NOT NULL,                   -- a JSON array
+    note TEXT,
+    title TEXT,                           -- in the stead of what its files say
+    hidden INTEGER NOT NULL               -- left out of lists unless asked for
+) WITHOUT ROWID;
+"""
+
+_MOVED = """
+-- What a person said about folders: what happened in one, and below it, belongs to another today. Kept as marks are.
+CREATE TABLE moved (
+    earlier TEXT PRIMARY KEY,
+    today TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+_BACKUPS = """
+-- Copies of files from before the client changed them are files, too, of no session but `backup_of` one: whoever asks
+-- for a session's files means its conversation. Backups with the same bytes share a piece.
+ALTER TABLE file ADD COLUMN backup_of INTEGER REFERENCES session;
+CREATE INDEX file_by_backup_of ON file(backup_of, present) WHERE backup_of IS NOT NULL;
+"""
+_LISTS = """
+-- What a list, a count of sources and a report ask of all files: answered by these alone, without a look at the rows.
+DROP INDEX file_by_session;
+CREATE INDEX file_of_session ON file(session, kind, present, mtime_ns);
+CREATE INDEX file_by_source ON file(source);
+CREATE INDEX file_by_lines ON file(lines, malformed);
+"""
+_TALK = """
+-- What a person typed: where its line lies. `session.prompts` counts these.
+CREATE TABLE prompt (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL, part INTEGER NOT NULL, length INTEGER NOT NULL,
+    time INTEGER,
+    digest INTEGER,                       -- what its copies in other files have in common
+    is_copy INTEGER NOT NULL,             -- 1 where another session told it first: `WHERE NOT is_copy` has each once
+    PRIMARY KEY (file, offset, part)
+) WITHOUT ROWID;
+CREATE INDEX prompt_by_digest ON prompt(digest);
+CREATE INDEX prompt_by_time ON prompt(time) WHERE is_copy = 0;
+
+-- What the model thought, in the same way; those without a text, too.
+CREATE TABLE thought (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL, part INTEGER NOT NULL, length INTEGER NOT NULL,
+    time INTEGER,
+    state INTEGER NOT NULL,               -- 0 with a text, 1 redacted, 2 empty with a signature, 3 empty
+    characters INTEGER NOT NULL,
+    digest INTEGER,
+    is_copy INTEGER NOT NULL,
+    PRIMARY KEY (file, offset, part)
+) WITHOUT ROWID;
+CREATE INDEX thought_by_digest ON thought(digest);
+CREATE INDEX thought_by_time ON thought(time) WHERE is_copy = 0;
+
+ALTER TABLE tool_call ADD COLUMN digest INTEGER;
+ALTER TABLE tool_call ADD COLUMN is_copy INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tool_call ADD COLUMN offset INTEGER;   -- of its line; NULL in what an earlier version took in
+ALTER TABLE tool_call ADD COLUMN length INTEGER;
+CREATE INDEX tool_call_by_digest ON tool_call(digest);
+
+-- Whether `prompt` and `thought` have what the file tells; an earlier version took it in without them.
+ALTER TABLE file ADD COLUMN has_talk INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX file_without_talk ON file(session, kind) WHERE has_talk = 0;
+"""
+# What an earlier version remembers of its last walk has no backups in it: without it the next sync looks again.
+_LOOK_AGAIN = "DELETE FROM seen;"
+
+# Who owns a response that several files tell went by the order in which files came. Without the note of its prices all
+# money of an archive is counted again by the next command that may write, and every such response is settled again.
+_OWNERS_BY_CONTENT = "DELETE FROM note WHERE name IN ('prices', 'price_files');"
+_MACHINES = """
+-- Machines whose sessions are here. Everywhere else `machine` is the id of one.
+CREATE TABLE machine (
+    id TEXT PRIMARY KEY,                  -- random, made once; machine.json in the archive's folder has it once more
+    label TEXT NOT NULL,                  -- the host name, unless a person called it something
+    names TEXT NOT NULL,                  -- a JSON array: host names that stood for the id before there was one
+    is_own INTEGER NOT NULL               -- 1 for the machine this archive is of
+) WITHOUT ROWID;
+"""
+
+_PLACES = """
+-- Other places that hold what a file holds, or the beginning of it: another folder, user, mount or machine. A session
+-- is its content: rows, words and bytes are those of the file, and are there once.
+CREATE TABLE place (
+    key TEXT PRIMARY KEY,                 -- digest of machine and path; pieces may carry it from when it was a file
+    file INTEGER NOT NULL REFERENCES file,
+    machine TEXT NOT NULL,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    device INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,   -- as last seen
+    present INTEGER NOT NULL DEFAULT 1,
+    vanished INTEGER
+) WITHOUT ROWID;
+CREATE INDEX place_by_file ON place(file);
+"""
+
+_EXTRACTORS = """
+-- Which version of the extractor made a file's rows: what an older one made is made anew from the safe.
+ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
+"""
+
+
+_SECRETS = """
+-- A key or a password that lies in a file: where, and of which kind; never the value itself.
+CREATE TABLE secret (
+    file INTEGER NOT NULL REFERENCES file,
+    offset INTEGER NOT NULL,              -- of its line
+    kind TEXT NOT NULL,
+    digest BLOB NOT NULL,                 -- the same for the same value, with a key that only this archive has
+    uuid TEXT,                            -- of its line
+    field TEXT NOT NULL,                  -- prompt, text, thinking, tool, result or other
+    time INTEGER
+);
+CREATE INDEX secret_by_file ON secret(file);
+-- How far a file was looked through, and by which version of what looks.
+CREATE TABLE secret_scan (
+    file INTEGER PRIMARY KEY REFERENCES file,
+    generation INTEGER NOT NULL, done INTEGER NOT NULL, version INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER secret_of_forgotten_file BEFORE DELETE ON file BEGIN
+    DELETE FROM secret WHERE file = OLD.id;
+    DELETE FROM secret_scan WHERE file = OLD.id;
+END;
+"""
+
+
+def _script(sql: str) -> Callable[[Connection], None]:
+    """Runs statements inside the caller's transaction; `executescript` would commit it."""
+
+    def apply(connection: Connection) -> None:
+        for statement in _statements(sql):
+            connection.execute(statement)
+
+    return apply
+
+
+def _statements(sql: str) -> list[str]:
+    from sqlite3 import complete_statement
+
+    found: list[str] = []
+    text = ""
+    for line in sql.splitlines(keepends=True):
+        text += line
+        if complete_statement(text):
+            found.append(text)
+            text = ""
+    return found
+
+
+def _machines(connection: Connection) -> None:
+    from .machines import settle_in
+
+    _script(_MACHINES)(connection)
+    settle_in(connection)
+
+
+def _add_talk(connection: Connection) -> None:
+    """Calls that an archive has already are told apart and counted as new ones are."""
+    _script(_TALK)(connection)
+    if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
+        return
+    from .conversation_rows import call_digest, mark_all_copies
+
+    connection.create_function("call_digest", 2, call_digest)
+    connection.execute("UPDATE tool_call SET digest = call_digest(id, time)")
+    mark_all_copies(connection, "tool_call")
+    connection.execute(
+        """UPDATE session SET (tool_calls, tool_errors) = (
+               SELECT count(DISTINCT tool_call.id), count(DISTINCT CASE WHEN status = 'error' THEN tool_call.id END)
+               FROM file JOIN tool_call ON tool_call.file = file.id WHERE file.session = session.id
+           )"""
+    )
+
+
+MIGRATIONS: dict[str, Callable[[Connection], None]] = {
+    "files_and_pieces": _script(_FILES),
+    "sessions_and_tool_calls": _script(_SESSIONS),
+    "requests": _script(_REQUESTS),
+    "seen": _script(_SEEN),
+    "forgotten": _script(_FORGOTTEN),
+    "search": _script(_SEARCH),
+    "client_said": _script(_CLIENT_SAID),
+    "marks": _script(_MARKS),
+    "friction": _script(_FRICTION),
+    "moved": _script(_MOVED),
+    "backups": _script(_BACKUPS + _LOOK_AGAIN),
+    "owners_by_content": _script(_OWNERS_BY_CONTENT),
+    "machines": _machines,
+    "places": _script(_PLACES),
+    "extractors": _script(_EXTRACTORS),
+    "secrets": _script(_SECRETS),
+    "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
+    "prompts_thoughts_and_copies": _add_talk,
+}
+"""Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
+
+SCHEMA = "\n".join(
+    (
+        _MACHINES,
+        _FILES,
+        _PLACES,
+        _SESSIONS,
+        _BACKUPS,
+        _EXTRACTORS,
+        _LISTS,
+        _TALK,
+        _REQUESTS,
+        _CLIENT_SAID,
+        _MARKS,
+        _MOVED,
+        _FRICTION,
+        _SEEN,
+        _FORGOTTEN,
+        _SEARCH,
+        _SECRETS,
+    )
+).strip()

@@ -1,0 +1,354 @@
+"""The full-text index: what it is given for a text, and where matches lie in a text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from operator import add
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from reread.features.search_text import texts_of
+from reread.records import decode
+
+__all__ = [
+    "Occurrence",
+    "has_token",
+    "indexable",
+    "indexable_bytes",
+    "is_unspaced",
+    "occurrences",
+    "pieces_of",
+    "query_tokens",
+    "tool_text",
+]
+
+
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ecf\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f"  # Myanmar
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Hangul
+    "\u1780-\u17d3"  # Khmer
+    "\u3005-\u3007\u3021-\u3029\u3041-\u3096\u3099\u309a\u309d-\u309f"  # marks, Hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Katakana
+    "\u3105-\u312f\u31a0-\u31bf"  # Bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+"""Scripts written without spaces. Korean has them, but its particles stick to the word, so it is cut the same way."""
+
+_RUN = f"[{_UNSPACED}]+"
+_RUNS = f"([{_UNSPACED}]+)"
+_LAST_RUN = f"[{_UNSPACED}]+\\Z"
+_UNEVEN = "[\u0e00-\u17ff\u3099\u309a\ua960-\ua97c\ud7b0-\ud7fb\uf900-\ufaff\uff66-\uff9f\U0002f800-\U0002fa1f]"
+"""Letters that may be written in two ways, or carry marks."""
+_HALF_WIDTH = re.compile("[\uff66-\uff9f]")
+_PIECES = f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+"
+_ASCII_PIECES = re.compile(r"[^\W_]+")
+
+
+@cache
+def _late(pattern: str) -> re.Pattern[str]:
+    """Compiled when first needed: tables of scripts take 1 to 5 ms each, and a search in English needs none."""
+    return re.compile(pattern)
+
+
+# unicode61 (3.40) takes code points newer than its table, young emoji among them, for letters: "done🫠" is one token.
+_EMOJI = re.compile("[\U0001f000-\U0001faff]+")
+_ESCAPES = re.compile(r"\x1b\[[0-9;:?<=>]*[!-/]*[@-~]")
+_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*,[!#-&*-;=?-\[\]^_a-z|~]{100,}")
+
+_ARROW = "→".encode()
+_LINE_NUMBER = re.compile(rb"\n *[0-9]+" + _ARROW)
+"""The client puts one before every line of a file it shows: words nobody looks for, between those of a phrase."""
+
+_LONGEST_WORD = 200
+_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{201,}")
+_BLOB_RUN = b"x" * (_LONGEST_WORD + 1)
+_STRIDE = 8
+_BLOB_SAMPLE = b"x" * (_LONGEST_WORD // _STRIDE)
+_SEGMENT = re.compile(r"[A-Za-z0-9]+")
+_LONG_SEGMENT = 16
+"""Base64 has a `+` or `/` every 32 characters on average; a long path has a separator every eight."""
+
+_NAME_TAIL = re.compile(rb"A(?:(?<=aA)|(?<=AA)aa)[aA0]*")
+"""A name from its first inner border on, as kinds. With a literal in front the engine jumps from capital to capital."""
+_PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_NAME = 80
+
+
+def _table(kinds: dict[str, bytes]) -> bytes:
+    """For bytes.translate: each byte to the letter of its kind, a space for all others."""
+    table = bytearray(b" " * 256)
+    for kind, members in kinds.items():
+        for member in members:
+            table[member] = ord(kind)
+    return bytes(table)
+
+
+_LOWER, _UPPER, _DIGITS = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
+_KINDS = _table(
+    {
+        "a": _LOWER,
+        "A": _UPPER,
+        "0": _DIGITS,
+        # First bytes of unspaced scripts; 0xe2 (dashes, quotes, arrows, boxes) is in most texts and needs no care.
+        "C": bytes([0xE0, 0xE1, *range(0xE3, 0xEE)]),
+        "?": bytes([0xEF, 0xF0]),
+    }
+)
+_RARE = re.compile(rb"\xef[\xa4-\xab\xbd\xbe]|\xf0[\xa0-\xbf]")
+"""Unspaced scripts behind the first bytes that mostly begin emoji and their selectors."""
+_BLOB_KINDS = _table({"x": _LOWER + _UPPER + _DIGITS + b"+/=_-"})
+
+
+def indexable(text: str, *, with_parts: bool = True) -> str:
+    """What FTS5 is given for a text: cleaned, and the parts of its camelCase names added at the end.
+
+    At the end, not beside the name, so that a phrase through the name still has its words next to each other.
+    In code the parts are half of the cost: leave them out where nobody would miss them.
+    """
+    return indexable_bytes(text, with_parts=with_parts).decode()
+
+
+def indexable_bytes(text: str, *, with_parts: bool = True) -> bytes:
+    """The same in UTF-8: a text is cleaned as bytes, and a sync need not make characters of them again."""
+    cleaned, raw = _cleaned(text)
+    parts = _name_parts(raw) if with_parts else b""
+    return b"%b\n%b" % (cleaned, parts) if parts else cleaned
+
+
+def query_tokens(text: str) -> list[str]:
+    """What a query looks for instead of a typed word or phrase, in order; FTS5 still cuts each at its punctuation.
+
+    Every character of an unspaced run begins one token of the index. So a run at the end of a query leaves out its
+    last, single character (more may follow in the text), and a query of one such character must ask for a prefix.
+    """
+    tokens = _cleaned(text)[0].decode().split()
+    last = None if text.isascii() else _late(_LAST_RUN).search(text)
+    if last is not None and len(_composed(last[0])) > 1:
+        tokens.pop()
+    return tokens
+
+
+def tool_text(value: object) -> str:
+    """The strings of a tool's input, values without keys, in the order they were written."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list | tuple):
+            waiting.extend(reversed(item))
+    return "\n".join(found)
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text is all of a script that needs no spaces."""
+    return not text.isascii() and _late(_RUN).fullmatch(text) is not None
+
+
+def has_token(text: str) -> bool:
+    """Whether unicode61 finds anything in a text: letters, digits, and code points it was never told about."""
+    return any(character.isalnum() or unicodedata.category(character) in ("Co", "Cn") for character in text)
+
+
+def _cleaned(text: str) -> tuple[bytes, bytes]:
+    """The bytes of a text without noise, and the same before unspaced runs were cut."""
+    raw = _encoded(text)
+    if not text.isascii() and _ARROW in raw:
+        raw = _LINE_NUMBER.sub(b"\n", b"\n" + raw)
+    if b"data:" in raw and _DATA_URL.search(decoded := raw.decode()):
+        raw = _DATA_URL.sub(" ", decoded).encode()
+    if len(raw) > _LONGEST_WORD and _holds_blob(raw):
+        raw = _BLOB.sub(_kept_if_words, raw.decode()).encode()
+    if b"\x1b" in raw or b"\0" in raw:
+        raw = _ESCAPES.sub(" ", raw.decode()).replace("\0", " ").encode()
+    return raw if text.isascii() else _with_unspaced_cut(raw), raw
+
+
+def _with_unspaced_cut(raw: bytes) -> bytes:
+    """Emoji go, scripts without spaces are cut; most texts have neither."""
+    has_emoji = b"\xf0" in raw
+    kinds = raw.translate(_KINDS)
+    has_runs = b"C" in kinds or (b"?" in kinds and _RARE.search(raw) is not None)
+    if not has_emoji and not has_runs:
+        return raw
+    text = raw.decode()
+    text = _EMOJI.sub(" ", text) if has_emoji else text
+    return (_cut_in_pairs(text) if has_runs else text).encode()
+
+
+def _holds_blob(raw: bytes) -> bool:
+    """A look at every eighth byte rules it out for most texts: ten times faster than a regex."""
+    return _BLOB_SAMPLE in raw[::_STRIDE].translate(_BLOB_KINDS) and _BLOB_RUN in raw.translate(_BLOB_KINDS)
+
+
+def _encoded(text: str) -> bytes:
+    """What SQLite can take: half a surrogate pair is no character."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _kept_if_words(blob: re.Match[str]) -> str:
+    segments = _SEGMENT.findall(blob[0])
+    is_words = len(blob[0]) <= _LONG_SEGMENT * len(segments)
+    return blob[0] if is_words else " "
+
+
+def _cut_in_pairs(text: str) -> str:
+    pieces = _late(_RUNS).split(text)
+    runs = pieces[1::2]
+    pieces[1::2] = map(_pairs, map(_composed, runs) if _late(_UNEVEN).search(text) else runs)
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=1 << 12)
+def _pairs(run: str) -> str:
+    """`検索中` as `検索 索中 中`: the last stands alone, so that every character begins a token."""
+    return f" {' '.join(map(add, run, run[1:] + ' '))}"
+
+
+def _composed(run: str) -> str:
+    """One character per letter: file names from macOS come decomposed, and unicode61 cuts at vowel signs."""
+    run = unicodedata.normalize("NFKC" if _HALF_WIDTH.search(run) else "NFC", run)
+    return "".join([character for character in run if unicodedata.category(character)[0] != "M"])
+
+
+def _name_parts(raw: bytes) -> bytes:
+    """`fetch User Name HTTP Server` for a text with `fetchUserName` and `HTTPServer`; each part once."""
+    kinds = raw.translate(_KINDS)
+    start_after = kinds.rfind
+    names = {raw[start_after(b" ", 0, tail.start()) + 1 : tail.end()] for tail in _NAME_TAIL.finditer(kinds)}
+    return b" ".join(dict.fromkeys([part for name in sorted(names) for part in _parts(name)])) if names else b""
+
+
+@lru_cache(maxsize=1 << 14)
+def _parts(name: bytes) -> tuple[bytes, ...]:
+    """Nothing for what only looks like a name: in random identifiers the case changes all the time."""
+    parts = _PART.findall(name)
+    letters = sum(map(len, parts))
+    usual = 2 if letters == len(name) else 3
+    if len(name) > _LONGEST_NAME or letters < usual * len(parts):
+        return ()
+    return tuple(part for part in parts if len(part) > 1)
+
+
+class Occurrence(Struct, frozen=True):
+    """Where a word or phrase stands in a text."""
+
+    start: int
+    end: int
+    is_word: bool
+    """False for a part of a longer name or run."""
+
+
+class _Folding(dict[int, str]):
+    """Each character to one lower-case character without diacritics, so that offsets stay right."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if "\uff66" <= character <= "\uff9d":
+            folded = unicodedata.normalize("NFKC", character)
+        else:
+            apart = unicodedata.normalize("NFD", character)
+            folded = (apart[0] if _ONLY_MARKS.fullmatch(apart, 1) else character).lower()
+        self[code] = folded if len(folded) == 1 else character
+        return self[code]
+
+
+_FOLDING = _Folding()
+_MARKS = "[\u0300-\u036f]*+"
+"""All of them: what a letter gives back would be tried as a gap, which for 20,000 marks takes eleven seconds."""
+_ONLY_MARKS = re.compile(_MARKS)
+_NEEDS_TABLE = "[\u00c0-\u1fff\u212a\u212b\uff66-\uff9f]"
+_GAP = r"(?:\n *[0-9]+→|[\W_])"
+_REST_OF_WORD = f"[^\\W_{_UNSPACED}]*"
+
+
+def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurrence]:
+    """Where FTS5 would see a word or phrase in the original text, in order; close enough to mark it.
+
+    Parts of camelCase names count, as they are in the index. A prefix takes its whole word.
+    """
+    pieces = pieces_of(wanted)
+    if not pieces:
+        return
+    folded = _folded(text)
+    for match in _pattern(pieces, text.isascii()).finditer(folded):
+        start, end = match.span()
+        if is_prefix and not is_unspaced(folded[end - 1]):
+            end = _end_of(_late(_REST_OF_WORD).match(folded, end), end)
+        if _is_border(text, start) and _is_border(text, end):
+            yield Occurrence(start, end, _is_edge(text, start) and _is_edge(text, end))
+
+
+def pieces_of(wanted: str) -> tuple[str, ...]:
+    """The words of a word or phrase that must follow each other, folded as texts are."""
+    wanted = wanted.translate(_FOLDING)
+    return tuple((_ASCII_PIECES if wanted.isascii() else _late(_PIECES)).findall(wanted))
+
+
+def folded(text: str) -> str:
+    """As long as the text. Without accented letters `lower` does it, fifty times faster than the table."""
+    return text.translate(_FOLDING) if not text.isascii() and _late(_NEEDS_TABLE).search(text) else text.lower()
+
+
+_folded = lru_cache(maxsize=1)(folded)
+"""All terms of a query look at one text before the next."""
+
+
+@lru_cache(maxsize=256)
+def _pattern(pieces: tuple[str, ...], is_plain: bool) -> re.Pattern[str]:
+    pattern = ""
+    for before, piece in zip(("", *pieces), pieces, strict=False):
+        is_loose = is_unspaced(before[-1:]) or is_unspaced(piece[0])
+        gap = "" if not before else f"{_GAP}*" if is_loose else f"{_GAP}+"
+        pattern += gap + (re.escape(piece) if is_plain else "".join(re.escape(letter) + _MARKS for letter in piece))
+    return re.compile(pattern)
+
+
+def _end_of(match: re.Match[str] | None, otherwise: int) -> int:
+    return match.end() if match else otherwise
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Whether a word, or a part of a name, may begin or end here."""
+    if _is_edge(text, at):
+        return True
+    before, after = text[at - 1], text[at]
+    if is_unspaced(before) or is_unspaced(after):
+        return True
+    return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+
+
+def _is_edge(text: str, at: int) -> bool:
+    return not (0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum())
+
+
+class BlockText(NamedTuple):
+    uuid: str | None
+    """Of its line."""
+    text: str
+
+
+def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
+    """Which text of a line of a file of this kind; None where the line has no such."""
+    if kind == "tool_result":
+        return BlockText(None, content.decode("utf-8", "replace"))
+    # A block that was taken back lies in several lines of a capture, and these begin with their time.
+    if kind == "capture" and content[:1].isdigit():
+        from reread.live.capture_fold import withdrawn_in  # with the whole protocol: few hits are such
+
+        return BlockText(*withdrawn_in(content))
+    record = decode(content)
+    texts = texts_of(record)
+    return BlockText(record.uuid, texts[part].text) if part < len(texts) else None

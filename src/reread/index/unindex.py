@@ -1,0 +1,62 @@
+"""Takes the words of a file out of the full-text index.
+
+A contentless index must be told, word for word, what it is to forget, and believes whatever it is told: the texts
+are made again from the safe exactly as `ingest.extract` made them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection
+
+from reread.safe.errors import SafeDamaged
+
+from . import read
+from .rows import FileRow
+from .schema import FIELDS
+from .session_files import SessionFileReader
+from .text_index import indexable, text_at
+
+_DELETE_SEARCH = [f"INSERT INTO search(search, rowid, {name}) VALUES ('delete', ?, ?)" for name in FIELDS]  # noqa: S608
+_RESULT = FIELDS.index("result")
+
+
+def unindex(
+    connection: sqlite3.Connection, files: SessionFileReader, file: int, lines: Collection[int] | None = None
+) -> int:
+    """Removes a file's blocks and their words, inside the caller's transaction; of some lines only, by their offsets.
+
+    Gives the number of texts that damage in the safe hides: their words stay in the index until it is rebuilt, but
+    lead nowhere.
+    """
+    row = read.file_by_id(connection, file)
+    blocks = connection.execute(
+        """SELECT block.id, offset, length, part, field
+           FROM file JOIN block ON block.id BETWEEN first_block AND last_block AND block.file = file.id
+           WHERE file.id = ? ORDER BY offset""",
+        (file,),
+    ).fetchall()
+    if lines is not None:
+        blocks = [block for block in blocks if block[1] in lines]
+    hidden = 0
+    for number, offset, length, part, field in blocks:
+        words = _words(files, row, offset, length, part, field)
+        if words is None:
+            hidden += 1
+        else:
+            connection.execute(_DELETE_SEARCH[field], (number, words))
+    connection.executemany("DELETE FROM block WHERE id = ?", [block[:1] for block in blocks])
+    if lines is None:
+        connection.execute("UPDATE file SET first_block = NULL, last_block = NULL WHERE id = ?", (file,))
+    return hidden
+
+
+def _words(files: SessionFileReader, row: FileRow, offset: int, length: int, part: int, field: int) -> str | None:
+    try:
+        line = files.line(row.id, row.generation, offset, length)
+    except SafeDamaged:
+        return None
+    if len(line) < length:
+        return None
+    found = text_at(row.kind, line, part)
+    return indexable(found.text, with_parts=field != _RESULT) if found is not None else None

@@ -1,0 +1,335 @@
+"""Sums of the ledger: by quarter of an hour and model, by owner, for the cache, and what has no price."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from .database import transaction
+from .machines import machines
+from .meta import as_path
+from .rows import RequestContext
+from .sessions import SessionFilter
+
+QUARTER_MS = 900_000
+NO_QUARTER = -1
+"""Of responses without a time, or with one before 1970, which no client can mean."""
+IN_QUARTER = "CASE WHEN time >= 0 THEN time / 900000 ELSE -1 END"
+"""The quarter of a response; the same as `ledger.quarter`."""
+_MANY = 500
+"""From so many changed quarters on, adding everything up again is the shorter way: 0.2 s per 100,000 responses."""
+
+PARTS = ("response_in_one_file", "response_in_several_files")
+"""Together they are `response`; of their union SQLite would make a table before it adds anything up."""
+SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
+    sum(response.web_searches), sum(nanodollars),
+    sum(CASE WHEN nanodollars IS NULL
+        THEN input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END),
+    sum(max(rows - 1, 0)), sum(doubt = 2), sum(doubt = 1), min(time), max(time)"""
+"""The columns of a cell after its key, over rows of `response`."""
+
+_SUMS_OF_CELLS = """sum(requests), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
+    sum(web_searches), sum(nanodollars), sum(unpriced), sum(duplicates), sum(suspect), sum(provisional),
+    min(first), max(last)"""
+_CELL = """cell(quarter, model, requests, input, output, cache_read, cache_write_5m, cache_write_1h,
+    web_searches, nanodollars, unpriced, duplicates, suspect, provisional, first, last)"""
+
+
+def _added_up(condition: str = "1") -> str:
+    """The cells of responses that meet a condition, as SQL."""
+    parts = (
+        f"""SELECT {IN_QUARTER}, ifnull(model, ''), {SUMS}
+            FROM {part} AS response JOIN circumstance ON circumstance.id = response.circumstance
+            WHERE {condition} GROUP BY 1, 2"""  # noqa: S608  our own text
+        for part in PARTS
+    )
+    return f"""WITH {_CELL} AS ({" UNION ALL ".join(parts)})
+        SELECT quarter, model, {_SUMS_OF_CELLS} FROM cell GROUP BY 1, 2"""  # noqa: S608  our own text
+
+
+def cells(connection: sqlite3.Connection) -> Iterable[tuple[Any, ...]]:
+    """Quarter, model and the columns of `SUMS`, in the order of time."""
+    if is_fresh(connection):
+        return connection.execute("SELECT * FROM usage_cell ORDER BY quarter, model")
+    return connection.execute(f"{_added_up()} ORDER BY 1, 2")
+
+
+def wrong_cells(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Quarter and model of the sums that are not those of the ledger."""
+    if not is_fresh(connection):  # then nobody reads them
+        return []
+    kept, added = "SELECT * FROM usage_cell", _added_up()
+    return connection.execute(
+        f"""SELECT DISTINCT quarter, model FROM (
+                SELECT * FROM ({kept} EXCEPT SELECT * FROM ({added})) UNION ALL
+                SELECT * FROM (SELECT * FROM ({added}) EXCEPT {kept})
+            ) ORDER BY 1, 2"""  # noqa: S608  our own names
+    ).fetchall()
+
+
+Stretch = tuple[int, int, str | None]
+"""Quarters from one to before another, and what they are called."""
+
+
+def cells_by(connection: sqlite3.Connection, stretches: Sequence[Stretch], model: str) -> Iterable[tuple[Any, ...]]:
+    """Cells added up by stretch and model; a model has `model` in its name."""
+    source = "SELECT * FROM usage_cell" if is_fresh(connection) else _added_up()
+    return connection.execute(
+        f"""WITH stretch(begins, ends, name) AS (
+                SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+                FROM json_each(?)
+            ), {_CELL} AS ({source})
+            SELECT name, model, {_SUMS_OF_CELLS} FROM stretch CROSS JOIN cell ON quarter >= begins AND quarter < ends
+            WHERE instr(lower(model), ?) GROUP BY 1, 2""",  # noqa: S608  our own names
+        (json.dumps(stretches), model),
+    )
+
+
+def quarters_used(connection: sqlite3.Connection) -> list[int]:
+    """All of them, in the order of time."""
+    source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"
+    return [number for (number,) in connection.execute(f"SELECT DISTINCT quarter FROM {source} ORDER BY 1")]  # noqa: S608
+
+
+def days_used(connection: sqlite3.Connection) -> list[int]:
+    """Days since 1970, in UTC, on which anything was used."""
+    source = "usage_cell" if is_fresh(connection) else f"({_added_up()})"
+    rows = connection.execute(f"SELECT DISTINCT quarter / 96 FROM {source} WHERE quarter >= 0 ORDER BY 1")  # noqa: S608
+    return [day for (day,) in rows]
+
+
+def is_fresh(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM note WHERE name = 'usage_cells'").fetchone() is not None
+
+
+def mark_stale(connection: sqlite3.Connection) -> None:
+    """Inside the transaction that changes the ledger."""
+    connection.execute("DELETE FROM note WHERE name = 'usage_cells'")
+
+
+def refresh(connection: sqlite3.Connection, changed: Collection[int] | None) -> None:
+    """Adds up the changed quarters again; everything where nobody can tell which those are."""
+    if is_fresh(connection):
+        return
+    with transaction(connection):
+        if changed is None or len(changed) > _MANY:
+            connection.execute("DELETE FROM usage_cell")
+            connection.execute(f"INSERT INTO usage_cell {_added_up()}")
+        else:
+            _refresh_some(connection, changed)
+        connection.execute("INSERT INTO note VALUES ('usage_cells', 'as of the last sync')")
+
+
+_IN_ONE_QUARTER = """time >= :start AND time < :start + 900000 AND home IN (
+    SELECT id FROM file WHERE last_request >= :start AND first_request < :start + 900000
+)"""
+
+
+def _refresh_some(connection: sqlite3.Connection, changed: Collection[int]) -> None:
+    for quarter in changed:
+        connection.execute("DELETE FROM usage_cell WHERE quarter = ?", (quarter,))
+        inside = "(time IS NULL OR time < 0)" if quarter == NO_QUARTER else _IN_ONE_QUARTER
+        connection.execute(
+            f"INSERT INTO usage_cell {_added_up(inside)}",
+            {"start": quarter * QUARTER_MS},
+        )
+
+
+Dimension = Literal["quarter", "home", "all"]
+_DIMENSIONS: dict[Dimension, str] = {"quarter": IN_QUARTER, "home": "home", "all": "0"}
+
+
+def circumstances(connection: sqlite3.Connection) -> dict[int, RequestContext]:
+    names = RequestContext.__struct_fields__
+    rows = connection.execute(f"SELECT id, {', '.join(names)} FROM circumstance")  # noqa: S608  our own names
+    return {number: _circumstance(dict(zip(names, values, strict=True))) for number, *values in rows}
+
+
+def _circumstance(values: dict[str, Any]) -> RequestContext:
+    values["tools"] = tuple(msgspec.json.decode(values["tools"] or "[]"))
+    return RequestContext(**values)
+
+
+class ResponseFilter(Struct, frozen=True, kw_only=True):
+    """Which responses are asked for.
+
+    `where` and `how` name the circumstances that may be a response's place and its own, `homes` the files it may
+    belong to; times are milliseconds.
+    """
+
+    where: Collection[int] | None = None
+    how: Collection[int] | None = None
+    homes: Collection[int] | None = None
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def condition(self) -> str:
+        """As SQL over `response`; integers only."""
+        conditions = [
+            None if self.where is None else f"place IN ({_integers(self.where)})",
+            None if self.how is None else f"circumstance IN ({_integers(self.how)})",
+            None if self.homes is None else f"home IN ({_integers(self.homes)})",
+            None if self.since is None else f"time >= {self.since:d}",
+            None if self.until is None else f"time < {self.until:d}",
+        ]
+        return " AND ".join(condition for condition in conditions if condition) or "1"
+
+
+def grouped(
+    connection: sqlite3.Connection, dimension: Dimension, choice: ResponseFilter, *, is_recorded: bool = False
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of dimension, circumstance, place, is_sidechain, is_abandoned and the columns of `SUMS`.
+
+    By quarter or home only the model matters of a circumstance, which then stands for all with that model. Money is
+    what the client wrote into the line instead of what prices make of it when `is_recorded`.
+    """
+    sums = SUMS.replace("nanodollars", "recorded") if is_recorded else SUMS
+    alike = "circumstance, place" if dimension == "all" else "how.model"
+    for part in PARTS:
+        yield from connection.execute(
+            f"""SELECT {_DIMENSIONS[dimension]}, min(circumstance), min(place), is_sidechain, is_abandoned, {sums}
+                FROM {part} AS response JOIN circumstance AS how ON how.id = response.circumstance
+                WHERE {choice.condition} GROUP BY 1, {alike}, is_sidechain, is_abandoned"""  # noqa: S608  our own names
+        )
+
+
+def spent_by_project(
+    connection: sqlite3.Connection, wanted: SessionFilter
+) -> Iterator[tuple[str | None, tuple[Any, ...]]]:
+    """Project and the columns of `SUMS` of what the sessions that pass used; a project may come several times.
+
+    What copies of a session used belongs to the project of the copy that went on last.
+    """
+    condition, values = wanted.condition(connection)
+    copies = "SELECT uuid FROM session GROUP BY uuid HAVING count(*) > 1"
+    copied = f"uuid IN ({copies})" if connection.execute(f"{copies} LIMIT 1").fetchone() is not None else ""
+    is_alone = f"AND NOT {copied}" if copied else ""
+    alone = f"SELECT id, project FROM session WHERE {condition} {is_alone}"  # noqa: S608  our own text
+    together = f"""SELECT copy.id, newest.project FROM session AS copy JOIN (
+            SELECT uuid, project, max(ended) FROM session WHERE {condition} AND {copied} GROUP BY uuid
+        ) AS newest ON newest.uuid = copy.uuid"""  # noqa: S608
+    for part in PARTS:
+        for chosen in (alone, together) if copied else (alone,):
+            rows = connection.execute(
+                f"""SELECT place.project, {SUMS} FROM {part} AS response JOIN (
+                        SELECT file.id AS file, whose.project AS project
+                        FROM ({chosen}) AS whose JOIN file ON file.session = whose.id
+                    ) AS place ON place.file = response.home GROUP BY 1""",  # noqa: S608
+                values,
+            )
+            for project, *sums in rows:
+                yield None if project is None else as_path(project), tuple(sums)
+
+
+def _integers(values: Collection[int]) -> str:
+    return ", ".join(str(int(value)) for value in values)
+
+
+def homes(connection: sqlite3.Connection) -> dict[int, tuple[str, bool]]:
+    """Of every transcript: its session's id, and whether it is an agent's."""
+    rows = connection.execute(
+        "SELECT file.id, session.uuid, file.kind = 'subagent' FROM file JOIN session ON session.id = file.session"
+    )
+    return {file: (as_path(uuid), bool(is_agent)) for file, uuid, is_agent in rows}
+
+
+def machine_labels(connection: sqlite3.Connection) -> dict[int, str]:
+    """Of every file: what the machine is called that it was taken from; its id where another has the same label."""
+    known = machines(connection)
+    called = Counter(each.label for each in known)
+    names = {each.id: each.label if called[each.label] == 1 else f"{each.label} ({each.id[:8]})" for each in known}
+    return {file: names.get(machine, machine) for file, machine in connection.execute("SELECT id, machine FROM file")}
+
+
+def titles(connection: sqlite3.Connection) -> dict[str, tuple[str | None, str | None]]:
+    """Title and project of every session."""
+    rows = connection.execute(
+        """SELECT uuid, ifnull(mark.title, session.title), project
+           FROM session LEFT JOIN mark ON mark.session = session.uuid"""
+    )
+    return {as_path(uuid): (title, project) for uuid, title, project in rows}
+
+
+def files_of_sessions(connection: sqlite3.Connection, sessions: Iterable[int]) -> list[int]:
+    numbers = ", ".join(str(int(session)) for session in sessions)
+    return [file for (file,) in connection.execute(f"SELECT id FROM file WHERE session IN ({numbers})")]  # noqa: S608
+
+
+def own_money(connection: sqlite3.Connection) -> dict[str | bytes, int | None]:
+    """Of every session by its id: nano-dollars of all responses in its files; of copies of a session the fullest."""
+    return dict(connection.execute("SELECT uuid, max(nanodollars) FROM session GROUP BY uuid"))
+
+
+def lines_read(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Lines of all transcripts, and how many of them are no JSON."""
+    lines, malformed = connection.execute("SELECT sum(lines), sum(malformed) FROM file").fetchone()
+    return lines or 0, malformed or 0
+
+
+CacheDimension = Literal["quarter", "home", "project", "all"]
+_CACHE_DIMENSIONS: dict[CacheDimension, str] = {
+    "quarter": IN_QUARTER,
+    "home": "home",
+    "project": "kept.project",
+    "all": "0",
+}
+CACHE_SUMS = """sum(saved), count(rebuilt), ifnull(sum(rebuilt), 0), sum(premium), count(rebuilt) - count(premium),
+    ifnull(sum(thinking), 0), ifnull(sum(thinking_estimate), 0),
+    sum(CASE WHEN thinking IS NOT NULL OR thinking_estimate IS NOT NULL THEN output ELSE 0 END)"""
+
+_CAUSE = """CASE WHEN cause <> 'unknown' THEN cause WHEN cause IS NOT NULL THEN ifnull((
+        SELECT 'resumed_or_forked' FROM (
+            SELECT before.key FROM request AS before
+            WHERE before.file = response.home AND before.time < response.time
+            ORDER BY before.time DESC LIMIT 1
+        ) AS last
+            JOIN copied ON copied.key = last.key
+            JOIN file AS theirs ON theirs.id = copied.home
+            JOIN file AS ours ON ours.id = response.home
+        WHERE response.files = 1 AND theirs.session IS NOT ours.session
+    ), cause) END"""
+"""The first response after what was copied from another session is the first of a resume or a fork."""
+
+
+def cache_grouped(
+    connection: sqlite3.Connection, dimension: CacheDimension, choice: ResponseFilter
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of dimension, model, cause of a rebuild, whether the API told it, the columns of `SUMS` and `CACHE_SUMS`."""
+    for part in PARTS:
+        yield from connection.execute(
+            f"""SELECT {_CACHE_DIMENSIONS[dimension]}, counted.model, {_CAUSE}, is_told, {SUMS}, {CACHE_SUMS}
+                FROM {part} AS response
+                    JOIN circumstance AS counted ON counted.id = response.circumstance
+                    JOIN circumstance AS kept ON kept.id = response.place
+                WHERE {choice.condition} GROUP BY 1, 2, 3, 4"""  # noqa: S608  our own names, integers
+        )
+
+
+def made_elsewhere(connection: sqlite3.Connection, session: int) -> frozenset[str]:
+    """Keys of the responses in a session's files that were made in another session."""
+    rows = connection.execute(
+        """SELECT request.key FROM file JOIN request ON request.file = file.id JOIN copied ON copied.key = request.key
+           WHERE file.session = ? AND copied.home NOT IN (SELECT id FROM file WHERE session = ?)""",
+        (session, session),
+    )
+    return frozenset(key for (key,) in rows)
+
+
+UNPRICED = """
+    SELECT model, count(*), sum(input + output + cache_read + cache_write_5m + cache_write_1h) AS tokens
+    FROM response JOIN circumstance ON circumstance.id = response.circumstance
+    WHERE nanodollars IS NULL GROUP BY model ORDER BY tokens DESC, model
+"""
+
+
+def unpriced_models(connection: sqlite3.Connection) -> list[tuple[str | None, int, int]]:
+    """Model as the transcripts name it, requests and tokens, the most tokens first; each response counts once, as
+    its winning copy tells it."""
+    return list(connection.execute(UNPRICED))

@@ -1,0 +1,243 @@
+"""What a person said in their own words: marks, notes, moved folders, verdicts on moments, forgotten sessions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reread.errors import RereadError
+from reread.marks import NO_MARK, MarkChange
+
+from .database import StoreError
+from .meta import as_path, stored_path
+from .schema import WORDS
+from .sessions import MarkRow, MoveRow, all_rows, columns_of, keep_moves, keep_rows, marks, move_rows, moves
+from .text_index import indexable
+
+
+class Noted(NamedTuple):
+    """Title, note and tags of one session."""
+
+    text: str
+    sessions: tuple[int, ...]
+    """Its copies share them."""
+
+
+def noted_words(connection: sqlite3.Connection) -> list[Noted]:
+    texts = {session: mark.words for session, mark in marks(connection).items() if mark.words}
+    if not texts:
+        return []
+    copies: dict[str, list[int]] = {}
+    for number, uuid in connection.execute("SELECT id, uuid FROM session WHERE uuid IN (SELECT session FROM mark)"):
+        copies.setdefault(as_path(uuid), []).append(number)
+    return [Noted(text, tuple(copies[session])) for session, text in texts.items() if session in copies]
+
+
+def matching(noted: Sequence[Noted], expression: str) -> list[Noted]:
+    """Those that an expression for the index finds."""
+    if not noted:
+        return []
+    with closing(sqlite3.connect(":memory:")) as index:
+        index.execute(WORDS)
+        rows = [(number, indexable(each.text)) for number, each in enumerate(noted)]
+        index.executemany("INSERT INTO search(rowid, title) VALUES (?, ?)", rows)
+        found = index.execute("SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid", (expression,))
+        return [noted[number] for (number,) in found]
+
+
+def put_label(connection: sqlite3.Connection, uuid: str, kind: str, session: str | bytes, now: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?)", (uuid, kind, session, now))
+
+
+def take_label(connection: sqlite3.Connection, uuid: str, kind: str) -> None:
+    """Takes back what was said about a line; with a kind, only what was said about that kind or all."""
+    connection.execute("DELETE FROM label WHERE uuid = ? AND (? = '' OR kind IN (?, ''))", (uuid, kind, kind))
+
+
+def labels(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute("SELECT uuid, kind, session, at FROM label").fetchall()
+
+
+def keep_labels(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?)", rows)
+
+
+COPY = "marks.json"
+_CONTENT = "content"
+_EDGE = 1024
+
+
+def change(connection: sqlite3.Connection, home: Path, sessions: Iterable[str], wanted: MarkChange) -> int:
+    """Notes the same on some sessions and gives how many that changed; inside the caller's transaction."""
+    take_over_copy(connection, home)
+    known = marks(connection)
+    fresh = {session: wanted.of(known.get(session, NO_MARK)) for session in sessions}
+    changed = {session: mark for session, mark in fresh.items() if mark != known.get(session, NO_MARK)}
+    for session, mark in changed.items():
+        if mark == NO_MARK:
+            connection.execute("DELETE FROM mark WHERE session = ?", (stored_path(session),))
+        else:
+            keep_rows(connection, [columns_of(session, mark)])
+    if changed:
+        write_copy(connection, home)
+    return len(changed)
+
+
+class CarriedOver(NamedTuple):
+    """What the file has; nothing where there is no such file, or another's."""
+
+    marks: list[MarkRow]
+    moved: list[MoveRow]
+    labels: list[tuple[Any, ...]]
+    forgotten: list[tuple[str, int]]
+
+
+def take_over_copy(connection: sqlite3.Connection, home: Path) -> None:
+    """Before it is written: in a database made anew without a rebuild nothing is noted, and the copy would be lost.
+    Inside the caller's transaction."""
+    copied = copied_in(home)
+    keep_rows(connection, copied.marks if not all_rows(connection) else [])
+    keep_moves(connection, copied.moved if not move_rows(connection) else [])
+    keep_labels(connection, copied.labels if not labels(connection) else [])
+    keep_forgotten(connection, copied.forgotten if not forgotten_rows(connection) else [])
+
+
+def keep_copied(connection: sqlite3.Connection, home: Path) -> None:
+    """What the file has and the rows have not; inside the caller's transaction."""
+    copied = copied_in(home)
+    noted, moved = {row[0] for row in all_rows(connection)}, {row[0] for row in move_rows(connection)}
+    said, forgotten = {row[:2] for row in labels(connection)}, {row[0] for row in forgotten_rows(connection)}
+    keep_rows(connection, [row for row in copied.marks if row[0] not in noted])
+    keep_moves(connection, [row for row in copied.moved if row[0] not in moved])
+    keep_labels(connection, [row for row in copied.labels if row[:2] not in said])
+    keep_forgotten(connection, [row for row in copied.forgotten if row[0] not in forgotten])
+
+
+def forgotten_rows(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    return connection.execute("SELECT key, at FROM forgotten").fetchall()
+
+
+def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int]]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)
+
+
+def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
+    """What was noted on a session of which no copy is left; inside the transaction that forgets it."""
+    connection.execute(
+        "DELETE FROM mark WHERE session = ? AND NOT EXISTS (SELECT 1 FROM session WHERE uuid = ?)",
+        (session, session),
+    )
+
+
+def write_copy(connection: sqlite3.Connection, home: Path) -> None:
+    """All rows once more, in a file that is whole at every moment. Before they are committed: the lock of the
+    transaction keeps two writers apart, and a crash between the two leaves a change that only the file knows."""
+    rows = [{"session": session, **mark._asdict()} for session, mark in marks(connection).items()]
+    moved = [{"earlier": old, "today": new} for old, new in moves(connection).pairs]
+    said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
+    document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten_rows(connection)}
+    text = json.dumps(document, indent=1)
+    from reread.home import write_durably
+
+    try:
+        write_durably(home / COPY, text)
+    except OSError as error:
+        raise StoreError(f"{home / COPY}: cannot be written ({error.strerror or error})") from error
+
+
+def copied_in(home: Path) -> CarriedOver:
+    document = _document(home)
+    marked = (_row(each) for each in document["marks"])
+    moved = [[each.get("earlier"), each.get("today")] for each in document["moved"] if isinstance(each, Mapping)]
+    return CarriedOver(
+        [row for row in marked if row is not None],
+        _stored(moved, str, str),
+        _stored(document["labels"], str, str, str, int),
+        _stored(document["forgotten"], str, int),
+    )
+
+
+def _stored(rows: Iterable[Any], *kinds: type) -> list[Any]:
+    """Rows as their columns take them; an edited or damaged file may have others, any number and half a character."""
+    found = []
+    for row in rows:
+        if isinstance(row, list) and [type(value) for value in row] == list(kinds):
+            with suppress(UnicodeEncodeError):
+                values = tuple(stored_path(value) if isinstance(value, str) else value for value in row)
+                found += [values] if all(abs(value) < 1 << 63 for value in values if isinstance(value, int)) else []
+    return found
+
+
+def _document(home: Path) -> dict[str, list[Any]]:
+    try:
+        document = json.loads((home / COPY).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        document = None
+    found = document if isinstance(document, dict) else {}
+    return {
+        name: rows if isinstance(rows := found.get(name), list) else []
+        for name in ("marks", "moved", "labels", "forgotten")
+    }
+
+
+def _row(each: object) -> MarkRow | None:
+    """A row as a person may have edited it: of the right types, or none."""
+    if not isinstance(each, Mapping) or not isinstance(each.get("session"), str):
+        return None
+    try:
+        mark = MarkChange(
+            starred=bool(each.get("starred")),
+            hidden=bool(each.get("hidden")),
+            tags=tuple(each.get("tags") or ()),
+            note=each.get("note"),
+            title=each.get("title"),
+        ).checked()
+        return columns_of(each["session"], mark.of(NO_MARK))
+    except (TypeError, AttributeError, UnicodeEncodeError, RereadError):
+        return None
+
+
+class ContentMark(NamedTuple):
+    """What stands for the content of a transcript among the keys of what was forgotten; nothing of it can be read."""
+
+    size: int
+    head: str
+    """Digest of its first KiB, which tells most others from it."""
+    whole: str
+
+    @property
+    def key(self) -> str:
+        return f"{_CONTENT}:{self.size}:{self.head}:{self.whole}"
+
+    def is_met_by(self, path: Path) -> bool:
+        """Whether a file begins with what was forgotten, whatever it is called."""
+        try:
+            with path.open("rb") as file:
+                if _digest(file.read(min(_EDGE, self.size))) != self.head:
+                    return False
+                file.seek(0)
+                return _digest(file.read(self.size)) == self.whole
+        except OSError:  # whoever reads it says so
+            return False
+
+
+def content_mark(content: bytes) -> ContentMark:
+    return ContentMark(len(content), _digest(content[:_EDGE]), _digest(content))
+
+
+def content_marks(keys: Iterable[str]) -> list[ContentMark]:
+    """Those among the keys of what was forgotten; an edited copy of them may hold anything."""
+    parts = (key.split(":") for key in keys if key.startswith(f"{_CONTENT}:"))
+    return [ContentMark(int(part[1]), *part[2:]) for part in parts if len(part) == 4 and part[1].isdecimal()]
+
+
+def _digest(raw: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(raw).hexdigest()[:32]

@@ -1,0 +1,297 @@
+"""Proof of what is kept: every byte of the safe, a piece for every row, a row for every piece, sums that add up.
+
+What can be put in order is: a row whose piece lies elsewhere in the safe is led there before anything is called lost.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from reread.billing import Prices
+from reread.billing.response import Response
+from reread.errors import RereadError, printable
+from reread.safe.pieces import PieceHeader, digest
+from reread.safe.safe import Damage, PiecePlace, Safe, SafeDamaged
+from reread.times import moment
+
+from . import meta
+from .backup_files import shared_digest
+from .database import transaction
+from .integrity import damage_of
+from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
+from .meta import as_path
+from .piece_order import Piece
+from .places import PLACE
+from .safe_reader import LOST, SafeReader
+from .usage_sums import NO_QUARTER, QUARTER_MS, wrong_cells
+
+__all__ = ["Verified", "damaged_index", "find_again", "told", "unnamed_pieces", "verify", "verify_without_database"]
+
+
+_WITH_CACHING = f"SELECT saved, rebuilt, premium, {TOLD.removeprefix('SELECT ')} ORDER BY request.file, request.key"
+_MONEY = 2
+"""The last columns of `copied`: what a response cost, what the cache saved."""
+
+
+def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
+    """A sentence for everything that was not counted from what lies below it.
+
+    Money is left out where it was counted with other prices: the next sync counts it anew.
+    """
+    is_priced = meta.read_note(connection, meta.PRICES) == prices.digest
+    if is_priced:
+        yield from _responses(connection, prices)
+    yield from _copies(connection, prices, is_priced=is_priced)
+    yield from _sessions(connection, prices, is_priced=is_priced)
+    for quarter, model in wrong_cells(connection):
+        at = None if quarter == NO_QUARTER else moment(quarter * QUARTER_MS)
+        when = "without a time" if at is None else f"of {at:%Y-%m-%d %H:%M} UTC"
+        yield f"index: the sums {when} for {printable(model) or 'no model'} are not those of their responses"
+
+
+def _responses(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
+    for saved, rebuilt, premium, *values in connection.execute(_WITH_CACHING):
+        told = Response(*values)
+        about = told.model, told.time
+        money = (
+            prices.cost(told, *about),
+            prices.savings(told, *about),
+            None if rebuilt is None else prices.premium(told, rebuilt, *about),
+        )
+        if money != (told.nanodollars, saved, premium):
+            yield f"index: the cost of response {printable(told.key)} is not that of its tokens"
+
+
+def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
+    """What several files tell counts once, and its rows say so."""
+    several = "SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1"
+    keys = {key for (key,) in connection.execute(several)}
+    compared = None if is_priced else -_MONEY
+    counted = {row[0]: row[:compared] for row in connection.execute("SELECT * FROM copied")}
+    right = {
+        str(row[0]): row[:compared]
+        for key in keys
+        for row in settled_rows(connection, key, copies_of(connection, key), prices)
+    }
+    wrong = {name for name in right.keys() | counted.keys() if right.get(name) != counted.get(name)}
+    wrong.update(
+        key
+        for key, is_shared in connection.execute("SELECT key, is_shared FROM request")
+        if bool(is_shared) != (asker(key) in keys)
+    )
+    for name in sorted(wrong):
+        yield f"index: response {printable(name)} is not counted as its files tell it"
+
+
+def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
+    """But for those with captures: what a session amounts to then was settled line by line, not by its rows."""
+    counted = {each.session: each for each in session_sums(connection, prices)}
+    figures = ", ".join(SessionSums._fields[1:])
+    rows = connection.execute(
+        f"""SELECT uuid, id, {figures} FROM session
+            WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND kind = 'capture')"""  # noqa: S608
+    )
+    for uuid, *said in rows:
+        right = counted.get(said[0], SessionSums(said[0], 0, 0, None, 0))
+        compared = len(right) if is_priced else 3
+        if tuple(said[:compared]) != right[:compared]:
+            yield f"index: the figures of session {printable(as_path(uuid))} are not those of its responses"
+
+
+_Places = dict[tuple[int, int], str]
+"""The digest of the whole piece that begins at an offset of a pack."""
+
+
+class Verified(Struct, frozen=True, kw_only=True):
+    files: int
+    bytes: int
+    stored_bytes: int
+    damaged: list[str]
+    unnamed: list[Piece] = []
+    """Whole pieces whose bytes no row of the index names."""
+    mended: int = 0
+    """Rows whose piece lay elsewhere in the safe than they said."""
+    adopted: int = 0
+    """Pieces that no row named before."""
+    recounted: int = 0
+    """Responses that were read again from the safe and held against the index."""
+    is_index_sound: bool = True
+    """Whether the rows of the index can be believed; where not, they were held against nothing."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.damaged
+
+    @property
+    def unnamed_bytes(self) -> int:
+        return sum(header.length for header, _ in self.unnamed)
+
+
+def verify(connection: sqlite3.Connection, safe: Safe, prices: Prices, *, may_write: bool = True) -> Verified:
+    """Every piece is decompressed and hashed, every row must have its piece, SQLite checks its own pages, and the sums
+    are added up again.
+
+    What a crash left must have been put in order before, by `custody.recover`.
+    """
+    damaged = damaged_index(connection, may_write=may_write)
+    is_damaged = bool(damaged)
+    proved: _Places = {}
+    unnamed: list[Piece] = []
+    size = mended = files = 0
+    for found in safe.verify():
+        if isinstance(found, Damage):
+            damaged.append(told(found))
+        if found.header is not None:
+            proved[found.place.pack, found.place.offset] = found.header.sha256
+            size += found.header.length
+            if not is_damaged:  # otherwise its rows prove nothing about the safe, and may be of any type
+                unnamed += unnamed_pieces(connection, safe, [(found.header, found.place)])
+    try:
+        if not is_damaged:
+            missing = list(_missing_bytes(connection, proved))
+            if missing and may_write and (mended := find_again(connection, safe)):
+                missing = list(_missing_bytes(connection, proved))
+            damaged += missing
+            damaged += wrong_sums(connection, prices)
+        files = connection.execute("SELECT count(*) FROM file").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        damaged.append(f"database: {error}")
+    return Verified(
+        files=files,
+        bytes=size,
+        stored_bytes=sum(safe.packs().values()),
+        damaged=list(dict.fromkeys(damaged)),
+        unnamed=unnamed,
+        mended=mended,
+        is_index_sound=not is_damaged,
+    )
+
+
+def damaged_index(connection: sqlite3.Connection, *, may_write: bool = True) -> list[str]:
+    """What SQLite says about its pages, and FTS5 about its own, which it is asked by a statement that may write."""
+    damaged = [f"database: {said}" for said in damage_of(connection)]
+    if not may_write:
+        return damaged
+    try:
+        connection.execute("INSERT INTO search(search) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        damaged.append(f"database: {error}")
+    return damaged
+
+
+def _missing_bytes(connection: sqlite3.Connection, proved: _Places) -> Iterator[str]:
+    """Every piece the index names must be among the proved, and the pieces of a file lie end to end."""
+    ends: dict[tuple[int, int], int] = {}
+    for file, generation, start, length, sha256, pack, offset, path in connection.execute(
+        """SELECT file, piece.generation, start, length, sha256, pack, offset, path
+           FROM piece JOIN file ON file.id = piece.file ORDER BY file, piece.generation, start"""
+    ):
+        name = printable(as_path(path))
+        if proved.get((pack, offset)) != sha256.hex():
+            yield f"{name}: the piece at {offset} of pack {pack} is missing"
+        if ends.get((file, generation), 0) != start:
+            yield f"{name}: the bytes before {start} are not in the safe"
+        ends[file, generation] = start + length
+    for file, generation, taken, path in connection.execute("SELECT id, generation, taken, path FROM file"):
+        if ends.get((file, generation), 0) != taken:
+            yield f"{printable(as_path(path))}: the bytes before {taken} are not in the safe"
+
+
+def unnamed_pieces(connection: sqlite3.Connection, safe: Safe, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Of whole pieces those whose bytes no row names, neither as they are nor as a part of others.
+
+    What a sync took again, after it was killed, is in the safe twice and named once: nothing is missing then.
+    """
+    kept = SafeReader(connection, safe)
+    for header, place in pieces:
+        if PLACE in header.more:  # it has no bytes
+            continue
+        sha256 = shared_digest(header) or header.sha256
+        is_named = connection.execute(
+            """SELECT 1 FROM file JOIN piece ON piece.file = file.id
+               WHERE key = ? AND piece.generation = ? AND start = ? AND sha256 = ?""",
+            (header.file, header.generation, header.start, bytes.fromhex(sha256)),
+        ).fetchone()
+        if is_named is None and LOST not in header.more and not _is_kept(connection, kept, header):
+            yield header, place
+
+
+def _is_kept(connection: sqlite3.Connection, kept: SafeReader, header: PieceHeader) -> bool:
+    """Whether pieces that rows name hold the same bytes at the same place of the file, or of what it is a copy of."""
+    row = connection.execute(
+        """SELECT id, ? FROM file WHERE key = ?
+           UNION ALL
+           SELECT file.id, file.generation FROM place JOIN file ON file.id = place.file WHERE place.key = ?""",
+        (header.generation, header.file, header.file),
+    ).fetchone()
+    if row is None or not header.length:
+        return False
+    try:
+        file, generation = row
+        line = kept.line(file, generation, header.start, header.length)
+    except SafeDamaged:
+        return False
+    return len(line) == header.length and digest(line) == header.sha256
+
+
+def find_again(connection: sqlite3.Connection, safe: Safe) -> int:
+    """Leads rows whose piece is not where they say to one that is whole and the same: of the same file, beginning and
+    digest, or for backups, which share them, of the same digest. Gives how many rows that were."""
+    there = {
+        (found.place.pack, found.place.offset): found.header.sha256 for found in safe.scan() if found.header is not None
+    }
+    wanted: dict[tuple[str, ...], list[tuple[int, int, int]]] = {}
+    for file, generation, start, sha256, pack, offset, key, backup_of in connection.execute(
+        """SELECT file, piece.generation, start, sha256, pack, offset, key, backup_of
+           FROM piece JOIN file ON file.id = piece.file"""
+    ):
+        if there.get((pack, offset)) != sha256.hex():
+            name = (sha256.hex(),) if backup_of is not None else (sha256.hex(), key, str(start))
+            wanted.setdefault(name, []).append((file, generation, start))
+    if not wanted:
+        return 0
+    found_again: dict[tuple[int, int, int], PiecePlace] = {}
+    for found in safe.scan():
+        if found.header is not None:
+            header = found.header
+            names = ((header.sha256,), (header.sha256, header.file, str(header.start)))
+            rows = [row for name in names for row in wanted.get(name, ())]
+            if rows and _is_whole(safe, found.place):
+                found_again.update(dict.fromkeys(rows, found.place))
+    with transaction(connection):
+        connection.executemany(
+            "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE file = ? AND generation = ? AND start = ?",
+            [(place.pack, place.offset, place.stored, *row) for row, place in found_again.items()],
+        )
+    return len(found_again)
+
+
+def _is_whole(safe: Safe, place: PiecePlace) -> bool:
+    try:
+        safe.read(place)
+    except SafeDamaged:
+        return False
+    return True
+
+
+def told(damage: Damage) -> str:
+    name = printable(damage.path) if damage.path else "unknown file"
+    return f"pack {damage.pack} at {damage.offset} ({name}): {damage.reason}"
+
+
+def verify_without_database(safe: Safe, problem: RereadError) -> Verified:
+    """What can be proved when the database cannot even be opened."""
+    damaged = [f"database: {problem}"]
+    size = files = 0
+    for found in safe.verify():
+        if isinstance(found, Damage):
+            damaged.append(told(found))
+        else:
+            size += found.header.length
+            files += found.header.start == 0
+    return Verified(
+        files=files, bytes=size, stored_bytes=sum(safe.packs().values()), damaged=damaged, is_index_sound=False
+    )

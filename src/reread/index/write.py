@@ -1,0 +1,337 @@
+"""Batches to rows: the one writer of the archive.
+
+The order makes a crash harmless: pieces are on disk before the transaction that names them, and a transaction holds
+whole sessions, so whatever was committed is complete and the rest is simply read again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from reread.billing import Prices
+from reread.safe.safe import PieceHeader, PiecePlace, Safe, SafeDamaged
+from reread.sources import SourceFile
+
+from . import meta
+from .backup_files import KnownPieces, standing_for
+from .client_totals import replace_said
+from .conversation_rows import CopyMarker, write_talk
+from .database import transaction
+from .friction_rows import drop_friction, replace_friction
+from .ledger import Ledger
+from .meta import EXTRACTOR, file_key, stored_path
+from .piece_order import ORDER, Piece
+from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
+from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
+from .schema import FIELDS
+from .session_files import SessionFileReader
+from .source_state import UNREAD, remember
+from .unindex import unindex
+
+MIDDLE = 1 << 27
+"""Blocks of sessions that are new to the archive count up from here, those of older ones down: a block's id then
+tells its age well enough to look at the newest matches first. Small ids are short: this is room for 400 GB."""
+
+_BACKUP = "backup"
+_WHOLE = frozenset({"tool_result", "capture"})
+"""Kinds of files whose rows are all made again whenever one is."""
+KEPT_ALONE = 2
+"""`present` of what reread captured itself: there is no source that could vanish."""
+
+_SESSION_COLUMNS = SessionRow._fields
+_JSON_COLUMNS = {"versions", "models", "git_branches"}
+_INSERT_SEARCH = [f"INSERT INTO search(rowid, {name}) VALUES (?, ?)" for name in FIELDS]  # noqa: S608  our own names
+_WIDEN = """UPDATE file SET first_block = min(ifnull(first_block, :first), :first),
+                            last_block = max(ifnull(last_block, :last), :last) WHERE id = :file"""
+
+
+class StoreWriter:
+    """Writes batches; the caller holds the safe's lock."""
+
+    def __init__(self, connection: sqlite3.Connection, safe: Safe, machine: str, prices: Prices) -> None:
+        self._connection = connection
+        self._ledger = Ledger(connection, prices)
+        self._copies = CopyMarker(connection)
+        self._safe = safe
+        self._machine = machine
+        self._began = time.time_ns()
+        self._order = meta.last_order(connection) + 1
+        """Tells pieces of one sync from those of another that was killed before it could commit."""
+        self._lowest, self._highest = self._id_range()
+
+    @cached_property
+    def _backups(self) -> KnownPieces:
+        return KnownPieces(self._connection)
+
+    def _id_range(self) -> tuple[int, int]:
+        low, high = self._connection.execute("SELECT min(id), max(id) FROM block").fetchone()
+        return min(low or MIDDLE, MIDDLE), max(high or MIDDLE, MIDDLE)
+
+    def apply(
+        self, batches: Sequence[SessionBatch], *, is_older: bool, kept: Mapping[str, Sequence[Piece]] | None = None
+    ) -> None:
+        """Takes in sessions; `is_older` says that they are older than all taken before, `kept` which pieces of a file,
+        by its key, are in the safe already and get their rows with the others."""
+        places = {id(file): self._keep(file) for batch in batches for file in batch.files}
+        self._safe.flush()
+        with transaction(self._connection):
+            blocks: list[tuple[int, FileBatch]] = []
+            for batch in batches:
+                session = self._session(batch.session) if batch.session is not None else None
+                name = stored_path(batch.session.uuid) if batch.session is not None else ""
+                for file in batch.files:
+                    row = self._file(file, session, batch.backup_of)
+                    self._pieces(row, file, places[id(file)])
+                    self.name(row, (kept or {}).get(file.key, ()))
+                    if file.withdrawn:
+                        unindex(self._connection, SessionFileReader(self._connection, self._safe), row, file.withdrawn)
+                    self._facts(row, session, file)
+                    replace_said(self._connection, row, stored_path(file.said_of) or name, self._machine, file.said)
+                    blocks.append((row, file))
+                if session is not None and batch.friction is not None:
+                    replace_friction(self._connection, session, batch.friction)
+            self._ledger.settle()
+            self._copies.settle()
+            self._index(blocks, is_older=is_older)
+            meta.count_order(self._connection, self._order)
+
+    def apply_again(self, batch: SessionBatch) -> None:
+        """Rows of what is kept made anew: whether the sources are there still is not known any better than before."""
+        marks = ", ".join("?" * len(batch.files))
+        before = self._connection.execute(
+            f"SELECT present, vanished, key FROM file WHERE key IN ({marks})",  # noqa: S608  question marks
+            [file.key for file in batch.files],
+        ).fetchall()
+        self.apply([batch], is_older=False)
+        with transaction(self._connection):
+            self._connection.executemany("UPDATE file SET present = ?, vanished = ? WHERE key = ?", before)
+
+    def _keep(self, file: FileBatch) -> list[PiecePlace]:
+        keep = self._keep_once if file.kind == _BACKUP else self._safe.append_compressed
+        return [keep(self._header(file, piece), piece.frame) for piece in file.pieces]
+
+    def _keep_once(self, header: PieceHeader, frame: bytes) -> PiecePlace:
+        """Bytes that another backup has, too, are kept once; whatever was kept, the safe tells of this file."""
+        place = self._backups.place(header.sha256)
+        if place is None or not self._is_whole(place):
+            place = self._safe.append_compressed(header, frame)
+            self._backups.learn(header.sha256, place)
+        else:
+            self._safe.append_compressed(*standing_for(header))
+        return place
+
+    def _is_whole(self, place: PiecePlace) -> bool:
+        """The source has the bytes: those of another are not relied on where damage took them."""
+        try:
+            return bool(self._safe.piece(place))
+        except SafeDamaged:
+            return False
+
+    def _header(self, file: FileBatch, piece: PieceRow) -> PieceHeader:
+        return PieceHeader(
+            file=file.key,
+            machine=self._machine,
+            source=file.source,
+            path=file.path,
+            kind=file.kind,
+            generation=file.generation,
+            start=piece.start,
+            length=piece.length,
+            sha256=piece.sha256.hex(),
+            mtime_ns=file.mtime_ns,
+            more={"taken": self._began, ORDER: self._order},
+        )
+
+    def _session(self, row: SessionRow) -> int:
+        values = [_stored(name, value) for name, value in row._asdict().items()]
+        names = ", ".join(_SESSION_COLUMNS)
+        marks = ", ".join("?" * len(_SESSION_COLUMNS))
+        changes = ", ".join(f"{name} = excluded.{name}" for name in _SESSION_COLUMNS)
+        found = self._connection.execute(
+            f"INSERT INTO session (machine, {names}) VALUES (?, {marks}) "  # noqa: S608  names are our own
+            f"ON CONFLICT (machine, folder, uuid) DO UPDATE SET {changes} RETURNING id",
+            (self._machine, *values),
+        ).fetchone()
+        return int(found[0])
+
+    def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
+        known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
+        if known is not None and (file.is_rewritten or file.kind in _WHOLE):
+            unindex(self._connection, SessionFileReader(self._connection, self._safe), known[0])
+        values = {
+            **{name: getattr(file, name) for name in _FILE_COLUMNS},
+            "path": stored_path(file.path),
+            "source": stored_path(file.source),
+            "machine": self._machine,
+            "session": session,
+            "backup_of": backup_of,
+            "extractor": EXTRACTOR,
+            "present": KEPT_ALONE if file.source == OWN else 1,
+            "vanished": None,
+        }
+        names = ", ".join(values)
+        changes = ", ".join(f"{name} = excluded.{name}" for name in values if name != "key")
+        found = self._connection.execute(
+            f"INSERT INTO file ({names}) VALUES ({', '.join('?' * len(values))}) "  # noqa: S608
+            f"ON CONFLICT (key) DO UPDATE SET {changes} RETURNING id",
+            tuple(values.values()),
+        ).fetchone()
+        if known is not None and known[1] not in (None, session):
+            self._drop_if_empty(known[1])
+        return int(found[0])
+
+    def _drop_if_empty(self, session: int) -> None:
+        """A capture was a session by itself until its transcript came."""
+        if self._connection.execute("SELECT 1 FROM file WHERE session = ? LIMIT 1", (session,)).fetchone() is None:
+            drop_friction(self._connection, session)
+            self._connection.execute("DELETE FROM session WHERE id = ?", (session,))
+
+    def _pieces(self, row: int, file: FileBatch, places: Sequence[PiecePlace]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (row, file.generation, p.start, p.length, p.sha256, at.pack, at.offset, at.stored)
+                for p, at in zip(file.pieces, places, strict=True)
+            ],
+        )
+
+    def _facts(self, row: int, session: int | None, file: FileBatch) -> None:
+        self._copies.will_change(row)
+        write_talk(self._connection, row, session, file.calls, file.prompts, file.thoughts)
+        self._copies.changed(row)
+        self._ledger.replace(row, file)
+
+    def _index(self, files: Sequence[tuple[int, FileBatch]], *, is_older: bool) -> None:
+        """Inserts in the order of ids: FTS5 writes a segment of its own whenever an id is smaller than the last."""
+        count = sum(len(file.blocks) for _, file in files)
+        first = self._lowest - count if is_older else self._highest + 1
+        self._lowest, self._highest = min(self._lowest, first), max(self._highest, first + count - 1)
+        for row, file in files:
+            last = first + len(file.blocks) - 1
+            if file.blocks:
+                self._connection.execute(_WIDEN, {"file": row, "first": first, "last": last})
+            self._connection.executemany(
+                "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(i, row, b.offset, b.length, b.part, b.field, b.time) for i, b in enumerate(file.blocks, first)],
+            )
+            for i, block in enumerate(file.blocks, first):
+                self._connection.execute(_INSERT_SEARCH[block.field], (i, block.text))
+            first = last + 1
+
+    def close_books(self) -> None:
+        """Brings the sums of the ledger up to date with what was written."""
+        self._ledger.close()
+
+    def adopt(self, files: Iterable[tuple[PieceHeader, Sequence[Piece]]]) -> None:
+        """Rows for what is in the safe already, each file by its newest piece and all its pieces."""
+        with transaction(self._connection):
+            for last, pieces in files:
+                found = self._connection.execute(
+                    "INSERT INTO file (key, machine, source, path, kind, generation, size, mtime_ns, device, inode, head, tail)"  # noqa: E501
+                    " VALUES (?, ?, ?, ?, ?, ?, -1, ?, 0, 0, x'', x'') RETURNING id",
+                    (
+                        last.file,
+                        last.machine,
+                        stored_path(last.source),
+                        stored_path(last.path),
+                        last.kind,
+                        last.generation,
+                        last.mtime_ns,
+                    ),
+                ).fetchone()
+                self.name(found[0], pieces)
+
+    def name(self, file: int, pieces: Iterable[Piece]) -> None:
+        """Rows for pieces of a file that are in the safe; inside a transaction."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO piece VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (file, h.generation, h.start, h.length, bytes.fromhex(h.sha256), p.pack, p.offset, p.stored)
+                for h, p in pieces
+            ],
+        )
+
+    def remember_folders(self, folders: Mapping[Path, int], unread: Iterable[Path]) -> None:
+        """What the last walk found, so that the next sync can tell at a glance that nothing changed.
+
+        What could not be read is remembered as such, so that every sync tries it again.
+        """
+        found = {**folders, **dict.fromkeys(unread, UNREAD)}
+        with transaction(self._connection):
+            remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
+
+    def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
+        """Files that hold what others hold: each with its source, and path and machine of the other."""
+        told = known_keys(self._connection) if found else set()
+        rows: list[PlaceRow] = []
+        for file, source, original, machine in found:
+            kept = self._connection.execute(
+                "SELECT id, key, generation FROM file WHERE machine = ? AND path = ? ORDER BY id DESC",
+                (machine, stored_path(str(original))),
+            ).fetchone()
+            try:
+                status = file.path.stat()
+            except OSError:  # gone meanwhile: the next sync sees that
+                continue
+            if kept is None:  # it could not be read: the next sync meets both again
+                continue
+            seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            key = file_key(self._machine, str(file.path))
+            row = PlaceRow(key, kept[0], self._machine, source, str(file.path), *seen)
+            if (key, kept[0]) not in told:
+                self._safe.append_compressed(*place_piece(row, kept[1], file.kind, kept[2], self._began))
+            rows.append(row)
+        if rows:
+            self._safe.flush()
+            with transaction(self._connection):
+                keep_places(self._connection, rows)
+
+    def change_places(self, *, gone: Sequence[Path], own_ways: Sequence[Path]) -> None:
+        """Places that are there no more, and such that are files of their own now."""
+        if gone or own_ways:
+            with transaction(self._connection):
+                mark_places_vanished(self._connection, self._machine, gone, int(time.time() * 1000))
+                drop_places(self._connection, self._machine, own_ways)
+
+    def mark_vanished(self, keys: Iterable[str]) -> None:
+        """The source is gone; what was taken of it stays."""
+        now = int(time.time() * 1000)
+        with transaction(self._connection):
+            self._connection.executemany(
+                "UPDATE file SET present = 0, vanished = ? WHERE key = ? AND present = 1",
+                [(now, key) for key in keys],
+            )
+
+
+def _stored(name: str, value: object) -> object:
+    """A session's column as SQLite takes it: lists as JSON, names from the file system as text or bytes."""
+    if name in _JSON_COLUMNS:
+        return msgspec.json.encode(value).decode()
+    return stored_path(value) if isinstance(value, str) else value
+
+
+_FILE_COLUMNS = (
+    "key",
+    "source",
+    "path",
+    "kind",
+    "agent",
+    "workflow",
+    "device",
+    "inode",
+    "size",
+    "mtime_ns",
+    "generation",
+    "taken",
+    "indexed",
+    "lines",
+    "malformed",
+    "head",
+    "tail",
+)

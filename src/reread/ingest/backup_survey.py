@@ -1,0 +1,152 @@
+"""Backups that the client made of files it changed: which of them the archive does not have yet.
+
+They are looked for when the sessions of a walk are written, because only those of known sessions are kept. A folder
+that has not changed since the last walk is not even listed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from reread.errors import SourceError
+from reread.index import read
+from reread.index.backup_files import history_folders, sessions_with_backups
+from reread.index.meta import FileKeys
+from reread.index.source_state import last_seen
+from reread.sources import SourceFile
+from reread.sources.backups import FOLDER, RefusedBackup, config_folders, list_backups
+
+from .survey import FileJob, SessionJob, Survey, file_job
+
+BYTES_PER_JOB = 8_000_000
+"""What a worker holds at a time, unless a single file is larger."""
+
+
+class BackupSurvey:
+    """One look at the backups beside the folders of a walk, held against what the archive knows of them."""
+
+    def __init__(self, connection: sqlite3.Connection, machine: str, places: Sequence[Path], walk: Survey) -> None:
+        self.problems: list[SourceError] = []
+        self.refused: list[SourceError] = []
+        """Told once, when the folder changed: another look would not help."""
+        self.folders: dict[Path, int] = {}
+        """With the times of their last changes, for the next glance and the next look."""
+        self.unchanged = 0
+        self.jobs: list[SessionJob] = []
+        self._connection = connection
+        self._machine = machine
+        self._walk = walk
+        self._owners = history_folders(connection, machine)
+        self._as_before: set[Path] = set()
+        """Folders that need no look, or cannot be listed."""
+        before = last_seen(connection, machine)
+        self._before = {path: time for path, (size, time) in before.items() if size < 0}
+        # A backup that may have been half written stands there itself.
+        self._growing = {Path(path).parent for path, (size, _) in before.items() if size >= 0 and FOLDER in path}
+        self._tops = [config / FOLDER for config in config_folders(walk.folders)]
+        for top in sorted(self._tops):
+            source = _source_of(top.parent, places)
+            for folder in self._changed_folders(top):
+                self._look(folder, source)
+        self.vanished = list(self._vanished())
+
+    def _changed_folders(self, top: Path) -> Iterator[Path]:
+        """Folders of sessions that the archive knows; of those it does not know nothing is remembered."""
+        try:
+            self.folders[top] = top.stat().st_mtime_ns
+            with os.scandir(top) as entries:
+                found = sorted(Path(entry.path) for entry in entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self.folders.pop(top, None)
+            self._tops.remove(top)
+            self.problems.append(SourceError(top, f"cannot be read ({error.strerror or error})"))
+            return
+        for folder in found:
+            if folder not in self._owners or (time := self._time_of(folder)) is None:
+                continue
+            self.folders[folder] = time
+            if self._before.get(str(folder)) == time and folder not in self._growing:
+                self._as_before.add(folder)
+            else:
+                yield folder
+
+    def _time_of(self, folder: Path) -> int | None:
+        try:
+            status = folder.stat()
+        except FileNotFoundError:  # cleaned up meanwhile, or a link that leads nowhere
+            return None
+        except OSError as error:
+            self._as_before.add(folder)
+            self.problems.append(SourceError(folder, f"cannot be read ({error.strerror or error})"))
+            return None
+        return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else None
+
+    def _look(self, folder: Path, source: Path) -> None:
+        session = self._owners[folder]
+        problems: list[SourceError] = []
+        try:
+            files = list_backups(folder, problems)
+        except SourceError as problem:
+            self._as_before.add(folder)
+            self.problems.append(problem)
+            return
+        self.refused += [problem for problem in problems if isinstance(problem, RefusedBackup)]
+        self.problems += [problem for problem in problems if not isinstance(problem, RefusedBackup)]
+        changed = self._changed(files, session, source)
+        self.jobs += [
+            SessionJob(files=None, changed=tuple(some), backup_of=session) for some in _portions(changed, BYTES_PER_JOB)
+        ]
+
+    def _changed(self, files: Iterable[SourceFile], session: int, source: Path) -> list[FileJob]:
+        known = {row.key: row for row in read.backups_of(self._connection, session)}
+        keys = FileKeys(self._machine, self._walk.names, known.values())
+        found = []
+        for file in files:
+            try:
+                job = file_job(keys, source, file, known, self._walk.still_holds)
+            except SourceError as problem:
+                self.problems.append(problem)
+                continue
+            if job is None:
+                self.unchanged += 1
+            elif not self._walk.forgotten.keys() & keys.ever_of(file.path):
+                found.append(job)
+        return found
+
+    def _vanished(self) -> Iterator[str]:
+        """Backups of folders that changed, or are gone with all that was around them."""
+        folders = {session: folder for folder, session in self._owners.items()}
+        for session in sessions_with_backups(self._connection) & folders.keys():
+            folder = folders[session]
+            if folder not in self._as_before and self._is_in_reach(folder):
+                for row in read.backups_of(self._connection, session):
+                    if row.present and not os.path.lexists(row.path):
+                        yield row.key
+
+    def _is_in_reach(self, folder: Path) -> bool:
+        return folder.parent in self._tops or any(parent in self._walk.missing for parent in folder.parents)
+
+
+def _source_of(config: Path, places: Sequence[Path]) -> Path:
+    """The source a config directory was found in; it may be a part of it, such as `projects`."""
+    found = (place for place in places if config.is_relative_to(place.absolute()) or place.is_relative_to(config))
+    return next(found, config)
+
+
+def _portions(jobs: Iterable[FileJob], most: int) -> Iterator[list[FileJob]]:
+    portion: list[FileJob] = []
+    size = 0
+    for job in jobs:
+        if portion and size + job.file.size > most:
+            yield portion
+            portion, size = [], 0
+        portion.append(job)
+        size += job.file.size
+    if portion:
+        yield portion

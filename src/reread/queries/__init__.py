@@ -1,1 +1,0 @@
-"""Questions people ask of their sessions, as functions."""

@@ -1,0 +1,159 @@
+"""What Claude Code hands to a hook or a status line command: one JSON object on standard input.
+
+Imports nothing heavy; any part may be missing, and nothing raises.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+MOST_DOLLARS = 1_000_000_000
+"""What lies above is no money, and in nano-dollars would not fit a column."""
+
+
+def number(value: object, most: float) -> float | None:
+    """A number from 0 to `most`; None for anything else. NaN compares with nothing, so it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value <= most else None
+
+
+def nanodollars(value: object) -> int | None:
+    """Dollars in whole nano-dollars."""
+    dollars = number(value, MOST_DOLLARS)
+    return None if dollars is None else round(dollars * 10**9)
+
+
+_LONGEST_NAME = 80
+_MOST_TOKENS = 10**12
+_MOST_PERCENT = 1_000
+_LONGEST_MS = 10**12
+_MINUTE_MS = 60_000
+_FIVE_HOURS_MS = 5 * 60 * _MINUTE_MS
+_WEEK_MS = 7 * 24 * 60 * _MINUTE_MS
+_MILLISECONDS_FROM = 10**11
+
+
+class Limit:
+    """How much of a usage limit is used, in percent, and when it begins anew, in milliseconds since 1970."""
+
+    __slots__ = ("percent", "resets")
+
+    def __init__(self, said: object, length: int, now: int) -> None:
+        values = _object(said)
+        self.percent = number(values.get("used_percentage"), _MOST_PERCENT)
+        resets = _milliseconds(values.get("resets_at"))
+        # A window that does not hold the present is a stale or foreign one.
+        is_near = resets is not None and abs(resets - now) <= length + 5 * _MINUTE_MS
+        self.resets = resets if is_near else None
+
+
+class StatusLine:
+    """One status line, as far as it makes sense."""
+
+    def __init__(self, said: object, now: int) -> None:
+        values = _object(said)
+        cost, context, limits = (_object(values.get(name)) for name in ("cost", "context_window", "rate_limits"))
+        model = _object(values.get("model"))
+        self.session = _name(values.get("session_id"))
+        self.transcript = _name(values.get("transcript_path"), longest=4096)
+        self.model = _name(model.get("display_name")) or _name(model.get("id"))
+        self.nanodollars = nanodollars(cost.get("total_cost_usd"))
+        lasted = number(cost.get("total_duration_ms"), _LONGEST_MS)
+        self.began = None if lasted is None else now - int(lasted)
+        """When the client began to count. A resumed session goes on where it was, as if there had been no pause."""
+        self.five_hour = Limit(limits.get("five_hour"), _FIVE_HOURS_MS, now)
+        self.seven_day = Limit(limits.get("seven_day"), _WEEK_MS, now)
+        self.context_size = _tokens(context.get("context_window_size"))
+        self.context_tokens = _context_tokens(_object(context.get("current_usage")))
+        self.context_percent = number(context.get("used_percentage"), _MOST_PERCENT)
+        if self.context_percent is None and self.context_tokens is not None and self.context_size:
+            self.context_percent = self.context_tokens * 100 / self.context_size
+
+    @property
+    def told(self) -> tuple[float | None, ...]:
+        """What is kept of it: cost, both limits, the context."""
+        return (
+            self.nanodollars,
+            self.five_hour.percent,
+            self.five_hour.resets,
+            self.seven_day.percent,
+            self.seven_day.resets,
+            self.context_tokens,
+            self.context_size,
+        )
+
+
+def read_status_line(raw: bytes, now: int) -> StatusLine | None:
+    """None when these bytes are no JSON object."""
+    import json
+
+    try:
+        said = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return StatusLine(said, now) if isinstance(said, dict) else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _name(value: object, longest: int = _LONGEST_NAME) -> str | None:
+    """Text that a terminal and a database can take: it may hold escapes, line ends and halves of characters."""
+    if not isinstance(value, str) or not value.strip() or len(value) > longest:
+        return None
+    return value.strip() if value.isprintable() else None
+
+
+def _tokens(value: object) -> int | None:
+    found = number(value, _MOST_TOKENS)
+    return None if found is None else int(found)
+
+
+def _context_tokens(used: dict[str, Any]) -> int | None:
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    counts = [_tokens(used.get(name)) for name in names]
+    return None if all(count is None for count in counts) else sum(count or 0 for count in counts)
+
+
+def _milliseconds(value: object) -> int | None:
+    """A moment to the minute: seconds since 1970, milliseconds, or ISO 8601."""
+    if isinstance(value, str):
+        from .lenient import parse_time
+
+        moment = parse_time(value)
+        value = None if moment is None else moment.timestamp()
+    found = number(value, 10**15)
+    if found is None:
+        return None
+    return round((found if found > _MILLISECONDS_FROM else found * 1000) / _MINUTE_MS) * _MINUTE_MS
+
+
+class HookInput:
+    """The session a hook runs for, as far as it was told."""
+
+    __slots__ = ("reason", "session", "transcript")
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.session = _text(said.get("session_id"))
+        self.transcript = _text(said.get("transcript_path"))
+        self.reason = _text(said.get("reason"))
+
+
+def read_hook_input(raw: bytes) -> HookInput:
+    import json
+
+    try:
+        said = json.loads(raw)
+    except (ValueError, RecursionError):
+        said = None
+    return HookInput(said if isinstance(said, dict) else {})
+
+
+def _text(value: object) -> str | None:
+    """A text a command line can carry."""
+    return value if isinstance(value, str) and value and "\0" not in value else None

@@ -1,0 +1,149 @@
+"""Content blocks: what a message is made of.
+
+The asymmetry every parser trips over: the text of a `thinking` block is `.thinking`, of a `text` block
+`.text`, of a `tool_use` block its `.input`. `block.as_text` hides it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from .lenient import ABSENT, UNKNOWN_TAG, parse_or_none
+
+
+class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", repr_omit_defaults=True):
+    @property
+    def as_text(self) -> str:
+        return ""
+
+
+class Text(_Block, tag="text", frozen=True):
+    text: str | None = None
+    citations: Raw = ABSENT
+
+    @property
+    def as_text(self) -> str:
+        return self.text or ""
+
+
+class Thinking(_Block, tag="thinking", frozen=True):
+    """Empty text with a signature is normal since 2.1.70: the text was not stored."""
+
+    thinking: str | None = None
+    signature: str | None = None
+    text: str | None = None
+    content: str | None = None
+    """Some endpoints put the thought here or in `text`; never seen from the client itself."""
+
+    @property
+    def as_text(self) -> str:
+        return self.thinking or self.text or self.content or ""
+
+
+class RedactedThinking(_Block, tag="redacted_thinking", frozen=True):
+    data: str | None = None
+
+
+class ToolUse(_Block, tag="tool_use", frozen=True):
+    id: str | None = None
+    name: str | None = None
+    raw_input: Raw = field(default=Raw(b"{}"), name="input")
+    caller: Raw = ABSENT
+
+    @property
+    def input(self) -> Any:
+        """The arguments, nearly always an object."""
+        return parse_or_none(self.raw_input)
+
+    @property
+    def as_text(self) -> str:
+        return bytes(self.raw_input).decode("utf-8", "replace")
+
+
+class ServerToolUse(ToolUse, tag="server_tool_use", frozen=True):
+    """A tool the API ran by itself, such as web search."""
+
+
+class ImageSource(Struct, frozen=True, gc=False, kw_only=True):
+    type: str | None = None
+    media_type: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+
+class Image(_Block, tag="image", frozen=True):
+    source: ImageSource | None = None
+
+
+class Document(_Block, tag="document", frozen=True):
+    source: ImageSource | None = None
+    title: str | None = None
+
+
+class ToolReference(_Block, tag="tool_reference", frozen=True):
+    tool_name: str | None = None
+
+    @property
+    def as_text(self) -> str:
+        return self.tool_name or ""
+
+
+class ToolResult(_Block, tag="tool_result", frozen=True):
+    tool_use_id: str | None = None
+    content: str | list[Block] | None = None
+    is_error: bool | None = None
+
+    @property
+    def as_text(self) -> str:
+        return text_of(self.content, joined_by="\n")
+
+
+class WebSearchToolResult(_Block, tag="web_search_tool_result", frozen=True):
+    tool_use_id: str | None = None
+    raw_content: Raw = field(default=ABSENT, name="content")
+    caller: Raw = ABSENT
+
+
+class AdvisorToolResult(_Block, tag="advisor_tool_result", frozen=True):
+    tool_use_id: str | None = None
+    raw_content: Raw = field(default=ABSENT, name="content")
+
+
+class UnknownBlock(_Block, tag=UNKNOWN_TAG, frozen=True):
+    """A block of a type nobody has described, or a list item that is no object at all."""
+
+    type_name: str | None = None
+    value: Raw = ABSENT
+
+    @property
+    def as_text(self) -> str:
+        value = parse_or_none(self.value)
+        found = value.get("text") if isinstance(value, dict) else value
+        return found if isinstance(found, str) else ""
+
+
+Block = (
+    Text
+    | Thinking
+    | RedactedThinking
+    | ToolUse
+    | ServerToolUse
+    | ToolResult
+    | Image
+    | Document
+    | ToolReference
+    | WebSearchToolResult
+    | AdvisorToolResult
+    | UnknownBlock
+)
+Content = str | list[Block] | None
+
+
+def text_of(content: Content, joined_by: str = " ") -> str:
+    """The readable text of a content field: a string as it is, a list by its text blocks."""
+    if isinstance(content, str):
+        return content
+    shown = (block.as_text for block in content or () if isinstance(block, Text | ToolReference | UnknownBlock))
+    return joined_by.join(text for text in shown if text)

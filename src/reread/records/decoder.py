@@ -1,0 +1,250 @@
+"""Bytes to records: the only place where a line gets its meaning.
+
+A ladder, cheapest step first. Nearly every line ends on the first step, one typed decode; the others exist so
+that no line is ever lost:
+
+    1. msgspec, straight into the type
+    2. plain values (msgspec, then the lenient standard library), aliases resolved, then into the type
+    3. the type filled field by field, setting aside what does not fit
+    4. `Unknown`, with the bytes and the reason
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, get_args
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from reread.decoders import json_decoder
+
+from .attachments import Attachment
+from .base import Record, Unknown
+from .conversation import Assistant, ToolResultLine, User
+from .frames import (
+    CommandLifecycle,
+    ControlCancelRequest,
+    ControlRequest,
+    ControlResponse,
+    ConversationReset,
+    Result,
+    StreamEvent,
+)
+from .lenient import FAILURES, parse, salvage, with_transcript_spelling
+from .progress import ProgressLine
+from .state import (
+    AgentName,
+    AiTitle,
+    ApiRequest,
+    ApiRequestBlob,
+    ApiRequestShape,
+    AtisLatch,
+    BridgeSession,
+    CostState,
+    CustomTitle,
+    FileHistoryDelta,
+    FileHistorySnapshot,
+    LastPrompt,
+    Mode,
+    PermissionMode,
+    PrLink,
+    QueueOperation,
+    Summary,
+    ToolsUsed,
+)
+from .system import SYSTEM_SUBTYPES, System, ThinkingTokens
+
+AnyRecord = (
+    User
+    | Assistant
+    | System
+    | Attachment
+    | ProgressLine
+    | Summary
+    | FileHistorySnapshot
+    | FileHistoryDelta
+    | QueueOperation
+    | PermissionMode
+    | Mode
+    | LastPrompt
+    | AiTitle
+    | CustomTitle
+    | AgentName
+    | PrLink
+    | BridgeSession
+    | AtisLatch
+    | ToolsUsed
+    | CostState
+    | ApiRequest
+    | ApiRequestShape
+    | ApiRequestBlob
+    | ToolResultLine
+    | StreamEvent
+    | Result
+    | ControlRequest
+    | ControlResponse
+    | ControlCancelRequest
+    | CommandLifecycle
+    | ConversationReset
+)
+
+RECORD_TYPES: dict[str, type[Record]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyRecord)}
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Made when first needed: the decoders of all types together cost 40 ms, more than most commands take."""
+    return json_decoder(kind)
+
+
+class _Tag(msgspec.Struct):
+    type: str
+
+
+_tag_of = json_decoder(_Tag).decode
+_EARLY = 200
+"""Lines that are read before the decoder of all types is worth its making: a search may read a single one."""
+_early_lines = 0
+
+
+def _decode_early(raw: bytes) -> Record:
+    """By the decoder of the line's own type, until many lines have come; then all go to the decoder of all types."""
+    global _decode_any, _early_lines
+    _early_lines += 1
+    if _early_lines > _EARLY:
+        _decode_any = _decoder(AnyRecord).decode
+    kind = RECORD_TYPES.get(_tag_of(raw).type)
+    if kind is None:
+        raise msgspec.ValidationError("an unknown type")
+    record: Record = _decoder(kind).decode(raw)
+    return record
+
+
+_decode_any: Callable[[bytes], Record] = _decode_early
+
+
+def decode(raw: bytes) -> Record:
+    """The record on a line. Never raises: what cannot be read comes back as `Unknown`."""
+    try:
+        record: Record = _decode_any(raw)
+    except FAILURES:
+        return _decode_slowly(raw)
+    if record.session_id is None or type(record) is System:
+        record = _look_again(record, raw)
+    force_setattr(record, "raw", raw)
+    return record
+
+
+def decode_all(raw: bytes, line: int = 0, offset: int = 0) -> list[Record]:
+    """Every record on a line, placed: one nearly always, more where two writers met."""
+    records = []
+    while True:
+        record = decode(raw)
+        force_setattr(record, "line", line)
+        force_setattr(record, "offset", offset)
+        records.append(record)
+        if not record.rest:
+            return records
+        offset += len(raw) - len(record.rest)
+        raw = record.rest
+
+
+def _look_again(record: Record, raw: bytes) -> Record:
+    """The few lines one typed decode does not finish: system subtypes, and the stream's spelling."""
+    kind = _system_kind(record.subtype) if isinstance(record, System) else type(record)
+    is_frame = record.session_id is None and record.session_id_twin is not None
+    if is_frame and kind not in _STREAM_ONLY:
+        return _decode_slowly(raw)
+    if kind is not type(record):
+        try:
+            record = _decoder(kind).decode(raw)
+        except FAILURES:
+            return _decode_slowly(raw)
+    if is_frame:
+        force_setattr(record, "session_id", record.session_id_twin)
+        force_setattr(record, "is_frame", True)
+    return record
+
+
+_STREAM_ONLY = frozenset({StreamEvent, ThinkingTokens})
+"""Nine of ten lines of a stream. They never stand in a transcript, so nothing but the session has two spellings."""
+
+
+def _system_kind(subtype: str | None) -> type[System]:
+    return SYSTEM_SUBTYPES.get(subtype or "", System)
+
+
+def _decode_slowly(raw: bytes) -> Record:
+    try:
+        value, rest = parse(raw)
+        if not isinstance(value, dict):
+            return Unknown(reason=f"not a JSON object but {_named(value)}", malformed=True, raw=raw)
+        record = _from_object(value)
+    except RecursionError:
+        return Unknown(reason="nested too deeply", malformed=True, raw=raw)
+    except FAILURES as failure:
+        return Unknown(reason=_reason(raw, failure), malformed=True, raw=raw)
+    force_setattr(record, "raw", raw[: len(raw) - len(rest)] if rest else raw)
+    force_setattr(record, "rest", rest)
+    return record
+
+
+def _from_object(value: dict[str, Any]) -> Record:
+    is_frame = value.get("sessionId") is None and value.get("session_id") is not None
+    value = with_transcript_spelling(value)
+    kind = _kind_of(value)
+    record = _unknown_type(value) if kind is None else _typed(kind, value)
+    force_setattr(record, "is_frame", is_frame)
+    return record
+
+
+def _kind_of(value: dict[str, Any]) -> type[Record] | None:
+    name = value.get("type")
+    kind = RECORD_TYPES.get(name) if isinstance(name, str) else None
+    if kind is System:
+        subtype = value.get("subtype")
+        return _system_kind(subtype if isinstance(subtype, str) else None)
+    return kind
+
+
+def _typed(kind: type[Record], value: dict[str, Any]) -> Record:
+    try:
+        found: Record = _decoder(kind).decode(msgspec.json.encode(value))
+    except FAILURES:
+        return _salvaged(kind, value)
+    return found
+
+
+def _salvaged(kind: type[Record], value: dict[str, Any]) -> Record:
+    if isinstance(value.get("message"), str | list):
+        value = {**value, "message": {"content": value["message"]}}
+    flaws: list[str] = []
+    record = salvage(kind, value, flaws)
+    force_setattr(record, "flaws", tuple(flaws))
+    return record
+
+
+def _unknown_type(value: dict[str, Any]) -> Record:
+    name = value.get("type")
+    known = isinstance(name, str)
+    record = _salvaged(
+        Unknown, {key: item for key, item in value.items() if key not in ("reason", "malformed", "typeName")}
+    )
+    force_setattr(record, "type_name", name if known else None)
+    force_setattr(record, "reason", f"unknown type {name!r}" if known else "an object without a type")
+    return record
+
+
+def _reason(raw: bytes, failure: Exception) -> str:
+    if not raw.strip(b"\0 \t\r\n\xef\xbb\xbf"):
+        return "an empty line"
+    position = getattr(failure, "pos", None)
+    where = f" at character {position + 1}" if isinstance(position, int) else ""
+    return f"not JSON{where}: {getattr(failure, 'msg', failure)}"
+
+
+def _named(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

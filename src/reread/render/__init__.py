@@ -1,1 +1,0 @@
-"""Values to text: terminal, JSON. Nothing here reads a file or knows a terminal."""

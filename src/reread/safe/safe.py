@@ -1,0 +1,282 @@
+"""Keeps the raw bytes of every source file, for good, in numbered packs beside the database.
+
+The safe needs no database: `scan` finds every piece again. A rebuild must expect pieces in any order (a forget moves
+them) and the same bytes twice (a sync killed between append and commit): file, generation and start say where they go.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from .errors import SafeBusy, SafeDamaged, SafeError, SafeFull
+from .lock import lock
+from .packs import Pack, PackFolder, PackWriter, Rewrite, begin_rewrite, finish_rewrite, make_private, sync_folder, walk
+from .pieces import MAGIC, Damage, FoundPiece, PieceHeader, PiecePlace, compress, encode_piece, seal
+
+__all__ = [
+    "Damage",
+    "FoundPiece",
+    "PieceHeader",
+    "PiecePlace",
+    "Rewrite",
+    "Safe",
+    "SafeBusy",
+    "SafeDamaged",
+    "SafeError",
+    "SafeFull",
+    "compress",
+    "lock",
+    "seal",
+]
+
+PACK_LIMIT = 256 << 20
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class Safe:
+    """One folder of packs.
+
+    Any number may read; whoever appends, recovers or rewrites holds `lock(folder)`, and so does whoever scans or
+    verifies and wants nothing to move meanwhile.
+    """
+
+    def __init__(self, folder: Path, pack_limit: int = PACK_LIMIT) -> None:
+        self.folder = folder
+        self._names = PackFolder(folder)
+        self._limit = pack_limit
+        self._writer: PackWriter | None = None
+        self._has_new_names = False
+        self._clean: tuple[int, int] | None = None
+        """A pack and the length at which it is known to end in a whole piece."""
+        self._least = 1
+        """Packs before this one are not appended to: rows name places in them that are gone."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Flushes and lets go of the pack; the safe can still be used."""
+        self.flush()
+        self._let_go()
+
+    # -- reading
+
+    def read(self, place: PiecePlace) -> bytes:
+        """The raw bytes of a piece, proved by length and hash; raises SafeDamaged."""
+        return self._read(place, hashed=True)[1]
+
+    def piece(self, place: PiecePlace) -> tuple[PieceHeader, bytes]:
+        """The same with what the piece says about itself."""
+        return self._read(place, hashed=True)
+
+    def owner(self, place: PiecePlace) -> str:
+        """The key of the file that a piece was kept for; raises SafeDamaged."""
+        return self._read(place, hashed=False)[0].file
+
+    def slice(self, place: PiecePlace, start: int, length: int) -> bytes:
+        """A range of the raw bytes of a piece, proved by the CRC of its frame; raises SafeDamaged."""
+        return self._read(place, hashed=False)[1][start : start + length]
+
+    def packs(self) -> dict[int, int]:
+        """The stored bytes of every pack that counts."""
+        return {number: path.stat().st_size for number, path in self._names.counting().items()}
+
+    def scan(self, from_pack: int = 1, from_offset: int = 0) -> Iterator[FoundPiece | Damage]:
+        """Every piece by its header, in order of place. Beside a writer the last may be torn: it is being written."""
+        for number, path in self._names.counting().items():
+            if number >= from_pack:
+                yield from walk(path, number, from_offset if number == from_pack else 0)
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Iterator[FoundPiece | Damage]:
+        """Like `scan`, with every byte read and hashed; progress is told in stored bytes."""
+        total, done = sum(self.packs().values()), 0
+        for number, path in self._names.counting().items():
+            for piece in walk(path, number, proved=True):
+                yield piece
+                done += piece.place.stored
+                if progress is not None:
+                    progress(done, total)
+
+    # -- appending
+
+    def append(self, header: PieceHeader, raw: bytes) -> tuple[PieceHeader, PiecePlace]:
+        """Keeps these bytes; they are durable after `flush`. The header comes back with length and hash."""
+        sealed, frame = seal(header, raw)
+        return sealed, self.append_compressed(sealed, frame)
+
+    def append_compressed(self, header: PieceHeader, frame: bytes) -> PiecePlace:
+        """Keeps what `seal` gave, perhaps in another process."""
+        if len(header.sha256) != 64:
+            raise ValueError("a piece is appended with the hash of its raw bytes: use seal()")
+        piece = encode_piece(header, frame)
+        with self._writing():
+            return self._room_for(len(piece)).append(piece)
+
+    def flush(self) -> None:
+        """Makes every appended piece durable. When it raises, those since the last flush are not kept."""
+        with self._writing():
+            if self._writer is not None:
+                self._writer.sync()
+            if self._has_new_names:
+                sync_folder(self.folder)
+                self._has_new_names = False
+
+    def recover_tail(self, pack: int, offset: int) -> int:
+        """Cuts what a crash left behind the last whole piece, and says how many bytes.
+
+        The place is the end of what was acknowledged: nothing before it is touched. Whole pieces behind it, in this and
+        later packs, stay and become durable, or move to a new pack where torn ones lie before them. Raises SafeDamaged
+        when acknowledged bytes are gone.
+        """
+        self.close()
+        packs = self._names.counting()
+        if offset and (pack not in packs or packs[pack].stat().st_size < offset):
+            self._least = pack + 1
+            raise SafeDamaged(pack, offset, "the pack ends before it")
+        with self._writing():
+            return sum(
+                self._recover(number, path, offset if number == pack else 0)
+                for number, path in packs.items()
+                if number >= pack
+            )
+
+    # -- forgetting
+
+    def rewrite_without(self, keys: Set[str], *, drop_unreadable: bool = False) -> Rewrite:
+        """Copies the packs that hold pieces of these files into new ones without them; without what cannot be proved,
+        too, if that is wanted.
+
+        From its return on the new places are the true ones. The caller commits them and then calls `finish_rewrite`,
+        which removes the old packs; after a crash in between, `unfinished` gives the same answer again.
+        """
+        if self.unfinished():
+            raise SafeError(self.folder, "an earlier forget has to be finished first")
+        self.close()
+        with self._writing():
+            return begin_rewrite(self._names, keys, self._limit, drop_unreadable=drop_unreadable)
+
+    def unfinished(self) -> Rewrite | None:
+        """The forget that was not finished, if any."""
+        return self._names.unfinished()
+
+    def set_aside_record(self) -> None:
+        """Of an unfinished forget whose record cannot be read; all packs count then, and nothing is lost."""
+        with self._writing():
+            self._names.set_aside_record()
+
+    def finish_rewrite(self) -> None:
+        """Removes the packs that were rewritten; harmless when there are none."""
+        rewrite = self.unfinished()
+        if rewrite is None:
+            return
+        self.close()
+        with self._writing():
+            finish_rewrite(self._names, rewrite)
+
+    # -- inside
+
+    def _read(self, place: PiecePlace, *, hashed: bool) -> tuple[PieceHeader, bytes]:
+        try:
+            with Pack(self._names.pack(place.pack), place.pack) as pack:
+                found = pack.read(place, hashed=hashed)
+        except FileNotFoundError:
+            found = Damage(place.pack, place.offset, place.stored, "its pack is missing")
+        except OSError as error:
+            found = Damage(place.pack, place.offset, place.stored, f"{error.strerror or error}")
+        if isinstance(found, Damage):
+            raise SafeDamaged(found.pack, found.offset, found.reason, found.path)
+        return found
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            self._clean = (self._writer.number, self._writer.end)
+            self._writer.close()
+            self._writer = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """After a failure the end of the pack is looked at afresh before anything is appended to it."""
+        try:
+            yield
+        except OSError as error:
+            self._let_go()
+            self._clean = None
+            if error.errno in _NO_ROOM:
+                raise SafeFull(self.folder, f"there is no room for the archive ({error.strerror})") from error
+            raise SafeError(self.folder, f"the archive cannot be written ({error.strerror or error})") from error
+
+    def _room_for(self, size: int) -> PackWriter:
+        if self._writer is not None and (self._names.journal.exists() or self._writer.is_stale()):
+            self._let_go()
+            self._clean = None
+        writer = self._writer or self._open_last()
+        if writer.end and writer.end + size > self._limit:
+            writer.sync()
+            self._let_go()
+            writer = self._open(writer.number + 1)
+        return writer
+
+    def _open_last(self) -> PackWriter:
+        make_private(self.folder)
+        self._names.clear_leftovers()
+        last = max(self._names.named(), default=0)
+        can_grow = last >= self._least and last in self._names.counting() and self._is_whole(last)
+        return self._open(max(last if can_grow else last + 1, self._least))
+
+    def _open(self, number: int) -> PackWriter:
+        self._has_new_names |= not self._names.pack(number).exists()
+        self._writer = PackWriter(self._names.pack(number), number)
+        return self._writer
+
+    def _is_whole(self, number: int) -> bool:
+        """Nothing is ever appended behind a torn piece: nobody could tell it from damage afterwards."""
+        if self._clean == (number, self._names.pack(number).stat().st_size):
+            return True
+        return not any(isinstance(piece, Damage) and piece.torn for piece in walk(self._names.pack(number), number))
+
+    def _is_piece_before(self, path: Path, number: int, offset: int) -> bool:
+        """Whether a piece, or the pack, begins or ends here for whoever walks from its beginning."""
+        return not offset or any(piece.place.end == offset for piece in walk(path, number))
+
+    def _recover(self, number: int, path: Path, offset: int) -> int:
+        size = path.stat().st_size
+        if size == offset:  # as nearly always: walking a pack of small pieces takes half a second
+            self._clean = (number, size)
+            return 0
+        pieces = list(walk(path, number, offset, proved=True))
+        if any(isinstance(piece, Damage) and not piece.stored for piece in pieces):
+            return 0  # it cannot be read: what cannot be seen is not cut
+        if not any(isinstance(piece, FoundPiece) for piece in pieces[:1]) and not self._is_piece_before(
+            path, number, offset
+        ):
+            return 0  # bytes were lost or put in before: what ends here is the middle of another piece
+        torn = [piece.place.offset for piece in pieces if piece.header is None]
+        keep = min(torn, default=size)
+        self._move_on(number, path, [piece.place for piece in pieces if piece.header and piece.place.offset > keep])
+        with path.open("r+b") as file:
+            file.truncate(keep)
+            os.fsync(file.fileno())
+        self._clean = (number, keep)
+        return size - keep
+
+    def _move_on(self, number: int, path: Path, places: Sequence[PiecePlace]) -> None:
+        """Whole pieces behind torn ones, as a power cut may leave them, go into a new pack before those are cut."""
+        if not places:
+            return
+        writer = self._open(max(self._names.named()) + 1)
+        with Pack(path, number) as pack:
+            for place in places:
+                writer.append(MAGIC + pack.bytes(place.offset, place.stored)[len(MAGIC) :])
+        self.flush()
+        self._let_go()

@@ -1,1 +1,0 @@
-"""Ways to use reread: parse, ask, show."""

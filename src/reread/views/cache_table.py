@@ -1,0 +1,253 @@
+"""Reports about the prompt cache: tables that fit the terminal, and JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from reread.archive.cache_report import (
+    CacheReport,
+    CacheRow,
+    Caching,
+    Context,
+    FoundRebuild,
+    RebuildCause,
+    SessionCaching,
+)
+from reread.billing.report import Tokens
+
+from .charts import sparkline
+from .numbers import count, money, nano, tokens
+from .text import one_line, shorten, table, wrap
+from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, narrowed, shown
+from .values import Document, View, dollars, tokens_document, utc, when
+
+_SHORT_ID = 8
+_MOST_AGENTS = 5
+
+
+def cache_document(report: CacheReport, zone: str) -> Document:
+    return {
+        "schema": "reread.cache/1",
+        "by": report.by,
+        "timezone": zone,
+        "rows": [_row_document(report.by, row) for row in report.rows],
+        "totals": _figures_document(report.totals, report.caching),
+        "causes": [_cause_document(cause) for cause in report.causes],
+        "session": None if report.session is None else _session_document(report.session),
+        "accounting": accounting_document(report.accounting),
+    }
+
+
+def _row_document(by: str, row: CacheRow) -> Document:
+    key = row.key if row.key is not None or by not in TIMES else UNKNOWN
+    title: Document = {"title": row.title} if by == "session" else {}
+    return {by: key, **title, **_figures_document(row.tokens, row.caching)}
+
+
+def _figures_document(used: Tokens, caching: Caching) -> Document:
+    return {
+        **tokens_document(used),
+        "hit_rate": used.cache_hit,
+        "saved_usd": dollars(nano(caching.saved)),
+        **_rebuilt_document(caching),
+        "thinking": {
+            "told_tokens": caching.thinking_tokens,
+            "estimated_tokens": caching.estimated_thinking_tokens,
+            "of_output_tokens": caching.judged_output_tokens,
+            "share": caching.thinking_share,
+            "is_estimate": caching.estimated_thinking_tokens > 0,
+        },
+    }
+
+
+def _rebuilt_document(caching: Caching) -> Document:
+    return {
+        "rebuilds": caching.rebuilds,
+        "rebuilt_tokens": caching.rebuilt_tokens,
+        "premium_usd": dollars(nano(caching.premium)),
+        "unpriced_rebuilds": caching.unpriced_rebuilds,
+    }
+
+
+def _cause_document(cause: RebuildCause) -> Document:
+    return {"cause": cause.name, "source": told_or_inferred(is_told=cause.is_told), **_rebuilt_document(cause.caching)}
+
+
+def _session_document(session: SessionCaching) -> Document:
+    speed = session.throughput
+    return {
+        "id": session.id,
+        "title": session.title,
+        "project": session.project,
+        "contexts": [
+            {
+                "agent": context.agent,
+                "requests": [{"time": utc(time), "prompt_tokens": prompt} for time, prompt in context.prompts],
+            }
+            for context in session.contexts
+        ],
+        "rebuilds": [
+            {
+                "time": utc(each.time),
+                "agent": each.agent,
+                "model": each.model,
+                "prompt_tokens": each.prompt_tokens,
+                "rebuilt_tokens": each.tokens,
+                "premium_usd": dollars(nano(each.nanodollars)),
+                "cause": each.cause,
+                "source": told_or_inferred(is_told=each.is_told),
+            }
+            for each in session.rebuilds
+        ],
+        "turns": {
+            "timed": speed.turns,
+            "left_out": speed.left_out,
+            "output_tokens": speed.output_tokens,
+            "seconds": speed.milliseconds / 1000,
+            "output_tokens_per_turn_second": speed.tokens_per_second,
+        },
+    }
+
+
+def told_or_inferred(*, is_told: bool) -> str:
+    return "told" if is_told else "inferred"
+
+
+def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
+    session = report.session
+    if session is not None:
+        yield view.style.paint(shorten(session.title or session.id, view.width), "bold")
+        yield shorten(" · ".join(filter(None, [session.project, session.id])), view.width)
+        yield ""
+    if not report.rows:
+        yield "nothing was used"
+    else:
+        yield from _table(report, view)
+        yield from _causes(report, view)
+        if session is not None:
+            yield from _session(session, view)
+    yield ""
+    yield from (view.style.paint(line, "dim") for line in wrap(accounting_line(report.accounting), view.width))
+
+
+_HEADER = ("requests", "prompt", "hit", "saved", "rebuilds", "rebuilt", "premium", "thinking")
+_DISPENSABLE = (1, 8, 6, 2)
+"""Columns that go when there is no room, the least missed first: requests, thinking, rebuilt, prompt."""
+
+
+def _table(report: CacheReport, view: View) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [(report.by, *_HEADER)]
+    rows += [(_label(report.by, row), *_figures(row.tokens, row.caching)) for row in report.rows]
+    rows.append(("total", *_figures(report.totals, report.caching)))
+    yield from _aligned(narrowed(rows, view.width, _DISPENSABLE), view, has_total=True)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], view: View, *, words: int = 1, has_total: bool = False) -> Iterator[str]:
+    """So many columns of words to the left, the others to the right; header and total stand out."""
+    right = frozenset(range(words, len(rows[0])))
+    for i, line in enumerate(table(rows, view.width, flexible=0, right=right)):
+        is_bold = i == 0 or (has_total and i == len(rows) - 1)
+        yield view.style.paint(line, "bold") if is_bold else line
+
+
+def _label(by: str, row: CacheRow) -> str:
+    if row.key is None:
+        return UNKNOWN
+    if by == "session":
+        return f"{row.key[:_SHORT_ID]}  {row.title or ''}"
+    return shown(row.key) if by == "model" else one_line(row.key)
+
+
+def _figures(used: Tokens, caching: Caching) -> tuple[str, ...]:
+    share = caching.thinking_share
+    about = "~" if caching.estimated_thinking_tokens else ""
+    return (
+        f"{used.requests:,}",
+        tokens(used.prompt_tokens),
+        "" if used.cache_hit is None else f"{used.cache_hit:.1%}",
+        signed_money(caching.saved, is_partial=used.unpriced_tokens > 0),
+        *_rebuilt(caching),
+        "" if share is None else f"{about}{share:.0%}",
+    )
+
+
+def _rebuilt(caching: Caching) -> tuple[str, str, str]:
+    if not caching.rebuilds:
+        return "", "", ""
+    premium = money(nano(caching.premium), is_partial=caching.unpriced_rebuilds > 0)
+    return f"{caching.rebuilds:,}", tokens(caching.rebuilt_tokens), premium
+
+
+def signed_money(nanodollars: int | None, *, is_partial: bool) -> str:
+    """Money that may be a loss. A part without a price could turn it either way, so no bound is claimed."""
+    if nanodollars is None:
+        return "no price" if is_partial else ""
+    return ("-" if nanodollars < 0 else "") + money(nano(abs(nanodollars)), is_partial=False)
+
+
+def _causes(report: CacheReport, view: View) -> Iterator[str]:
+    if not report.causes:
+        return
+    yield ""
+    rows = [("why the cache was rebuilt", "as", "rebuilds", "tokens", "premium")]
+    rows += [
+        (cause_words(each.name), told_or_inferred(is_told=each.is_told), *_rebuilt(each.caching))
+        for each in report.causes
+    ]
+    yield from _aligned(rows, view, words=2)
+
+
+def cause_words(cause: str) -> str:
+    return one_line(cause).replace("_", " ")
+
+
+def _session(session: SessionCaching, view: View) -> Iterator[str]:
+    if session.rebuilds:
+        yield ""
+        yield from _aligned(list(_rebuild_rows(session.rebuilds, view)), view, words=3)
+    yield ""
+    for context in session.contexts[: 1 + _MOST_AGENTS]:
+        yield from _context(context, view)
+    left = len(session.contexts) - 1 - _MOST_AGENTS
+    if left > 0:
+        yield f"and {count(left, 'agent')} more"
+    speed = session.throughput
+    if speed.tokens_per_second is not None:
+        out = f"; {count(speed.left_out, 'turn')} left out" if speed.left_out else ""
+        yield ""
+        yield from wrap(
+            f"{speed.tokens_per_second:,.1f} output tokens per turn second over {count(speed.turns, 'timed turn')}, "
+            f"tools and waiting included{out}",
+            view.width,
+        )
+
+
+def _rebuild_rows(rebuilds: Iterable[FoundRebuild], view: View) -> Iterator[tuple[str, ...]]:
+    yield "rebuilt at", "because", "as", "of prompt", "tokens", "premium"
+    for each in rebuilds:
+        agent = f" ({each.agent[:_SHORT_ID]})" if each.agent is not None else ""
+        yield (
+            when(each.time, view.timezone) + one_line(agent),
+            cause_words(each.cause),
+            told_or_inferred(is_told=each.is_told),
+            tokens(each.prompt_tokens),
+            tokens(each.tokens),
+            money(nano(each.nanodollars), is_partial=each.nanodollars is None),
+        )
+
+
+def _context(context: Context, view: View) -> Iterator[str]:
+    """The prompts as one line of bars, the largest of several where there are more than fit."""
+    prompts = [prompt for _, prompt in context.prompts]
+    name = "context" if context.agent is None else f"agent {one_line(context.agent)[:_SHORT_ID]}"
+    figures = f"{tokens(prompts[0])} to {tokens(prompts[-1])}, at most {tokens(max(prompts))}"
+    room = max(1, view.width - len(name) - len(figures) - 4)
+    yield f"{name}  {sparkline(_fitted(prompts, room))}  {figures}"
+
+
+def _fitted(values: Sequence[int], room: int) -> list[int]:
+    if len(values) <= room:
+        return list(values)
+    edges = [i * len(values) // room for i in range(room + 1)]
+    return [max(values[start:end]) for start, end in pairwise(edges)]

@@ -1,0 +1,158 @@
+"""A tool call in one line: what a person would want to know about it, by tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from reread.blocks.model import CallBlock
+from reread.sessions import CallStatus, split_tool_name
+
+from .numbers import duration
+from .text import one_line
+
+MARKS: dict[CallStatus, tuple[str, str]] = {
+    CallStatus.OK: ("●", "green"),
+    CallStatus.ERROR: ("✗", "red"),
+    CallStatus.REJECTED: ("⊘", "red"),
+    CallStatus.INTERRUPTED: ("■", "yellow"),
+    CallStatus.MISSING: ("○", "dim"),
+}
+
+_FILE_KEYS = ("file_path", "notebook_path", "path")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "Bash": ("command",),
+    "BashOutput": ("bash_id", "shell_id"),
+    "Glob": ("pattern", "path"),
+    "Grep": ("pattern", "path", "glob"),
+    "Task": ("description", "subagent_type"),
+    "Agent": ("description", "subagent_type"),
+    "WebFetch": ("url",),
+    "WebSearch": ("query",),
+    "web_search": ("query",),
+    "Skill": ("skill", "command"),
+    "SlashCommand": ("command",),
+    "ToolSearch": ("query",),
+    "TaskOutput": ("task_id",),
+    "SendMessage": ("to", "message"),
+    "ExitPlanMode": ("plan",),
+}
+"""The arguments worth a glance; tools that are not here show a file, or their whole input."""
+
+
+def summary(call: CallBlock, project: str | None) -> str:
+    """`src/foo.py`, `ls -la`: the point of a call without its tool's name."""
+    return point_of(call.name, call.input, project)
+
+
+def point_of(name: str, given: Any, project: str | None) -> str:
+    """The same of an input that may be all there is."""
+    if not isinstance(given, dict):
+        return "" if given is None else str(given)
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(given)
+    keys = _KEYS.get(name) or next(((key,) for key in _FILE_KEYS if key in given), tuple(given))
+    found = [_value(given[key], project) for key in keys if given.get(key) not in (None, "")]
+    return " · ".join(found)
+
+
+def tool_label(name: str) -> str:
+    """MCP tools as `server:tool`, others as they are."""
+    server, tool = split_tool_name(one_line(name))
+    return f"{server}:{tool}" if server else tool
+
+
+def _value(value: Any, project: str | None) -> str:
+    if not isinstance(value, str):
+        return _compact(value)
+    return relative(value, project) if project and value.startswith(project) else value
+
+
+def relative(path: str, project: str) -> str:
+    """A path below the project without the project's own part; Windows paths by their own rules."""
+    kind = PureWindowsPath if "\\" in project else PurePosixPath
+    try:
+        return str(kind(path).relative_to(kind(project)))
+    except ValueError:
+        return path
+
+
+def _compact(value: Any) -> str:
+    from msgspec import json
+
+    return json.encode(value).decode("utf-8", "replace")
+
+
+def _todos(given: Mapping[str, Any]) -> str:
+    todos = _objects(given.get("todos"))
+    done = sum(todo.get("status") == "completed" for todo in todos)
+    current = next((todo.get("content") for todo in todos if todo.get("status") == "in_progress"), None)
+    return f"{done} of {len(todos)} done" + (f", now: {current}" if current else "")
+
+
+def _questions(given: Mapping[str, Any]) -> str:
+    return " / ".join(str(question.get("question") or "") for question in _objects(given.get("questions")))
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+_SPECIAL: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "TodoWrite": _todos,
+    "AskUserQuestion": _questions,
+}
+
+
+def without_error_tags(text: str) -> str:
+    """What the client wraps around the text of a tool's own failure is meant for the model."""
+    return text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+
+
+_DECISIONS = {
+    "allow": "allowed",
+    "deny": "denied",
+    "error": "the question failed",
+    "void": "the question was withdrawn",
+}
+
+
+def ending(call: CallBlock) -> str:
+    """How it ended: what a person chose, or whether it was let through, and what went wrong."""
+    answered = call.output.answers if call.output is not None else {}
+    if answered:
+        return f"→ {', '.join(map(str, answered.values()))}"
+    is_refused = call.permission is not None and call.permission.decision == "deny"  # which says why it failed
+    return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
+
+
+def permission(call: CallBlock) -> str:
+    """`allowed after 4.2s`, `denied: Not today.`, `allowed with edited input`: what was answered, and how soon."""
+    asked = call.permission
+    if asked is None:
+        return ""
+    said = _DECISIONS[asked.decision] if asked.decision is not None else "asked, not answered"
+    said += " with edited input" if asked.is_edited else ""
+    said += " from now on" if asked.remembered else ""
+    waited = asked.seconds
+    said += f" after {duration(waited)}" if waited is not None and waited >= _NOTICED else ""
+    return f"{said}: {asked.message}" if asked.message else said
+
+
+_NOTICED = 1.0
+"""Seconds a person would know to have waited; answers that a program gives come sooner."""
+
+
+def failure(call: CallBlock) -> str:
+    """Why a call did not do what it was asked to; empty for those that did."""
+    if call.status is CallStatus.REJECTED:
+        return "rejected, not applied"
+    if call.status is CallStatus.INTERRUPTED:
+        return "interrupted"
+    if call.status is CallStatus.MISSING:
+        return "no result"
+    if call.status is CallStatus.ERROR and call.output is not None:
+        return without_error_tags(call.output.text)
+    return ""

@@ -1,0 +1,452 @@
+"""What a chart shows: series, labels, units, axes, colours, and what is folded where there is too much."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from decimal import ROUND_CEILING, Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.views.numbers import money, tokens
+from reread.views.text import one_line
+
+_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
+
+
+class Scale(Struct, frozen=True):
+    """Ticks from 0 to the first round number that no bar exceeds."""
+
+    step: Decimal
+    ticks: tuple[Decimal, ...]
+
+    @property
+    def top(self) -> float:
+        return float(self.ticks[-1])
+
+
+def scale(highest: float, intervals: int, *, whole: bool) -> Scale:
+    """A scale with at most about that many intervals; a whole one has no ticks between 0 and 1."""
+    if highest <= 0:
+        return Scale(Decimal(1), (Decimal(0), Decimal(1)))
+    most = Decimal(highest)
+    step = _step(most / intervals, whole)
+    count = int((most / step).to_integral_value(ROUND_CEILING))
+    return Scale(step, tuple(step * number for number in range(count + 1)))
+
+
+def _step(least: Decimal, whole: bool) -> Decimal:
+    """The smallest round number that is not below `least`."""
+    if whole and least <= 1:
+        return Decimal(1)
+    power = Decimal(1).scaleb(least.adjusted())
+    candidates = (base * power for base in _STEPS)
+    return next(step for step in candidates if step >= least and not (whole and step % 1))
+
+
+Unit = Literal["dollars", "tokens", "plain"]
+UNKNOWN = "–"
+
+_COMPACT = ((Decimal(10**9), "B"), (Decimal(10**6), "M"), (Decimal(10**3), "k"))
+_LONG_DOLLARS = 10_000
+
+
+def written(value: float | None, unit: Unit) -> str:
+    """A value beside its bar: `$12.30`, `3.1M`, `1,204`."""
+    return UNKNOWN if value is None else _VALUES[unit](value)
+
+
+def exact(value: float | None, unit: Unit) -> str:
+    """A value with all its digits, for who asks: `$12.3041`, `3,104,221`."""
+    if value is None:
+        return UNKNOWN
+    return f"${value:,.4f}" if unit == "dollars" else _plain(value)
+
+
+def tick(value: Decimal, step: Decimal, unit: Unit) -> str:
+    """A value on an axis whose ticks lie `step` apart: `$10`, `$0.25`, `1.5M`."""
+    return _TICKS[unit](value, step)
+
+
+def is_whole(unit: Unit) -> bool:
+    """Whether there are no parts of one, so that an axis should not name any."""
+    return unit != "dollars"
+
+
+def _dollars(value: float) -> str:
+    return money(Decimal(value), is_partial=False) if value else "$0"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def _dollar_tick(value: Decimal, step: Decimal) -> str:
+    if not value:
+        return "$0"
+    if value >= _LONG_DOLLARS:
+        return f"${_compact(value)}"
+    return f"${value:,.{_digits(step)}f}"
+
+
+def _plain_tick(value: Decimal, _step: Decimal) -> str:
+    return _compact(value)
+
+
+def _digits(step: Decimal) -> int:
+    """As many as tell one tick from the next; cents come in pairs."""
+    exponent = step.normalize().as_tuple().exponent
+    digits = max(0, -exponent) if isinstance(exponent, int) else 0
+    return 2 if digits == 1 else digits
+
+
+def _compact(value: Decimal) -> str:
+    for limit, letter in _COMPACT:
+        if value >= limit:
+            return f"{(value / limit).normalize():f}{letter}"
+    return f"{value.normalize():f}"
+
+
+_VALUES: dict[Unit, Callable[[float], str]] = {
+    "dollars": _dollars,
+    "tokens": lambda value: tokens(round(value)),
+    "plain": _plain,
+}
+_TICKS: dict[Unit, Callable[[Decimal, Decimal], str]] = {
+    "dollars": _dollar_tick,
+    "tokens": _plain_tick,
+    "plain": _plain_tick,
+}
+
+
+_ASCII = (
+    *(28, 28, 40, 63, 64, 81, 64, 22, 36, 36, 50, 66, 28, 46, 28, 36),  # space to /
+    *(65, 65, 65, 65, 65, 65, 65, 65, 65, 65, 28, 28, 66, 66, 66, 51),  # 0 to ?
+    *(94, 68, 65, 73, 72, 60, 59, 74, 74, 26, 54, 65, 56, 89, 75, 76),  # @ to O
+    *(63, 76, 64, 64, 64, 74, 68, 95, 64, 66, 62, 36, 36, 36, 47, 45),  # P to _
+    *(50, 56, 62, 56, 62, 58, 36, 61, 59, 24, 24, 54, 24, 87, 59, 60),  # ` to o
+    *(61, 61, 37, 52, 36, 58, 56, 81, 54, 56, 54, 36, 33, 36, 66),  # p to ~
+)
+"""Hundredths of the font's size."""
+_OTHER = 0.75
+_NARROWEST = 0.22
+_BOLD = 1.05
+_ELLIPSIS = "…"
+_NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+"""What an XML document may not hold, besides the controls."""
+
+
+def plain(text: str) -> str:
+    """One line that any document can hold."""
+    return _NOT_XML.sub("\ufffd", one_line(text))
+
+
+def breadth(text: str, size: float, *, bold: bool = False) -> float:
+    """About how wide a text is."""
+    return sum(map(_width, text)) * size * (_BOLD if bold else 1)
+
+
+def _width(character: str) -> float:
+    if " " <= character <= "~":
+        return _ASCII[ord(character) - 32] / 100
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 1 if unicodedata.east_asian_width(character) in "WF" else _OTHER
+
+
+def fit(text: str, room: float, size: float, *, bold: bool = False) -> str:
+    """The text, its end cut off where it does not fit."""
+    return _cut(plain(text), room, size, bold, tail=0)
+
+
+def fit_name(text: str, room: float, size: float) -> str:
+    """The same for a path or an id, which tells most at its end: the middle goes."""
+    return _cut(plain(text), room, size, False, tail=2 / 3)
+
+
+def _cut(text: str, room: float, size: float, bold: bool, tail: float) -> str:
+    most = int(room / (size * _NARROWEST)) + 1
+    if len(text) <= most and breadth(text, size, bold=bold) <= room:
+        return text
+    low, high = 0, min(most, len(text))  # how many characters are kept
+    while low < high:
+        kept = (low + high + 1) // 2
+        if breadth(_without_middle(text, kept, tail), size, bold=bold) <= room:
+            low = kept
+        else:
+            high = kept - 1
+    return _without_middle(text, low, tail) if low or breadth(_ELLIPSIS, size) <= room else ""
+
+
+def _without_middle(text: str, kept: int, tail: float) -> str:
+    last = round(kept * tail)
+    return text[: kept - last].rstrip() + _ELLIPSIS + (text[-last:].lstrip() if last else "")
+
+
+Number = int | float | Decimal
+Kind = Literal["time", "names", "areas", "days"]
+"""Bars in the order of time; bars beside names; a field for each name, as large as its value; squares of a calendar."""
+
+
+class Series(Struct, frozen=True):
+    """One colour of the bars."""
+
+    name: str
+    values: tuple[Number | None, ...]
+    """One for each label of the chart. None is not known, which is not 0."""
+
+    @property
+    def total(self) -> float | None:
+        return added(self.values)
+
+
+class Chart(Struct, frozen=True, kw_only=True, dict=True):
+    """Bars with labels; several series are stacked in the order given."""
+
+    title: str
+    labels: tuple[str, ...]
+    """In the order they are drawn. Days and months written as in ISO 8601 get an axis that reads like a calendar."""
+    series: tuple[Series, ...]
+    kind: Kind = "time"
+    """Time runs from left to right; names are listed from top to bottom. The labels of `days` are days of ISO 8601,
+    one after the other. A terminal draws areas as names, and days as time."""
+    unit: Unit = "plain"
+    adds_up: bool = True
+    """Whether the sum of all bars says something; that of rates does not."""
+    has_rest: bool = False
+    """Whether the last name is the sum of those that are not named. It is told and has no bar: hundreds together would
+    make those that are named too short to compare."""
+    subtitle: str = ""
+    footnote: str = ""
+
+    def __post_init__(self) -> None:
+        for series in self.series:
+            if len(series.values) != len(self.labels):
+                raise ValueError(f"{series.name!r} has {len(series.values)} values for {len(self.labels)} labels")
+            for value in series.values:
+                if value is not None and not (math.isfinite(value) and value >= 0):
+                    raise ValueError(f"{series.name!r} has {value}, which no bar can show")
+
+    @cached_property
+    def totals(self) -> tuple[float | None, ...]:
+        """The whole height of each bar; None where no series has a value."""
+        return tuple(added(column) for column in self.columns)
+
+    @cached_property
+    def columns(self) -> tuple[tuple[Number | None, ...], ...]:
+        """For each label the values of all series."""
+        return tuple(tuple(series.values[position] for series in self.series) for position in range(len(self.labels)))
+
+    @cached_property
+    def total(self) -> float | None:
+        return added(self.totals)
+
+    @cached_property
+    def highest(self) -> float:
+        return max((total for total in self.named if total is not None), default=0.0)
+
+    @property
+    def named(self) -> tuple[float | None, ...]:
+        """The totals without that of the rest."""
+        return self.totals[:-1] if self.has_rest else self.totals
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is not one value to show; a zero is one."""
+        return self.total is None
+
+    @property
+    def has_total(self) -> bool:
+        """Whether there is a sum worth telling."""
+        return self.adds_up and not self.is_empty and len(self.labels) > 1
+
+    @property
+    def is_stacked(self) -> bool:
+        return len(self.series) > 1
+
+
+def added(values: Iterable[Number | None]) -> float | None:
+    """The sum of what is known; None when nothing is."""
+    known = [float(value) for value in values if value is not None]
+    return math.fsum(known) if known else None
+
+
+MOST_SERIES = 6
+"""As many colours as stay apart for every eye; what else there is shares a grey."""
+SPAN = " – "
+
+
+def fold_series(chart: Chart) -> Chart:
+    """The largest series as they are, in their order, and the sum of the others last."""
+    if len(chart.series) <= MOST_SERIES:
+        return chart
+    by_size = sorted(range(len(chart.series)), key=lambda index: -(chart.series[index].total or 0))
+    kept = set(by_size[:MOST_SERIES])
+    others = [series for index, series in enumerate(chart.series) if index not in kept]
+    columns = zip(*(series.values for series in others), strict=True)
+    rest = Series(f"{len(others)} others", tuple(added(column) for column in columns))
+    return replace(chart, series=(*(chart.series[index] for index in sorted(kept)), rest))
+
+
+def fold_bars(chart: Chart, most: int) -> tuple[Chart, int]:
+    """At most that many bars, and how many of the given ones each stands for: neighbours in time are added up."""
+    each = -(-len(chart.labels) // most)
+    if each <= 1:
+        return chart, 1
+    starts = range(0, len(chart.labels), each)
+    labels = tuple(_span(chart.labels[start : start + each]) for start in starts)
+    series = tuple(
+        Series(old.name, tuple(added(old.values[start : start + each]) for start in starts)) for old in chart.series
+    )
+    return replace(chart, labels=labels, series=series), each
+
+
+def _span(labels: tuple[str, ...]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]}{SPAN}{labels[-1]}"
+
+
+def fold_names(chart: Chart, most: int) -> Chart:
+    """The first names as they are, and the sum of the others last."""
+    if len(chart.labels) <= most:
+        return chart
+    kept = most - 1
+    labels = (*chart.labels[:kept], f"{len(chart.labels) - kept:,} others")
+    series = tuple(Series(old.name, (*old.values[:kept], added(old.values[kept:]))) for old in chart.series)
+    return replace(chart, labels=labels, series=series, has_rest=True)
+
+
+class Theme(Struct, frozen=True):
+    """What a drawing is coloured with."""
+
+    paper: str
+    ink: str
+    muted: str
+    grid: str
+    axis: str
+    series: tuple[str, ...]
+    """The last one is for what was left together."""
+
+
+LIGHT = Theme(
+    paper="#ffffff",
+    ink="#1b1f24",
+    muted="#5f6670",
+    grid="#e8eaed",
+    axis="#aeb4bc",
+    series=("#2d4fc0", "#ef6b3a", "#08a87a", "#762a4d", "#1279b1", "#885b23", "#6b7079"),
+)
+DARK = Theme(
+    paper="#15171c",
+    ink="#e9ebee",
+    muted="#9aa1ab",
+    grid="#292d34",
+    axis="#565c66",
+    series=("#3470e0", "#ea8a24", "#64f0c4", "#93597f", "#22b5fa", "#c5441c", "#949aa2"),
+)
+
+
+def colour_of(position: int) -> int:
+    """Which of a theme's colours the series at a position has."""
+    return min(position, MOST_SERIES)
+
+
+_DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAY_STEPS = (1, 2, 5, 7, 10, 14)
+_MONTH_STEPS = (1, 2, 3, 6, 12)
+_MANY_MONTHS = 5
+"""From here on the first of a month tells more than every fifth day."""
+
+
+class AxisMark(Struct, frozen=True):
+    """A label of the axis: at which bar, and what; a year stands below the first mark that lies in it."""
+
+    position: int
+    text: str
+    year: str = ""
+
+
+class _Moment(Struct, frozen=True):
+    year: int
+    month: int
+    day: int | None
+
+
+def marks(labels: Sequence[str], slot: float, breadth: Callable[[str], float], gap: float) -> list[AxisMark]:
+    """The labels to write where each has `slot` of room and two need `gap` between them."""
+    moments = [_moment(label) for label in labels]
+    known = [moment for moment in moments if moment is not None]
+    if not labels or len(known) < len(moments):
+        texts = [label.partition(SPAN)[0] for label in labels]
+        return _every(texts, _fitting(texts, slot, breadth, gap))
+    if all(moment.day is None for moment in known):
+        return _by_month(known, slot, breadth, gap)
+    texts = [_day_text(moment) for moment in known]
+    least = _fitting(texts, slot, breadth, gap)
+    months = {(moment.year, moment.month) for moment in known}
+    if least > 1 and len(months) >= _MANY_MONTHS:
+        return _by_month(known, slot, breadth, gap)
+    step = next((step for step in _DAY_STEPS if step >= least), least)
+    return _with_years(_every(texts, step), known)
+
+
+def _moment(label: str) -> _Moment | None:
+    match = _DATE.fullmatch(label.partition(SPAN)[0])
+    if match is None:
+        return None
+    year, month, day = int(match[1]), int(match[2]), match[3]
+    try:
+        date(year, month, int(day or 1))
+    except ValueError:
+        return None
+    return _Moment(year, month, int(day) if day else None)
+
+
+def _day_text(moment: _Moment) -> str:
+    return f"{_MONTHS[moment.month - 1]} {moment.day}"
+
+
+def _fitting(texts: Sequence[str], slot: float, breadth: Callable[[str], float], gap: float) -> int:
+    """How many labels apart the written ones must be."""
+    widest = max((breadth(text) for text in texts), default=0)
+    return max(1, -int(-(widest + gap) // slot))
+
+
+def _every(texts: Sequence[str], step: int) -> list[AxisMark]:
+    return [AxisMark(position, texts[position]) for position in range(0, len(texts), step)]
+
+
+def _by_month(moments: list[_Moment], slot: float, breadth: Callable[[str], float], gap: float) -> list[AxisMark]:
+    """The first label of every month, or of every second, third, sixth, or only the Januaries."""
+    starts = [position for position in range(len(moments)) if _begins_month(moments, position)]
+    for step in _MONTH_STEPS:
+        chosen = [position for position in starts if (moments[position].month - 1) % step == 0]
+        found = [AxisMark(position, _MONTHS[moments[position].month - 1]) for position in chosen]
+        needed = max(breadth(text) for text in ("2000", *(mark.text for mark in found))) + gap
+        if found and all((b - a) * slot >= needed for a, b in pairwise(chosen)):
+            return _with_years(found, moments)
+    texts = [str(moment.year) for moment in moments]
+    return _every(texts, _fitting(texts, slot, breadth, gap))
+
+
+def _begins_month(moments: list[_Moment], position: int) -> bool:
+    moment = moments[position]
+    if position == 0:
+        return moment.day is None or moment.day <= 7
+    return (moment.year, moment.month) != (moments[position - 1].year, moments[position - 1].month)
+
+
+def _with_years(found: list[AxisMark], moments: list[_Moment]) -> list[AxisMark]:
+    years = [moments[mark.position].year for mark in found]
+    before = [None, *years]
+    return [
+        AxisMark(mark.position, mark.text, str(year) if year != previous else "")
+        for mark, year, previous in zip(found, years, before, strict=False)
+    ]

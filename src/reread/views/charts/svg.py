@@ -1,0 +1,642 @@
+"""A chart as one self-contained SVG: bars, areas or days; no scripts, no outside fonts, every text escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from html import escape
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .chart import (
+    DARK,
+    LIGHT,
+    Chart,
+    Kind,
+    Scale,
+    Theme,
+    breadth,
+    colour_of,
+    exact,
+    fit,
+    fit_name,
+    fold_bars,
+    fold_names,
+    fold_series,
+    is_whole,
+    marks,
+    plain,
+    scale,
+    tick,
+    written,
+)
+
+TITLE, BODY, SMALL = 19, 13, 12
+MARGIN = 32
+
+
+class Sheet(Struct, frozen=True):
+    """What a chart is drawn on."""
+
+    width: float = 960
+    plot: float = 264
+    """How high bars or areas may be."""
+    links: tuple[str, ...] = ()
+    """Where a click on each label leads; empty strings and missing ones lead nowhere."""
+
+    crop: float = 0
+    """How much of the margins a page takes away, which has its own around the drawing."""
+
+    @property
+    def right(self) -> float:
+        return self.width - MARGIN
+
+    def link(self, number: int) -> str:
+        return self.links[number] if number < len(self.links) else ""
+
+
+class Box(Struct, frozen=True):
+    """A part of the sheet."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+
+def rectangle(x: float, y: float, width: float, height: float, tip: str = "", more: str = "") -> str:
+    """A bar, with what it says to who points at it; `more` are attributes of ours."""
+    place = f'x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}"{more}'
+    return f"<rect {place}>{_title(tip)}</rect>" if tip else f"<rect {place}/>"
+
+
+def linked(element: str, href: str, tip: str, *, is_first: bool) -> str:
+    """The element as a link; of many only the first is in the way of the tab key."""
+    if not href:
+        return element
+    return f'<a href="{e(href)}" aria-label="{e(_lines(tip))}" tabindex="{0 if is_first else -1}">{element}</a>'
+
+
+def coloured(position: int, elements: list[str]) -> list[str]:
+    """Elements in the colour of a series."""
+    if not elements:
+        return []
+    colour = colour_of(position)
+    return [f'<g class="s{colour}" fill="{LIGHT.series[colour]}">', *elements, "</g>"]
+
+
+def line(name: str, colour: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    place = f'x1="{n(x1)}" y1="{n(y1)}" x2="{n(x2)}" y2="{n(y2)}"'
+    return f'<line class="{name}" stroke="{colour}" {place}/>'
+
+
+def text(
+    x: float,
+    y: float,
+    said: str,
+    *,
+    look: str = "ink",
+    size: int = BODY,
+    bold: bool = False,
+    anchor: str = "",
+    tip: str = "",
+    after: str = "",
+    halo: bool = False,
+) -> str:
+    """A line of text; `after` follows it more quietly, wherever the reader's font makes it end.
+
+    A halo of paper keeps the lines behind it from crossing the letters.
+    """
+    more = f' font-size="{size}"' if size != BODY else ""
+    more += ' font-weight="600"' if bold else ""
+    more += f' text-anchor="{anchor}"' if anchor else ""
+    more += f' stroke="{LIGHT.paper}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+    title = _title(tip) if tip else ""
+    inner = f'{e(said)}<tspan class="muted" fill="{LIGHT.muted}" dx="7">{e(after)}</tspan>' if after else e(said)
+    names = f"{look} halo" if halo else look
+    return f'<text class="{names}" fill="{getattr(LIGHT, look)}" x="{n(x)}" y="{n(y)}"{more}>{title}{inner}</text>'
+
+
+def _title(tip: str) -> str:
+    return f"<title>{e(_lines(tip))}</title>"
+
+
+def _lines(tip: str) -> str:
+    """Each line of a tooltip by itself made plain."""
+    return "\n".join(plain(each) for each in tip.split("\n"))
+
+
+def n(number: float) -> str:
+    """Hundredths of a pixel are enough, and keep the text short."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def e(said: str) -> str:
+    return escape(said, quote=True)
+
+
+def squarified(values: Sequence[float], box: Box) -> list[Box | None]:
+    """A part of the box for each value, as near to a square as they get; none for a value of 0.
+
+    The largest lies at the upper left, whatever the order of the values.
+    """
+    found: list[Box | None] = [None] * len(values)
+    order = sorted((index for index, value in enumerate(values) if value > 0), key=lambda index: -values[index])
+    total = math.fsum(values[index] for index in order)
+    if not order or box.width <= 0 or box.height <= 0:
+        return found
+    scale = box.width * box.height / total
+    areas = [values[index] * scale for index in order]
+    start = 0
+    while start < len(order):
+        end = _row_end(areas, start, min(box.width, box.height))
+        is_last = end == len(order)
+        placed, box = _row(areas[start:end], box, is_last=is_last)
+        for index, part in zip(order[start:end], placed, strict=True):
+            found[index] = part
+        start = end
+    return found
+
+
+def _row_end(areas: Sequence[float], start: int, side: float) -> int:
+    """How far a row along the shorter side goes: as long as its worst rectangle gets no worse."""
+    end, worst = start + 1, _worst(areas[start : start + 1], side)
+    while end < len(areas):
+        longer = _worst(areas[start : end + 1], side)
+        if longer > worst:
+            break
+        end, worst = end + 1, longer
+    return end
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    """The largest ratio of two sides in a row."""
+    whole = math.fsum(row)
+    depth = whole / side if side > 0 else 0.0
+    lengths = [side * area / whole for area in row] if whole > 0 else [0.0]
+    if depth <= 0 or not all(lengths):
+        return math.inf  # next to nothing, in a corner that is next to nothing
+    return max(max(length / depth, depth / length) for length in (min(lengths), max(lengths)))
+
+
+def _row(row: Sequence[float], box: Box, *, is_last: bool) -> tuple[list[Box], Box]:
+    """A row laid along the shorter side of the box, and what is left; the last one fills it to the edge."""
+    whole = math.fsum(row)
+    stands = box.width >= box.height
+    side = box.height if stands else box.width
+    depth = (box.width if stands else box.height) if is_last or side <= 0 else whole / side
+    depth = min(depth, box.width if stands else box.height)
+    parts, at = [], 0.0
+    for number, area in enumerate(row):
+        before, at = at, side if number == len(row) - 1 else min(side, at + (side * area / whole if whole > 0 else 0))
+        if stands:
+            parts.append(Box(box.left, box.top + before, box.left + depth, box.top + at))
+        else:
+            parts.append(Box(box.left + before, box.top, box.left + at, box.top + depth))
+    left = Box(box.left + depth, box.top, box.right, box.bottom)
+    below = Box(box.left, box.top + depth, box.right, box.bottom)
+    return parts, left if stands else below
+
+
+Place = tuple[float, float, float, float]
+"""Left, top, width and height."""
+
+
+def with_hits(chart: Chart, sheet: Sheet, places: Sequence[Place], bars: Iterable[str]) -> Iterator[str]:
+    """Bars, and invisible ones of full size, so that small values can be pointed at too.
+
+    Where they lead somewhere they lie above, and say everything at once.
+    """
+    if any(sheet.links):
+        yield from bars
+        yield from hits(chart, sheet, places)
+    else:
+        yield from hits(chart, sheet, places)
+        yield from bars
+
+
+def hits(chart: Chart, sheet: Sheet, places: Sequence[Place]) -> Iterator[str]:
+    yield f'<g class="hit" fill="{LIGHT.ink}" fill-opacity="0">'
+    first = next((number for number in range(len(places)) if sheet.link(number)), -1)
+    for number, place in enumerate(places):
+        said = whole_tip(chart, number) if sheet.links else label_tip(chart, number)
+        yield linked(rectangle(*place, said), sheet.link(number), said, is_first=number == first)
+    yield "</g>"
+
+
+def label_tip(chart: Chart, number: int) -> str:
+    return f"{chart.labels[number]}: {written(chart.totals[number], chart.unit)}"
+
+
+def whole_tip(chart: Chart, number: int) -> str:
+    """The label with its exact value, and a line for each series that is part of it."""
+    lines = [f"{chart.labels[number]}: {exact(chart.totals[number], chart.unit)}"]
+    if chart.is_stacked:
+        values = ((each.name, each.values[number]) for each in chart.series)
+        lines += [f"{name}: {exact(float(value), chart.unit)}" for name, value in values if value]
+    return "\n".join(lines)
+
+
+def tip(chart: Chart, number: int, position: int) -> str:
+    """What one series has at a label."""
+    series = chart.series[position]
+    value = series.values[number]
+    said = written(None if value is None else float(value), chart.unit)
+    if not chart.is_stacked:
+        return f"{chart.labels[number]}: {said}"
+    return f"{chart.labels[number]} · {series.name}: {said} of {written(chart.totals[number], chart.unit)}"
+
+
+_HEAD = 19
+"""Room for a name above its field."""
+_LEAST_WIDTH, _LEAST_HEIGHT = 52, 40
+"""A field smaller than this has no name of its own."""
+_GAP = 3.0
+_SHORTEST_NAME = 48
+_BOLDER, _WIDER = 1.3, 1.18
+"""How much wider than the plain letters of Inter the bold and the plain ones of any font may be; DejaVu's are."""
+
+
+def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    whole = Box(MARGIN, top, sheet.right, top + sheet.plot)
+    fields = squarified([total or 0.0 for total in chart.totals], whole)
+    parts: list[list[str]] = [[] for _ in chart.series]
+    names: list[str] = []
+    for number, field in enumerate(fields):
+        if field is None:
+            continue
+        inner = _inside(field)
+        if inner.top > field.top + _HEAD / 2:
+            names.append(_name(chart, number, field))
+        values = [float(value or 0) for value in chart.columns[number]]
+        for position, part in enumerate(squarified(values, inner)):
+            if part is not None:
+                place = (part.left, part.top, part.width, part.height)
+                parts[position].append(rectangle(*place, tip(chart, number, position)))
+    drawn = [element for position, rects in enumerate(parts) for element in coloured(position, rects)]
+    places = [
+        (0.0, 0.0, 0.0, 0.0) if each is None else (each.left, each.top, each.width, each.height) for each in fields
+    ]
+    return [*with_hits(chart, sheet, places, drawn), *names], whole.bottom + 8
+
+
+def _inside(field: Box) -> Box:
+    """Where the colours go: below the name where there is room for one, and apart from the neighbours."""
+    gap = min(_GAP, field.width / 3, field.height / 3)
+    has_name = field.width >= _LEAST_WIDTH and field.height >= _LEAST_HEIGHT
+    head = _HEAD if has_name else 0
+    return Box(field.left, field.top + head, field.right - gap, field.bottom - gap)
+
+
+def _name(chart: Chart, number: int, field: Box) -> str:
+    """The name, and the value where both fit."""
+    room = field.width - 3 * _GAP
+    value = written(chart.totals[number], chart.unit)
+    beside = breadth(value, SMALL) * _WIDER + 7
+    label = chart.labels[number]
+    has_both = room - beside > _SHORTEST_NAME
+    name = fit_name(label, (room - beside if has_both else room) / _BOLDER, SMALL)
+    return text(field.left, field.top + 13, name, size=SMALL, bold=True, after=value if has_both else "")
+
+
+_FLAT_HEIGHT = 72
+"""Where every value is 0."""
+_APART = 44
+"""Pixels between two lines of the grid, about."""
+_WIDEST_BAR = 56
+_LONGEST_NAME = 300
+_WIDEST_FONT = 1.12
+"""DejaVu Sans, which many a Linux has for sans-serif, against the font whose widths we know."""
+_CROWDED = 30
+"""More rows of names than this are set closer."""
+
+
+def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    """Bars that stand on a time axis, a grid of round numbers behind them."""
+    made = scale(chart.highest, max(2, round(sheet.plot / _APART)), whole=is_whole(chart.unit))
+    ticks = {value: tick(value, made.step, chart.unit) for value in made.ticks if chart.highest or not value}
+    left = MARGIN + max(breadth(each, SMALL) for each in ticks.values()) + 10
+    box = Box(left, top, sheet.right, top + (sheet.plot if chart.highest else _FLAT_HEIGHT))
+    slot = box.width / len(chart.labels)
+    bar = min(_WIDEST_BAR, slot * (0.72 if slot >= 6 else 0.85 if slot >= 3 else 1))
+    places = [(box.left + slot * number, box.top, slot, box.height) for number in range(len(chart.labels))]
+    parts = [
+        *_grid(ticks, made, box),
+        *with_hits(chart, sheet, places, _columns(chart, made, box, slot, bar)),
+        *_on_top(chart, made, box, slot),
+        line("axis", LIGHT.axis, box.left, box.bottom, box.right, box.bottom),
+    ]
+    labels, bottom = _time_labels(chart, box, slot)
+    return parts + labels, bottom
+
+
+def _grid(ticks: dict[Decimal, str], made: Scale, box: Box) -> Iterator[str]:
+    for value, said in ticks.items():
+        y = box.bottom - box.height * float(value) / made.top
+        if y < box.bottom:
+            yield line("grid", LIGHT.grid, box.left, y, box.right, y)
+        yield text(box.left - 10, y + 4, said, look="muted", size=SMALL, anchor="end")
+
+
+def _columns(chart: Chart, made: Scale, box: Box, slot: float, bar: float) -> Iterator[str]:
+    below = [0.0] * len(chart.labels)
+    for position, series in enumerate(chart.series):
+        rects = []
+        for number, value in enumerate(series.values):
+            if not value:
+                continue
+            height = box.height * float(value) / made.top
+            x = box.left + slot * number + (slot - bar) / 2
+            y = box.bottom - below[number] - height
+            below[number] += height
+            rects.append(rectangle(x, y, bar, height, tip(chart, number, position)))
+        yield from coloured(position, rects)
+
+
+def _on_top(chart: Chart, made: Scale, box: Box, slot: float) -> Iterator[str]:
+    """The value over each bar where all of them have the room; a dot where a value is not known."""
+    texts = [written(total, chart.unit) if total is not None else "" for total in chart.totals]
+    has_room = max(breadth(each, SMALL) for each in texts) + 6 <= slot
+    for number, total in enumerate(chart.totals):
+        middle = box.left + slot * (number + 0.5)
+        if total is None:
+            place = f'cx="{n(middle)}" cy="{n(box.bottom - 7)}" r="{n(min(2.5, slot / 3))}"'
+            yield f'<circle class="muted" fill="{LIGHT.muted}" {place}/>'
+        elif has_room:
+            y = box.bottom - box.height * total / made.top - 7
+            yield text(middle, y, texts[number], size=SMALL, anchor="middle", halo=True)
+
+
+def _time_labels(chart: Chart, box: Box, slot: float) -> tuple[list[str], float]:
+    longest = max(slot - 8, 130)
+    labels = [fit(label, longest, SMALL) for label in chart.labels]
+    chosen = marks(labels, slot, lambda said: breadth(said, SMALL), gap=14)
+    parts = []
+    for mark in chosen:
+        middle = box.left + slot * (mark.position + 0.5)
+        if slot < 20:
+            parts.append(line("axis", LIGHT.axis, middle, box.bottom, middle, box.bottom + 5))
+        parts.append(text(middle, box.bottom + 21, mark.text, look="muted", size=SMALL, anchor="middle"))
+        if mark.year:
+            parts.append(text(middle, box.bottom + 38, mark.year, size=SMALL, anchor="middle"))
+    return parts, box.bottom + (42 if any(mark.year for mark in chosen) else 24)
+
+
+def name_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    """Bars that lie beside their names, the value at the end of each."""
+    row, bar = (30, 18) if len(chart.labels) <= _CROWDED else (21, 13)
+    labels = [fit_name(label, min(_LONGEST_NAME, sheet.width / 3), BODY) for label in chart.labels]
+    values = [written(total, chart.unit) for total in chart.totals]
+    left = MARGIN + max(breadth(label, BODY) for label in labels) * _WIDEST_FONT + 14
+    right = sheet.right - max(breadth(value, BODY) for value in values) - 8
+    box = Box(left, top, right, top + row * len(labels))
+    across = sheet.width - 2 * MARGIN + 16
+    places = [(MARGIN - 8, box.top + row * number, across, row) for number in range(len(labels))]
+    parts = list(with_hits(chart, sheet, places, _rows(chart, box, row, bar)))
+    for number, (label, value, total) in enumerate(zip(labels, values, chart.totals, strict=True)):
+        y = box.top + row * (number + 0.5) + 4.5
+        end = box.left + (box.width * (total or 0) / (chart.highest or 1) if number < len(chart.named) else 0)
+        parts.append(text(left - 14, y, label, anchor="end", tip=chart.labels[number]))
+        parts.append(text(end + 8, y, value, look="muted" if not total else "ink"))
+    parts.append(line("axis", LIGHT.axis, box.left, box.top, box.left, box.bottom))
+    return parts, box.bottom + 8
+
+
+def _rows(chart: Chart, box: Box, row: float, bar: float) -> Iterator[str]:
+    before = [0.0] * len(chart.labels)
+    for position, series in enumerate(chart.series):
+        rects = []
+        for number, value in enumerate(series.values[: len(chart.named)]):
+            if not value:
+                continue
+            width = box.width * float(value) / chart.highest
+            y = box.top + row * number + (row - bar) / 2
+            rects.append(rectangle(box.left + before[number], y, width, bar, tip(chart, number, position)))
+            before[number] += width
+        yield from coloured(position, rects)
+
+
+_WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_BESIDE = 30
+_SHADES = (0.3, 0.5, 0.75, 1.0)
+_LARGEST = 18.0
+_LEAST_BETWEEN = 3
+"""Weeks between the names of two months."""
+
+
+def days(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    moments = [date.fromisoformat(label) for label in chart.labels]
+    monday = moments[0].toordinal() - moments[0].weekday()
+    weeks = [(moment.toordinal() - monday) // 7 for moment in moments]
+    cell = min(_LARGEST, (sheet.width - 2 * MARGIN - _BESIDE) / (weeks[-1] + 1))
+    box = Box(MARGIN + _BESIDE, top + 16, sheet.right, top + 16 + 7 * cell)
+    places: list[Place] = [
+        (box.left + week * cell, box.top + moment.weekday() * cell, cell - 2, cell - 2)
+        for week, moment in zip(weeks, moments, strict=True)
+    ]
+    parts = [
+        text(MARGIN, box.top + cell * (row + 0.5) + 4, name, look="muted", size=SMALL)
+        for row, name in enumerate(_WEEKDAYS)
+        if name and cell >= 9
+    ]
+    parts += _months(moments, weeks, box, cell)
+    parts += _squares(chart, places)
+    return [*parts, *hits(chart, sheet, places)], box.bottom
+
+
+def _months(moments: list[date], weeks: list[int], box: Box, cell: float) -> list[str]:
+    """The name of a month over the first whole week of it."""
+    parts, last = [], -_LEAST_BETWEEN
+    for moment, week in zip(moments, weeks, strict=True):
+        if moment.day <= 7 and moment.weekday() == 0 and week - last >= _LEAST_BETWEEN:
+            x = box.left + week * cell
+            parts.append(text(x, box.top - 5, _MONTHS[moment.month - 1], look="muted", size=SMALL))
+            last = week
+    return parts
+
+
+def _squares(chart: Chart, places: list[Place]) -> list[str]:
+    edges = _edges([total for total in chart.totals if total])
+    blank, full = [], []
+    for total, place in zip(chart.totals, places, strict=True):
+        if not total:
+            blank.append(rectangle(*place, more=' rx="2"'))
+            continue
+        shade = _SHADES[sum(total > edge for edge in edges)]
+        full.append(rectangle(*place, more=f' rx="2" fill-opacity="{shade}"'))
+    return [
+        f'<g class="blank" fill="{LIGHT.grid}">',
+        *blank,
+        "</g>",
+        f'<g class="s0" fill="{LIGHT.series[0]}">',
+        *full,
+        "</g>",
+    ]
+
+
+def _edges(values: list[float]) -> list[float]:
+    """What parts the values that are not 0 into quarters."""
+    ordered = sorted(values)
+    return [ordered[len(ordered) * quarter // 4] for quarter in (1, 2, 3)] if ordered else []
+
+
+WIDTH = 960
+MOST_BARS = 600
+MOST_NAMES = 300
+MOST_AREAS = 40
+FONTS = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+NOTHING = "nothing to show"
+
+
+def chart_svg(chart: Chart, sheet: Sheet | None = None) -> str:
+    """The whole drawing; the same chart gives the same text. A sheet says how large, and where its labels lead."""
+    sheet = sheet or Sheet(width=WIDTH)
+    drawn, each = _folded(fold_series(chart))
+    if len(drawn.labels) < len(chart.labels):
+        kept = len(drawn.labels) - 1 if each == 1 else 0
+        sheet = replace(sheet, links=sheet.links[:kept])
+    header, top = _header(drawn, sheet)
+    body, bottom = _body(drawn, sheet, top)
+    notes = [chart.footnote, f"each bar adds up {each}" if each > 1 else ""]
+    footer, height = _footer([note for note in notes if note], sheet, bottom)
+    parts = [
+        _opening(chart, sheet, height),
+        f"<style>{chart_style()}</style>",
+        f'<rect class="paper" fill="{LIGHT.paper}" width="{n(sheet.width)}" height="{n(height)}"/>',
+        *header,
+        *body,
+        *footer,
+    ]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _folded(chart: Chart) -> tuple[Chart, int]:
+    """No more labels than can be told apart, and how many of them each bar stands for."""
+    most = {"names": MOST_NAMES, "areas": MOST_AREAS}
+    return (fold_names(chart, most[chart.kind]), 1) if chart.kind in most else fold_bars(chart, MOST_BARS)
+
+
+def _opening(chart: Chart, sheet: Sheet, height: float) -> str:
+    crop = sheet.crop
+    view = f"{n(crop)} {n(crop)} {n(sheet.width - 2 * crop)} {n(height - 2 * crop)}"
+    # What is one picture to a screen reader hides the links in it.
+    role = "group" if any(sheet.links) else "img"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="reread-chart" viewBox="{view}" '
+        f'role="{role}" aria-label="{e(description(chart))}" font-family="{e(FONTS)}" font-size="{BODY}">'
+    )
+
+
+def description(chart: Chart) -> str:
+    """What the chart shows, for those who cannot see it."""
+    facts = [chart.title, chart.subtitle]
+    if chart.is_empty:
+        facts.append(NOTHING)
+    else:
+        highest = max(range(len(chart.named)), key=lambda position: chart.named[position] or 0)
+        facts.append(_what(chart))
+        facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
+        facts += [f"Total {written(chart.total, chart.unit)}"] if chart.adds_up else []
+        facts += [f"{each.name} {written(each.total, chart.unit)}" for each in chart.series if chart.is_stacked]
+    return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
+
+
+def _what(chart: Chart) -> str:
+    kind, part = {"areas": ("Treemap", "area"), "days": ("Calendar", "day")}.get(chart.kind, ("Bar chart", "bar"))
+    if kind == "Bar chart" and chart.is_stacked:
+        kind = "Stacked bar chart"
+    parts = f"{len(chart.labels)} {part}s" if len(chart.labels) > 1 else f"1 {part}"
+    is_time = chart.kind in ("time", "days") and len(chart.labels) > 1
+    return f"{kind}, {parts}" + (f" from {chart.labels[0]} to {chart.labels[-1]}" if is_time else "")
+
+
+def chart_style() -> str:
+    """The style sheet inside every chart: a page with a policy allows it by its digest."""
+    rules = [
+        ".reread-chart{font-variant-numeric:tabular-nums}",
+        ".reread-chart .hit rect:hover,.reread-chart .hit a:focus rect{fill-opacity:.1}",
+        ".reread-chart a:focus{outline:none}.reread-chart a:focus-visible rect{stroke:#1a66d6;stroke-width:2}",
+        f"@media (prefers-color-scheme:dark){{{''.join(_rules(DARK))}}}",
+    ]
+    return "".join(rules)
+
+
+def _rules(theme: Theme) -> Iterator[str]:
+    fills = {"paper": theme.paper, "ink": theme.ink, "muted": theme.muted, "hit": theme.ink, "blank": theme.grid}
+    fills |= {f"s{number}": colour for number, colour in enumerate(theme.series)}
+    yield from (f".reread-chart .{name}{{fill:{colour}}}" for name, colour in fills.items())
+    strokes = {"grid": theme.grid, "axis": theme.axis, "halo": theme.paper}
+    yield from (f".reread-chart .{name}{{stroke:{colour}}}" for name, colour in strokes.items())
+
+
+def _header(chart: Chart, sheet: Sheet) -> tuple[list[str], float]:
+    """Title and total, what stands under them, and the legend; and where they end."""
+    total = written(chart.total, chart.unit) if chart.has_total else ""
+    room = sheet.width - 2 * MARGIN - breadth(total, TITLE, bold=True) - 24
+    right = sheet.right
+    parts = [text(MARGIN, 42, fit(chart.title, room, TITLE, bold=True), size=TITLE, bold=True)]
+    bottom = 48.0
+    if total:
+        parts.append(text(right, 42, total, size=TITLE, bold=True, anchor="end"))
+        parts.append(text(right, 63, "total", look="muted", anchor="end"))
+    if chart.subtitle:
+        parts.append(text(MARGIN, 63, fit(chart.subtitle, room, BODY), look="muted"))
+    if total or chart.subtitle:
+        bottom = 70.0
+    if chart.is_stacked and not chart.is_empty:
+        legend, bottom = _legend(chart, sheet, bottom + 24)
+        parts += legend
+    return parts, bottom
+
+
+def _legend(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    parts: list[str] = []
+    x, y = float(MARGIN), top
+    for position, series in enumerate(chart.series):
+        name = fit_name(series.name, 260, BODY)
+        amount = written(series.total, chart.unit)
+        width = 18 + breadth(name, BODY) + 7 + breadth(amount, BODY)
+        if x > MARGIN and x + width > sheet.right:
+            x, y = float(MARGIN), y + 22
+        colour = colour_of(position)
+        swatch = f'<rect x="{n(x)}" y="{n(y - 10)}" width="11" height="11" rx="2.5"/>'
+        parts.append(f'<g class="s{colour}" fill="{LIGHT.series[colour]}">{swatch}</g>')
+        parts.append(text(x + 18, y, name, tip=series.name, after=amount))
+        x += width + 26
+    return parts, y + 6
+
+
+def _body(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
+    if chart.is_empty:
+        return [text(sheet.width / 2, top + 84, NOTHING, look="muted", anchor="middle")], top + 150
+    draw, gap = _DRAWINGS[chart.kind]
+    return draw(chart, sheet, top + gap)
+
+
+_DRAWINGS: dict[Kind, tuple[Callable[[Chart, Sheet, float], tuple[list[str], float]], int]] = {
+    "time": (time_bars, 30),
+    "names": (name_bars, 22),
+    "areas": (areas, 18),
+    "days": (days, 18),
+}
+"""What draws each kind, and how far below the header."""
+
+
+def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], float]:
+    parts = []
+    for note in notes:
+        bottom += 20
+        parts.append(text(MARGIN, bottom, fit(note, sheet.width - 2 * MARGIN, SMALL), look="muted", size=SMALL))
+    return parts, bottom + 24

@@ -1,0 +1,275 @@
+"""Hits of a search, with the part of the text that shows why each was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from .numbers import count
+from .session_list import last_part
+from .text import Style, cells, harmless, one_line, shorten, wrap
+from .values import Document, View, utc, when
+
+if TYPE_CHECKING:
+    from reread.archive.text_search import Hit, SearchAnswer
+
+__all__ = ["Findable", "KnownSpans", "Snippet", "SnippetPart", "snippet"]
+
+
+_MOST_MARKS = 200
+"""Of one term; the best window of a very long text is near its beginning or it is not worth the wait."""
+
+_SPACES = re.compile(r"\s+")
+
+ELLIPSIS = "…"
+
+
+class MatchPlace(Protocol):
+    """Where in a text something was found."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class Findable(Protocol):
+    """A term of a query, or a pattern."""
+
+    @property
+    def negated(self) -> bool: ...
+    def found_in(self, text: str) -> Iterable[MatchPlace]: ...
+
+
+class MatchSpan(Struct, frozen=True):
+    start: int
+    end: int
+
+
+class KnownSpans(Struct, frozen=True):
+    """Places that are known already, as something to mark: finding them again might take for ever."""
+
+    spans: tuple[tuple[int, int], ...]
+    negated: bool = False
+
+    def found_in(self, text: str) -> Iterator[MatchSpan]:
+        return (MatchSpan(start, end) for start, end in self.spans if end <= len(text))
+
+
+class SnippetPart(Struct, frozen=True):
+    text: str
+    is_match: bool = False
+
+
+class Snippet(Struct, frozen=True):
+    """One line of a text: parts in order, and `…` where something was cut."""
+
+    before: str
+    parts: tuple[SnippetPart, ...]
+    after: str
+
+    def as_text(self, open: str = "[", close: str = "]") -> str:  # noqa: A002
+        return self.painted(lambda match: f"{open}{match}{close}")
+
+    def painted(self, mark: Callable[[str], str]) -> str:
+        body = "".join(mark(part.text) if part.is_match else part.text for part in self.parts)
+        return f"{self.before}{body}{self.after}"
+
+    def in_colour(self, style: Style) -> str:
+        """For a terminal; without colour the matches stand in brackets."""
+        return self.painted(lambda match: style.paint(match, "bold", "yellow")) if style.colour else self.as_text()
+
+
+class _Mark(Struct, frozen=True, order=True):
+    start: int
+    end: int
+    term: int
+
+
+def snippet(text: str, terms: Sequence[Findable], width: int) -> Snippet:
+    """The earliest window of about `width` characters with the most different terms."""
+    width = max(width, 1)
+    marks = _marks(text, terms, width)
+    best = _densest(marks, width)
+    start, end = _window(text, best, width)
+    inside = [mark for mark in marks if mark.start >= start and mark.end <= end]
+    return Snippet(
+        before=ELLIPSIS if text[:start].strip() else "",
+        parts=_parts(text, start, end, inside),
+        after=ELLIPSIS if text[end:].strip() else "",
+    )
+
+
+def _marks(text: str, terms: Sequence[Findable], longest: int) -> list[_Mark]:
+    wanted = [term for term in terms if not term.negated]
+    return sorted(
+        _Mark(found.start, min(found.end, found.start + longest), number)
+        for number, term in enumerate(wanted)
+        for found in islice(term.found_in(text), _MOST_MARKS)
+    )
+
+
+def _densest(marks: Sequence[_Mark], width: int) -> tuple[int, int]:
+    """From the first match of the best window to the one that makes its terms complete."""
+    best, most = (0, 0), 0
+    for number, first in enumerate(marks):
+        seen: dict[int, int] = {}
+        for mark in marks[number:]:
+            if mark.start >= first.start + width:
+                break
+            if mark.end <= first.start + width:
+                seen.setdefault(mark.term, mark.end)
+        if len(seen) > most:
+            best, most = (first.start, max(seen.values())), len(seen)
+    return best
+
+
+def _window(text: str, best: tuple[int, int], width: int) -> tuple[int, int]:
+    """A third of the room goes before the matches; both ends move inwards to the nearest space."""
+    first, last = best
+    room = max(0, width - (last - first))
+    start = max(0, min(first - room // 3, len(text) - width))
+    end = min(len(text), max(last, start + width))
+    if start > 0 and not text[start - 1].isspace():
+        start = _next_space(text, start, first)
+    if end < len(text) and not text[end].isspace():
+        end = _last_space(text, last, end)
+    return start, end
+
+
+def _next_space(text: str, start: int, limit: int) -> int:
+    space = _SPACES.search(text, start, limit)
+    return space.end() if space else start
+
+
+def _last_space(text: str, limit: int, end: int) -> int:
+    for at in range(end - 1, limit - 1, -1):
+        if text[at].isspace():
+            return at
+    return end
+
+
+def _parts(text: str, start: int, end: int, marks: Sequence[_Mark]) -> tuple[SnippetPart, ...]:
+    pieces: list[SnippetPart] = []
+    at = start
+    for mark in marks:
+        if mark.start >= at:  # the first of overlapping matches is shown
+            pieces += [SnippetPart(text[at : mark.start]), SnippetPart(text[mark.start : mark.end], is_match=True)]
+            at = mark.end
+    return _one_line([*pieces, SnippetPart(text[at:end])])
+
+
+def _one_line(pieces: Sequence[SnippetPart]) -> tuple[SnippetPart, ...]:
+    """Without control characters and line breaks, no two spaces in a row, none at the ends."""
+    parts: list[SnippetPart] = []
+    is_space = True
+    for piece in pieces:
+        clean = _SPACES.sub(" ", harmless(piece.text))
+        clean = clean.lstrip() if is_space else clean
+        if clean:
+            parts.append(SnippetPart(clean, piece.is_match))
+            is_space = clean.endswith(" ")
+    if parts and is_space:
+        last = parts.pop()
+        parts += [SnippetPart(last.text.rstrip(), last.is_match)] if last.text.strip() else []
+    return tuple(parts)
+
+
+_DOCUMENT_SNIPPET = 160
+_PLACE_ID = 13
+"""Enough of a session's uuid that no two begin alike, and the command still fits into 80 columns."""
+_INDENT = "    "
+
+
+def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document:
+    return {
+        "schema": "reread.search/1",
+        "query": answer.query,
+        "total": answer.total,
+        "hits": [_hit_row(hit, terms) for hit in answer.hits],
+        "suggestions": answer.suggestions,
+        "hidden": answer.hidden,
+        "skipped": answer.skipped,
+        "cut_short": answer.is_cut_short,
+    }
+
+
+def _hit_row(hit: Hit, terms: Sequence[Findable]) -> Document:
+    return {
+        "session": hit.session.row.uuid,
+        "uuid": hit.uuid,
+        "field": hit.field.value,
+        "project": hit.session.row.project,
+        "title": hit.session.row.title,
+        "timestamp": utc(hit.time),
+        "snippet": snippet(hit.text, _marked(hit, terms), _DOCUMENT_SNIPPET).as_text(),
+        "score": hit.score,
+    }
+
+
+def _marked(hit: Hit, terms: Sequence[Findable]) -> Sequence[Findable]:
+    return [KnownSpans(hit.spans)] if hit.spans else terms
+
+
+def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) -> Iterator[str]:
+    for hit in answer.hits:
+        yield from _hit_lines(hit, terms, view)
+    if answer.suggestions:
+        yield from wrap(f"did you mean: {', '.join(answer.suggestions)}?", view.width)
+    shown, total = len(answer.hits), max(answer.total, len(answer.hits))
+    line = count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more"
+    yield view.style.paint(line, "dim")
+    if answer.skipped:
+        rest = "; the texts behind them were not looked at, for the pattern is at fault" if answer.is_cut_short else ""
+        were = "was" if answer.skipped == 1 else "were"
+        yield from wrap(f"{count(answer.skipped, 'text')} took too long and {were} skipped{rest}", view.width)
+
+
+def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]:
+    row = hit.session.row
+    lead = [when(hit.time, view.timezone), shorten(last_part(row.project), 16)]
+    head = "  ".join(part for part in lead if part)
+    title = shorten(row.title or "", max(0, view.width - cells(head) - cells(hit.field.value) - 4))
+    paint = view.style.paint
+    yield "  ".join(part for part in (head, paint(title, "bold"), paint(hit.field.value, "cyan")) if part)
+    yield from (_INDENT + line for line in _snippet_lines(hit.text, _marked(hit, terms), view))
+    yield _INDENT + paint(place_command(hit), "dim")
+    yield ""
+
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+"""Stand for the beginning and end of a match while lines are broken: an escape would be taken out as a control."""
+
+
+def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator[str]:
+    """About two lines; a match that is broken in two is painted on both."""
+    width = max(20, view.width - len(_INDENT))
+    clean = text.replace(_OPEN, "").replace(_CLOSE, "")
+    is_open = False
+    for line in wrap(snippet(clean, terms, 2 * width - 10).as_text(_OPEN, _CLOSE), width):
+        if not view.style.colour:
+            yield line.replace(_OPEN, "[").replace(_CLOSE, "]")
+            continue
+        painted = ""
+        for piece in re.split(f"([{_OPEN}{_CLOSE}])", line):
+            if piece in (_OPEN, _CLOSE):
+                is_open = piece == _OPEN
+            else:
+                painted += view.style.paint(piece, "bold", "yellow") if is_open else piece
+        yield painted
+
+
+def place_command(hit: Hit) -> str:
+    """What to type to read the hit where it stands; a tool's own output file has no line to go to."""
+    return show_command(hit.session.row.uuid, hit.uuid)
+
+
+def show_command(session: str, uuid: str | None) -> str:
+    """What to type to read a line where it stands."""
+    name = one_line(session)
+    short = name[:_PLACE_ID] if len(name) == 36 and name.count("-") == 4 else name
+    return f"reread show {short}" + (f" --around {one_line(uuid)}" if uuid else "")

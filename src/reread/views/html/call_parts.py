@@ -1,0 +1,295 @@
+"""Tool calls for a page: what each was asked, what it changed, how it ended, what the client asks about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
+
+from reread.blocks.diffs import DiffLine, is_edit, proposed
+from reread.blocks.model import AskedQuestion, CallBlock, path_of
+from reread.live.events import Permission
+from reread.records import ToolResult, User
+from reread.sessions import CallStatus
+from reread.sessions.agents import AGENT_TOOLS
+from reread.sessions.calls import is_rejection
+from reread.views.calls import MARKS, ending, relative, summary, tool_label, without_error_tags
+from reread.views.calls import point_of as tool_point
+from reread.views.numbers import duration
+from reread.views.permissions import in_words, questions_of, reasons
+from reread.views.text import one_line, tabbed
+
+from .content import KEPT_LINES, USUAL, WIDEST, CutLimits, Picture, coloured, coloured_lines, cut, pictures, words
+from .parts import Diff, DiffRow, PagePart, Todo
+
+SHOWN_DIFF = 40
+"""Lines of a diff before the fold."""
+LONGEST_POINT = 240
+LONGEST_INLINE = 100
+LONGEST_PROSE = 20_000
+LONGEST_LISTING = 200_000
+LONGEST_INPUT = 30_000
+"""Characters of an input that may be edited: it comes back in a form."""
+MOST_QUESTIONS, MOST_SUGGESTIONS = 20, 10
+_PROSE = frozenset({"prompt", "plan"})
+"""Arguments that are Markdown."""
+_NOT_APPLIED = {
+    CallStatus.ERROR: "not applied: it failed",
+    CallStatus.REJECTED: "not applied: rejected",
+    CallStatus.INTERRUPTED: "not applied: interrupted",
+    CallStatus.MISSING: "no result: perhaps not applied",
+}
+_REASON = "the user said:"
+"""What a person typed when they refused follows these words of the client (1.0 to 2.1)."""
+_LANGUAGES = {"command": "bash", "query": "", "pattern": "", "code": "python"}
+_NUMBERED = re.compile(r" *(\d{1,9})[→\t](.*)")
+"""A line of a file as the client shows it to the model."""
+_DECISIONS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_SAID_BY_DIFF = frozenset(
+    {"file_path", "notebook_path", "old_string", "new_string", "content", "new_source", "edits", "replace_all"}
+)
+
+
+def mark_of(call: CallBlock) -> str:
+    return MARKS[call.status][0]
+
+
+def name_of(call: CallBlock) -> str:
+    return tool_label(call.name)[:80]
+
+
+def is_decision(call: CallBlock) -> bool:
+    """Whether it asks the person to choose or to agree."""
+    return call.name in _DECISIONS
+
+
+def point_of(call: CallBlock, project: str | None) -> str:
+    if call.name == "ExitPlanMode":  # the plan stands below, open
+        return "plan"
+    return one_line(summary(call, project)[: LONGEST_POINT * 4])[:LONGEST_POINT]
+
+
+def ending_of(call: CallBlock) -> str:
+    if call.name == "ExitPlanMode" and call.status is CallStatus.OK:
+        return "approved"
+    return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
+
+
+def seconds_of(call: CallBlock) -> str:
+    """Only what a person would notice."""
+    return duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else ""
+
+
+def diffs_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) -> list[Diff]:
+    """What it changed, or would have."""
+    why = _NOT_APPLIED.get(call.status, "") if is_edit(call.name) else ""
+    return [diff_of(diff.path, diff.lines, project, why, most=limits.lines) for diff in call.diffs]
+
+
+def words_of(call: CallBlock) -> Iterator[str]:
+    """What it was asked, as its part of a page says it: of an edit, the lines of the diff."""
+    yield name_of(call)
+    given = call.input
+    if is_edit(call.name) and isinstance(given, dict) and call.diffs:
+        yield call.diffs[0].path
+        yield "\n".join([line.text for line in call.diffs[0].lines])
+        given = {name: value for name, value in given.items() if name not in _SAID_BY_DIFF}
+    yield from _told(given)
+
+
+def _told(value: object) -> Iterator[str]:
+    """Strings and numbers, without the names of arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _told(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _told(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def proposed_diffs(tool: str, given: Any, project: str | None) -> list[Diff]:
+    """What a call would change, by its input alone."""
+    lines = proposed(tool, given) if is_edit(tool) else []
+    return [diff_of(path_of(given), lines, project, "")] if lines else []
+
+
+def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str, *, most: int = KEPT_LINES) -> Diff:
+    """Lines of a diff, coloured as what they are a part of; `most` of them."""
+    colours = coloured_lines([line.text for line in lines[:most]], path=path)
+    rows = [
+        DiffRow(line.sign, line.number, html, skips)
+        for line, html, skips in zip(lines, colours, _skips(lines), strict=False)
+    ]
+    end = SHOWN_DIFF if len(rows) > SHOWN_DIFF + 3 else len(rows)
+    return Diff(
+        path=one_line(relative(path, project) if project else path),
+        added=sum(line.sign == "+" for line in lines),
+        removed=sum(line.sign == "-" for line in lines),
+        rows=rows[:end],
+        folded=rows[end:],
+        left_out=max(0, len(lines) - most),
+        not_applied=why,
+    )
+
+
+def listing_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) -> Diff | None:
+    """A file as it was read, coloured; None where the result is anything else, or all of a long one is wanted, which
+    would take seconds to colour."""
+    if call.name != "Read" or call.status is not CallStatus.OK or call.output is None:
+        return None
+    text = call.output.text
+    if limits == WIDEST and (len(text) > LONGEST_LISTING or text.count("\n") > KEPT_LINES):
+        return None
+    found = [_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n")]
+    lines = [DiffLine(" ", line[2], int(line[1])) for line in found if line is not None]
+    given = call.input if isinstance(call.input, dict) else {}
+    path = given.get("file_path")
+    if not lines:
+        return None
+    made = diff_of(path if isinstance(path, str) else "", lines, project, "")
+    return made._replace(left_out=made.left_out + text.count("\n", LONGEST_LISTING))
+
+
+def _skips(lines: Sequence[DiffLine]) -> Iterator[bool]:
+    """For each line whether the one before it is not the one before it in the file."""
+    following: int | None = None
+    for line in lines:
+        is_new = line.sign != "-" and line.number is not None
+        yield is_new and following is not None and line.number != following
+        if is_new and line.number is not None:
+            following = line.number + 1
+
+
+def todos_of(call: CallBlock) -> list[Todo]:
+    given = call.input.get("todos") if isinstance(call.input, dict) and call.name == "TodoWrite" else None
+    return [
+        Todo(str(each.get("status") or "pending"), str(each.get("content") or ""))
+        for each in (given if isinstance(given, list) else ())
+        if isinstance(each, dict)
+    ]
+
+
+def arguments_of(tool: str, given: Any, *, has_diff: bool, limits: CutLimits = USUAL) -> list[PagePart]:
+    """The arguments of a call, but for those that a diff or a list shows better."""
+    if not isinstance(given, dict):
+        return [] if given in (None, "") else [_part("input", given, limits)]
+    by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
+    skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
+    said = given.get("command") if tool == "Bash" else None
+    if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
+        skipped = {"command"}  # its line has all of it
+    named = sorted(given.items(), key=lambda each: each[0] != "plan")  # what is to be read, before what it asks for
+    return [_part(str(key), value, limits) for key, value in named if key not in skipped]
+
+
+def _part(name: str, value: Any, limits: CutLimits) -> PagePart:
+    label = one_line(name)[:60]
+    if name in _PROSE and isinstance(value, str) and len(value) < LONGEST_PROSE:
+        return PagePart(label, words(value), "prose")
+    language = _LANGUAGES.get(name, "") if isinstance(value, str) else "json"
+    text = value if isinstance(value, str) else _json(value)
+    if len(text) <= LONGEST_INLINE and "\n" not in text:
+        return PagePart(label, _code(text, language), "inline")
+    parts = cut(text, kept=limits.characters)
+    return PagePart(label, _code(parts.head, language), "code", parts if parts.rest or parts.left_out else None)
+
+
+def _code(text: str, language: str) -> Markup:
+    return coloured(text, language=language) if language else escape(text)
+
+
+def _json(value: Any) -> str:
+    return tabbed(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def output_of(call: CallBlock) -> str:
+    """What it gave back; the words that the client puts around a refusal or an edit say nothing."""
+    text = call.output.whole if call.output is not None else ""
+    if call.status is CallStatus.OK and _is_shown_otherwise(call):
+        return ""
+    if call.status is CallStatus.REJECTED and is_rejection(text):
+        return text.partition(_REASON)[2].strip()
+    return without_error_tags(text) if call.status is CallStatus.ERROR else text
+
+
+def _is_shown_otherwise(call: CallBlock) -> bool:
+    """Whether a result says again what a diff, a list or the answers show."""
+    if call.name == "AskUserQuestion":
+        return call.output is not None and bool(call.output.answers)
+    return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
+
+
+def report_of(call: CallBlock) -> Markup:
+    """What an agent reported: its words, as the model's own."""
+    if call.name not in AGENT_TOOLS or call.status is not CallStatus.OK or call.output is None:
+        return Markup("")
+    return words(call.output.text) if len(call.output.text) < LONGEST_PROSE else Markup("")
+
+
+def pictures_of(call: CallBlock) -> list[Picture]:
+    record = call.output.place.record if call.output is not None else None
+    blocks = record.blocks if isinstance(record, User) else ()
+    content = next((each.content for each in blocks if type(each) is ToolResult and each.tool_use_id == call.id), None)
+    return list(pictures(content)) if isinstance(content, list) else []
+
+
+def raw_of(fields: Mapping[str, Any]) -> str:
+    """A record for people: indented, nothing left out."""
+    return _json(fields)
+
+
+class Asking(NamedTuple):
+    request: str
+    kind: str
+    """permission, question or plan."""
+    tool: str
+    point: str
+    is_agent: bool
+    reasons: list[str]
+    diffs: list[Diff]
+    parts: list[PagePart]
+    always: list[str]
+    """What the client suggests to remember, in words and in its order."""
+    queries: list[AskedQuestion]
+    plan: Markup
+    input: str
+    """As JSON, to be edited; empty where it is too long for that."""
+
+
+def asking_of(asked: Permission, project: str | None) -> Asking:
+    queries = questions_of(asked)[:MOST_QUESTIONS] if asked.is_question else []
+    plan = _plan(asked) if asked.is_plan else Markup("")
+    kind = "question" if queries else "plan" if asked.is_plan else "permission"
+    diffs = proposed_diffs(asked.tool, asked.input, project)
+    edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
+    return Asking(
+        request=asked.request_id,
+        kind=kind,
+        tool=tool_label(asked.tool)[:80],
+        point=one_line(tool_point(asked.tool, asked.input, project)[: LONGEST_POINT * 4])[:LONGEST_POINT],
+        is_agent=asked.agent is not None,
+        reasons=[one_line(why)[:500] for why in reasons(asked, project) if not _is_said(why, asked)],
+        diffs=diffs,
+        parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
+        always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],
+        queries=queries,
+        plan=plan,
+        input=edited if len(edited) <= LONGEST_INPUT and isinstance(asked.input, dict) else "",
+    )
+
+
+def _is_said(why: str, asked: Permission) -> bool:
+    """Whether the tool or its input, which stand there, say the same: descriptions often repeat them."""
+    return why == asked.tool or (isinstance(asked.input, dict) and why in asked.input.values())
+
+
+def _plan(asked: Permission) -> Markup:
+    plan = asked.input.get("plan") if isinstance(asked.input, dict) else None
+    return words(plan[:LONGEST_PROSE]) if isinstance(plan, str) else Markup("")

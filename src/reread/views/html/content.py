@@ -1,0 +1,319 @@
+"""Words, code, images and long texts of a session as safe HTML, and the names of places in a page."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup, escape
+from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename
+from pygments.token import STANDARD_TYPES
+from pygments.util import ClassNotFound
+
+from reread.records import Document, Image
+from reread.views.numbers import count, size
+from reread.views.text import one_line, tabbed
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from pygments.lexer import Lexer
+    from pygments.token import _TokenType
+
+
+_USUAL = re.compile(r"[A-Za-z0-9_.@-]{1,80}")
+
+
+def anchor(uuid: str) -> str:
+    """`m-<uuid>`; of a uuid that is none, a digest."""
+    if _USUAL.fullmatch(uuid):
+        return f"m-{uuid}"
+    return f"m-{sha256(uuid.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
+
+
+class Anchors:
+    """Gives each name once: several blocks may stand in one line, and a page may hold a name only once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._given
+
+    def take(self, uuid: str | None, suffix: str = "") -> str:
+        """Empty where there is nothing to name it by, or the name is taken."""
+        name = anchor(uuid + suffix) if uuid else ""
+        if name in self._given:
+            return ""
+        self._given.add(name)
+        return name
+
+
+SHOWN_LINES = 24
+SHOWN_CHARACTERS = 3_000
+KEPT_CHARACTERS = 200_000
+"""Of one text in a page."""
+KEPT_LINES = 2_000
+"""Of one diff or listing in a page: each is coloured, and a row of its own."""
+
+
+class CutLimits(NamedTuple):
+    """How much of one text a page holds."""
+
+    characters: int = KEPT_CHARACTERS
+    lines: int = KEPT_LINES
+
+
+USUAL = CutLimits()
+WIDEST = CutLimits(5_000_000, 20_000)
+"""For one who was led to what is beyond the usual ones."""
+
+
+class Cut(NamedTuple):
+    """A text in two parts."""
+
+    head: str
+    rest: str
+    """What is behind the fold."""
+    folded: str
+    """`… 120 more lines`; empty where nothing is."""
+    left_out: str
+    """What the page does not hold at all; empty where it holds all."""
+
+
+NOTHING = Cut("", "", "", "")
+
+
+def cut(text: str, lines: int = SHOWN_LINES, characters: int = SHOWN_CHARACTERS, kept: int = KEPT_CHARACTERS) -> Cut:
+    clean = tabbed(text).strip("\n")
+    whole, beyond = clean[:kept], len(clean) - kept
+    end = _end(whole, lines, characters)
+    rest = whole[end:].removeprefix("\n")
+    left_out = f"{count(beyond, 'more character')} not in this page" if beyond > 0 else ""
+    if not rest:
+        return Cut(whole, "", "", left_out)
+    more = rest.count("\n") + 1
+    folded = f"… {count(more, 'more line')}" if more > 1 else f"… {count(len(rest), 'more character')}"
+    return Cut(whole[:end], rest, folded, left_out)
+
+
+def _end(text: str, lines: int, characters: int) -> int:
+    """Where the shown part ends: never for one or two lines more."""
+    position = -1
+    for _ in range(lines):
+        position = text.find("\n", position + 1)
+        if position < 0:
+            position = len(text)
+            break
+    if text.count("\n", position) <= 2:
+        position = len(text)
+    if position <= characters:
+        return position
+    line_end = text.rfind("\n", 0, characters)
+    return line_end if line_end > characters // 2 else characters
+
+
+LARGEST = 8_000_000
+"""Bytes of one image; larger ones are named."""
+_KINDS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+"""By their first bytes. SVG is not among them: it can hold script."""
+
+
+class Picture(NamedTuple):
+    address: str
+    """A `data:` address, or empty where it cannot be shown."""
+    label: str
+
+
+def pictures(blocks: Iterable[Any]) -> Iterator[Picture]:
+    """The images and documents among some blocks."""
+    for block in blocks:
+        if isinstance(block, Image):
+            yield _picture(block)
+        elif isinstance(block, Document):
+            kind = one_line((block.source.media_type if block.source else None) or "unknown type")[:60]
+            yield Picture("", f"document {one_line(block.title or '')[:200]} ({kind})")
+
+
+def _picture(block: Image) -> Picture:
+    source = block.source
+    if source is None or source.data is None:
+        where = one_line((source.url if source is not None else None) or "nowhere")[:200]
+        return Picture("", f"image at {where}, not fetched")
+    if len(source.data) > LARGEST * 4 // 3:
+        return Picture("", f"image of {size(len(source.data) * 3 // 4)}, too large to show")
+    try:
+        raw = b64decode("".join(source.data.split()), validate=True)
+    except (Error, ValueError):
+        return Picture("", "image whose data is damaged")
+    kind = _kind(raw)
+    if kind is None:
+        named = one_line(source.media_type or "unknown type")[:60]
+        return Picture("", f"{named} of {size(len(raw))}, which is no image")
+    from base64 import b64encode
+
+    return Picture(f"data:{kind};base64,{b64encode(raw).decode()}", f"{kind}, {size(len(raw))}")
+
+
+def _kind(raw: bytes) -> str | None:
+    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _KINDS if raw.startswith(start)), None)
+
+
+MOST_COLOURED = 60_000
+"""Characters; some lexers need seconds for a megabyte."""
+LONGEST_COLOURED_LINE = 2_000
+"""A line of a minified file is no pleasure in colour either, and patterns go back and forth in it."""
+
+
+def coloured(text: str, *, language: str = "", path: str = "") -> Markup:
+    """Text as code of a language, or of what a file's name tells."""
+    return Markup("\n").join(_coloured_lines(text.split("\n"), language, path, MOST_COLOURED))
+
+
+_most_in_diffs = ContextVar("most_in_diffs", default=MOST_COLOURED)
+
+
+@contextmanager
+def colouring_at_most(characters: int) -> Iterator[None]:
+    """Longer diffs and files stay plain meanwhile: for parts that a page sends later, when somebody opens them. Their
+    colours were four fifths of what the first screen of a session cost."""
+    before = _most_in_diffs.set(characters)
+    try:
+        yield
+    finally:
+        _most_in_diffs.reset(before)
+
+
+def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> list[Markup]:
+    """The same line by line, as many as were given; what stands around a line decides about its colours, too."""
+    return _coloured_lines(lines, language, path, _most_in_diffs.get())
+
+
+def _coloured_lines(lines: Sequence[str], language: str, path: str, most: int) -> list[Markup]:
+    clean = [tabbed(line).replace("\n", " ") for line in lines]
+    if sum(map(len, clean)) > most or max(map(len, clean), default=0) > LONGEST_COLOURED_LINE:
+        return [escape(line) for line in clean]
+    lexer = _lexer(language.lower(), PurePosixPath(path.replace("\\", "/")).name)
+    if lexer is None:
+        return [escape(line) for line in clean]
+    found = list(_tokens_by_line(lexer, "\n".join(clean)))
+    return found if len(found) == len(clean) else [escape(line) for line in clean]
+
+
+@cache
+def _lexer(language: str, name: str) -> Lexer | None:
+    """None for plain text: its lines would be looked at for nothing."""
+    found = None
+    if language:
+        try:
+            found = find_lexer_class_by_name(language)
+        except ClassNotFound:
+            return None
+    elif name:
+        found = find_lexer_class_for_filename(name)
+    if found is None or found.name == "Text only":
+        return None
+    return found(stripnl=False, ensurenl=False, stripall=False)
+
+
+def _tokens_by_line(lexer: Lexer, text: str) -> Iterator[Markup]:
+    line: list[str] = []
+    for kind, value in lexer.get_tokens(text):
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                yield Markup("".join(line))  # noqa: S704  every token is escaped
+                line = []
+            if part:
+                line.append(_token(kind, part))
+    yield Markup("".join(line))  # noqa: S704  the same
+
+
+def _token(kind: _TokenType, text: str) -> str:
+    name, shown = _css_class(kind), str(escape(text))
+    return f'<span class="{name}">{shown}</span>' if name else shown
+
+
+@cache
+def _css_class(kind: _TokenType) -> str:
+    """`k`, `s1`: Pygments' own short names; its first letter is what the style sheet goes by."""
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    name = STANDARD_TYPES.get(kind, "")
+    return "" if name in ("", "w", "p", "n") else f"c-{name[:2]}"
+
+
+MOST_PARSED = 200_000
+"""Characters; longer texts are shown as they are."""
+_INLINE_CODE = re.compile(r"(?<!`)`([^`\n]{1,300})`(?!`)")
+_SAFE = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
+
+
+def words(text: str) -> Markup:
+    """Text of the model as it meant it."""
+    clean = tabbed(text).encode("utf-8", "replace").decode()
+    if len(clean) > MOST_PARSED:
+        return Markup("<pre>{}</pre>").format(clean)
+    return Markup(_parser().render(clean))  # noqa: S704  made by markdown-it with HTML off; see tests
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
+    parser.enable(["table", "strikethrough"])
+    parser.core.ruler.push("only_safe_links", _keep_safe_links)
+    for name, rule in (("fence", _fence), ("code_block", _fence), ("image", _image_link)):
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _keep_safe_links(state: Any) -> None:
+    """A link that leads elsewhere than to a page becomes the words it stands under."""
+    for block in state.tokens:
+        opened: list[bool] = []
+        for token in block.children or ():
+            if token.type == "link_open":
+                address = str(token.attrs.get("href", ""))
+                opened.append(_SAFE.match(address) is not None)
+                token.attrs = {"href": address, "rel": "noopener noreferrer"} if opened[-1] else {}
+                token.tag = "a" if opened[-1] else "span"
+            elif token.type == "link_close":
+                token.tag = "a" if not opened or opened.pop() else "span"
+        if block.type in ("th_open", "td_open"):
+            block.attrs = {}  # alignment comes as a style, which the page's policy forbids
+
+
+def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    token = tokens[index]
+    language = token.info.split()[0] if token.info.split() else ""
+    code = coloured(token.content.rstrip("\n"), language=language)
+    return Markup('<pre class="code"><code>{}</code></pre>\n').format(code)
+
+
+def _image_link(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    token = tokens[index]
+    return Markup('<span class="picture">[image: {}]</span>').format(token.content or str(token.attrs.get("src", "")))
+
+
+def typed(text: str) -> Markup:
+    """What a person typed, as it was typed: the style keeps its breaks, and only code within a line looks like it."""
+    parts = _INLINE_CODE.split(tabbed(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
+    )

@@ -1,0 +1,348 @@
+"""A session to the values that the templates show."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from reread.blocks.model import (
+    AgentBlock,
+    CallBlock,
+    NoticeBlock,
+    PromptBlock,
+    ResultBlock,
+    StepBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    WordsBlock,
+)
+from reread.blocks.of_session import SessionBlocks
+from reread.features.edits.net import SessionEdits, totals
+from reread.records import Record, User
+from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
+from reread.views.file_tables import shown_path
+from reread.views.numbers import count, duration, money, tokens
+from reread.views.terminal import NOTICE_LOOKS
+from reread.views.text import one_line, shorten
+
+from . import call_parts, parts
+from .content import NOTHING, Anchors, anchor, cut, pictures, words
+
+FOLDED_FROM = 9
+"""Calls in a row before they are folded into one line."""
+KEPT_RAW = 20_000
+_FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken back", "cut": "cut off"}
+_LEFT_BRANCH = re.compile(r"@([^\s,]+)")
+
+
+def page_of(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> parts.Page:
+    """A whole session, all its branches; or only some turns of each, for a page that brings in the rest later."""
+    return SessionParts(session, shown or parts.Sections(), turns).page()
+
+
+class SessionParts:
+    """Makes the parts of one page; a place is named once in it."""
+
+    def __init__(self, session: Session, shown: parts.Sections, turns: range | None = None) -> None:
+        self.session = session
+        self.shown = shown
+        self._wanted = turns
+        """The turns whose content is shown; None for all. Head and outline are those of the whole session."""
+        self._anchors = Anchors()
+        self._turns: dict[str, str] = {}
+        """The turn that a line stands in."""
+        self._blocks = SessionBlocks(session, has_agents=shown.subagents)
+
+    def page(self) -> parts.Page:
+        session = self.session
+        made = [self._branch(branch) for branch in session.branches]
+        branches = [
+            each._replace(forked_at=self._place_of(branch.forked_at))
+            for branch, each in zip(session.branches, made, strict=True)
+        ]
+        return self.head()._replace(
+            outline=outline_of(session.turns),
+            branches=branches,
+            lone_agents=[self._agent(agent) for agent in self._blocks.lone()] if self.shown.subagents else [],
+        )
+
+    def head(self) -> parts.Page:
+        """What stands above the conversation, without the conversation."""
+        session = self.session
+        lead = self.lead(session.title, session.started, session.ended)
+        figures = self.figures()
+        return lead._replace(
+            facts=figures.facts,
+            tokens=figures.tokens,
+            bad=figures.bad,
+            files=self.files() if self.shown.tools else [],
+        )
+
+    def lead(self, title: str, started: datetime | None, ended: datetime | None) -> parts.Page:
+        """What the session is called and when it was, for somebody who knows already: nothing is worked out."""
+        return parts.Page(
+            id=self.session.id,
+            title=shorten(title, 200),
+            project=one_line(self.session.project or ""),
+            started=started,
+            ended=ended,
+            facts=[],
+            tokens=[],
+            bad=[],
+            problems=[one_line(problem) for problem in self.session.problems],
+            files=[],
+            outline=[],
+            branches=[],
+            lone_agents=[],
+        )
+
+    def figures(self) -> parts.Figures:
+        """All lines of a session are counted for these."""
+        return parts.Figures(self._facts(), token_facts(self.session.total_usage), self._bad())
+
+    def _facts(self) -> list[str]:
+        session = self.session
+        facts = [
+            count(len(session.prompts), "prompt"),
+            count(len(session.every_call), "tool call"),
+            count(len(session.working_agents), "subagent") if session.working_agents else "",
+            count(len(session.branches), "branch") if len(session.branches) > 1 else "",
+            count(len(session.compactions), "compaction") if session.compactions else "",
+            *(one_line(model)[:60] for model in _models(session)),
+        ]
+        return [fact for fact in facts if fact]
+
+    def _bad(self) -> list[tuple[str, int]]:
+        ended = Counter(call.status.value for call in self.session.every_call)
+        return [(name, ended[status]) for status, name in parts.BAD.items() if ended[status]]
+
+    def files(self, edits: SessionEdits | None = None) -> list[parts.ChangedFile]:
+        """What the session changed in the end; by its own lines alone, unless one knows more of its edits."""
+        found = [diff for diff in (edits or SessionEdits(self.session)).on_disk() if diff.is_change]
+        return [
+            parts.ChangedFile(one_line(shown_path(diff.path, self.session.project)), diff.status, *totals([diff]))
+            for diff in found
+        ]
+
+    def _branch(self, branch: Branch) -> parts.BranchPart:
+        return parts.BranchPart(
+            anchor=branch_anchor(branch.id),
+            label=branch_label(branch),
+            forked_at="",
+            is_active=branch.active,
+            is_certain=branch.certain,
+            turns=[self.turn(self.session, turn) for turn in branch.turns if self._is_shown(turn)],
+        )
+
+    def _is_shown(self, turn: Turn) -> bool:
+        is_wanted = self._wanted is None or turn.index in self._wanted
+        return is_wanted and (turn.prompt is not None or bool(turn.steps))
+
+    def _place_of(self, uuid: str | None) -> str:
+        """A link to a line, or to the turn it stands in where the page does not show it by itself."""
+        name = anchor(uuid) if uuid else ""
+        found = name if name in self._anchors else self._turns.get(uuid or "", "")
+        return f"#{found}" if found else ""
+
+    def turn(self, speaker: Conversation, turn: Turn, depth: int = 0) -> parts.TurnPart:
+        made = self.written(self._blocks.turn(speaker, turn, depth=depth))
+        self._turns |= {record.uuid: made.anchor for record in turn.records if record.uuid is not None and made.anchor}
+        return made
+
+    def written(self, turn: TurnBlocks) -> parts.TurnPart:
+        """A turn of blocks, wherever they come from."""
+        prompt = turn.prompt
+        place = self._anchors.take(prompt.place.uuid) if prompt is not None else ""
+        items = list(self._items(turn.steps))
+        rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
+        return parts.TurnPart(
+            anchor=place,
+            number=turn.rule.index,
+            prompt=self._prompt(prompt) if prompt is not None else None,
+            items=items,
+            facts=result_facts(turn.result) if turn.result is not None else [],
+            unstored=sum(isinstance(step, ThinkingBlock) and not step.text for step in turn.steps),
+            bad=sum(row.is_bad for row in rows),
+        )
+
+    def _prompt(self, prompt: PromptBlock) -> parts.QuestionPart:
+        record = prompt.place.record
+        return parts.QuestionPart(
+            text=cut(prompt.text, lines=60, characters=6_000, kept=self.shown.limits.characters),
+            pictures=list(pictures(record.blocks)) if isinstance(record, User) else [],
+            time=prompt.place.time,
+            kind=prompt.kind.value,
+            raw=self._raw(record),
+        )
+
+    def _items(self, steps: Sequence[StepBlock]) -> Iterator[parts.Item]:
+        """Steps in their order; calls that follow each other, and the thoughts between them, as one list."""
+        run: list[parts.CallPart | parts.ThinkingPart] = []
+        for step in steps:
+            if isinstance(step, CallBlock):
+                if self.shown.tools and call_parts.is_decision(step):
+                    yield from _gathered(run)
+                    run = []
+                    yield parts.Calls([self._call(step)], is_folded=False)
+                elif self.shown.tools:
+                    run.append(self._call(step))
+            elif isinstance(step, ThinkingBlock):
+                if self.shown.thinking and step.text.strip():
+                    run.append(self._thought(step))
+            elif not isinstance(step, WordsBlock) or step.text.strip():
+                yield from _gathered(run)
+                run = []
+                yield self._words(step) if isinstance(step, WordsBlock) else self._note(step)
+        yield from _gathered(run)
+
+    def _words(self, said: WordsBlock) -> parts.Words:
+        place = self._anchors.take(said.place.uuid)
+        fate = _FATES.get(said.withdrawn or "", "")
+        return parts.Words(place, words(said.text), said.place.time, fate, self._raw(said.place.record))
+
+    def _thought(self, thought: ThinkingBlock) -> parts.ThinkingPart:
+        return parts.ThinkingPart(
+            anchor=self._anchors.take(thought.place.uuid),
+            text=thought.text.strip(),
+            lead=shorten(thought.text[:400], 140),
+            time=thought.place.time,
+            fate=_FATES.get(thought.withdrawn or "", ""),
+            raw=self._raw(thought.place.record),
+        )
+
+    def _note(self, notice: NoticeBlock) -> parts.Note:
+        is_rewind = notice.what == "rewound"
+        return parts.Note(
+            anchor=self._anchors.take(notice.place.uuid) if not is_rewind else "",
+            what=notice.what,
+            label=notice.label,
+            mark=NOTICE_LOOKS.get(notice.what, ("·", ""))[0],
+            text=notice.text if not is_rewind else "rewound here; left behind:",
+            detail=cut(notice.detail, kept=self.shown.limits.characters),
+            links=list(self._left(notice)) if is_rewind else [],
+            time=notice.place.time,
+            raw=self._raw(notice.place.record),
+            output=cut(notice.text, kept=self.shown.limits.characters) if notice.is_printed else NOTHING,
+        )
+
+    def _left(self, notice: NoticeBlock) -> Iterator[parts.Link]:
+        for name in _LEFT_BRANCH.findall(notice.text):
+            found = next((each.id for each in self.session.branches if each.id.endswith(f"@{name}")), None)
+            if found is not None:
+                yield parts.Link(f"#{branch_anchor(found)}", one_line(name))
+
+    def _call(self, call: CallBlock) -> parts.CallPart:
+        project, limits = self.session.project, self.shown.limits
+        place = self._anchors.take(call.place.uuid) or self._anchors.take(call.id)
+        diffs, report = call_parts.diffs_of(call, project, limits), call_parts.report_of(call)
+        listing = call_parts.listing_of(call, project, limits)
+        return parts.CallPart(
+            anchor=place,
+            name=call_parts.name_of(call),
+            point=call_parts.point_of(call, project),
+            status=call.status.value,
+            mark=call_parts.mark_of(call),
+            ending=call_parts.ending_of(call),
+            seconds=call_parts.seconds_of(call),
+            time=call.place.time,
+            diffs=diffs,
+            parts=call_parts.arguments_of(call.name, call.input, has_diff=bool(diffs), limits=limits),
+            todos=call_parts.todos_of(call),
+            questions=call.questions,
+            output=cut("" if report or listing else call_parts.output_of(call), kept=limits.characters),
+            report=report,
+            pictures=call_parts.pictures_of(call),
+            agent=self._agent(call.agent) if call.agent is not None else None,
+            raw=self._raw(call.place.record),
+            listing=listing,
+            is_decision=call_parts.is_decision(call),
+        )
+
+    def agent(self, agent: Subagent, depth: int = 1) -> parts.AgentPart:
+        return self._agent(self._blocks.agent(agent, depth))
+
+    def _agent(self, agent: AgentBlock) -> parts.AgentPart:
+        facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=False)]
+        return parts.AgentPart(
+            anchor=self._anchors.take(f"agent-{agent.id}"),
+            title=shorten(" · ".join([agent.type or agent.kind, agent.description]), 160),
+            facts=[f"{tokens(agent.output_tokens)} out", *(fact for fact in facts if fact)],
+            turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps]
+            if self.shown.open_agents
+            else [],
+        )
+
+    def _raw(self, record: Record | None) -> str:
+        """The line itself; empty where nobody wants to see lines."""
+        if not self.shown.raw or record is None:
+            return ""
+        text = call_parts.raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
+        return text if len(text) <= KEPT_RAW else f"{text[:KEPT_RAW]}\n… {len(text) - KEPT_RAW:,} more characters"
+
+
+def _gathered(run: list[parts.CallPart | parts.ThinkingPart]) -> Iterator[parts.Item]:
+    """Thoughts before the first call and after the last stand for themselves."""
+    places = [number for number, row in enumerate(run) if isinstance(row, parts.CallPart)]
+    first, last = (places[0], places[-1] + 1) if places else (len(run), len(run))
+    yield from _alone(run[:first])
+    if places:
+        yield parts.Calls(run[first:last], is_folded=len(places) >= FOLDED_FROM)
+    yield from _alone(run[last:])
+
+
+def _alone(rows: Iterable[parts.CallPart | parts.ThinkingPart]) -> Iterator[parts.ThinkingPart]:
+    return (row for row in rows if isinstance(row, parts.ThinkingPart))
+
+
+def outline_of(turns: Iterable[Turn]) -> list[parts.OutlineRow]:
+    """Every prompt that can be linked to."""
+    rows: list[parts.OutlineRow] = []
+    for turn in turns:
+        if turn.prompt is not None and turn.prompt.uuid:
+            text = shorten(turn.prompt.text[:400], 90) or "(no text)"
+            bad = sum(isinstance(step, ToolCall) and step.status in parts.BAD for step in turn.steps)
+            rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
+    return rows
+
+
+def branch_anchor(name: str) -> str:
+    return f"b-{anchor(name)[2:]}"
+
+
+def branch_label(branch: Branch) -> str:
+    return "main" if branch.active else one_line(branch.id.rpartition("@")[2])
+
+
+def _models(session: Session) -> list[str]:
+    """Of the lines themselves: to gather them into messages first would take several times as long."""
+    told = (record.message.model for record in session.spoken if record.message is not None)
+    return [model for model in dict.fromkeys(told) if model and not model.startswith("<")]
+
+
+def result_facts(result: ResultBlock) -> list[str]:
+    """`$0.12`, `1.2k out`, `91.0k in`, `context 41.0k`, `34s`."""
+    used, context = result.usage
+    if not used.requests:
+        return []
+    facts = [
+        money(used.cost, is_partial=used.unpriced_tokens > 0),
+        f"{tokens(used.output_tokens)} out",
+        f"{tokens(used.prompt_tokens)} in",
+        f"context {tokens(context)}" if context else "",
+        duration(result.duration_ms / 1000) if result.duration_ms else "",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def token_facts(used: Tokens) -> list[tuple[str, str]]:
+    """The totals by name."""
+    unknown = "no price" if used.requests else "$0"
+    return [
+        ("cost", money(used.cost, is_partial=used.unpriced_tokens > 0) or unknown),
+        ("output", tokens(used.output_tokens)),
+        ("input", tokens(used.input_tokens)),
+        ("cache read", tokens(used.cache_read_tokens)),
+        ("cache write", tokens(used.cache_write_tokens)),
+    ]

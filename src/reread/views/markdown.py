@@ -1,0 +1,248 @@
+"""A session as Markdown: readable where GitHub shows it, foldable where Obsidian does.
+
+What the model said is Markdown already and stays so; everything else is text, and none may end a fence or begin a tag.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from html import escape
+from typing import Any, NamedTuple
+
+from reread.blocks.diffs import changed, is_edit
+from reread.blocks.model import (
+    AgentBlock,
+    CallBlock,
+    NoticeBlock,
+    PromptBlock,
+    ResultBlock,
+    ShownBlock,
+    ThinkingBlock,
+    TurnBlocks,
+    WordsBlock,
+)
+from reread.blocks.of_session import SessionBlocks, heading_of
+from reread.features.summaries import SessionSummary
+from reread.sessions import Branch, CallStatus, Session
+
+from .calls import MARKS, ending, summary, tool_label, without_error_tags
+from .numbers import count, duration, money, tokens
+from .summary import front_matter_lines, inline, link_lines
+from .terminal import WITHDRAWN
+from .text import harmless, one_line, shorten, tabbed
+from .values import View, utc
+
+LONGEST_OUTPUT = 20_000
+"""Characters of one output; how many more there are is told."""
+LONGEST_DIFF = 400
+_POINT = 120
+_TICKS = re.compile(r"`+")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LEADS_ASTRAY = re.compile(r"\]\(\s*<?\s*(?:javascript|vbscript|data|file):[^)]*\)?", re.IGNORECASE)
+
+
+class MarkdownOptions(NamedTuple):
+    """What of a session is shown, and for whom."""
+
+    thinking: bool = True
+    tools: bool = True
+    subagents: bool = True
+    is_obsidian: bool = False
+
+
+def markdown_lines(session: Session, wanted: MarkdownOptions) -> Iterator[str]:
+    """The whole session."""
+    heading = heading_of(session)
+    yield f"# {inline(heading.title)}"
+    yield ""
+    usage = session.total_usage
+    facts = [
+        heading.project,
+        _moment(heading.started),
+        count(heading.prompts, "prompt"),
+        count(heading.calls, "tool call"),
+        f"{tokens(usage.output_tokens)} tokens out",
+        money(usage.cost, is_partial=usage.unpriced_tokens > 0),
+        f"session {heading.id}",
+    ]
+    yield " · ".join(inline(fact) for fact in facts if fact)
+    yield from _body(session, wanted)
+
+
+def obsidian_lines(session: Session, about: SessionSummary, wanted: MarkdownOptions, view: View) -> Iterator[str]:
+    """The same as a note: its properties first, links to the project, the day and the files."""
+    yield from front_matter_lines(about, view)
+    yield ""
+    yield f"# {inline(session.title)}"
+    yield from link_lines(about, view)
+    yield from _body(session, wanted._replace(is_obsidian=True))
+
+
+def _body(session: Session, wanted: MarkdownOptions) -> Iterator[str]:
+    made = SessionBlocks(session, has_agents=wanted.subagents)
+    writer = MarkdownWriter(wanted, session.project)
+    for branch in session.branches:
+        yield from _branch(session, branch, made, writer)
+    for agent in made.lone() if wanted.subagents else ():
+        yield from writer.agent(agent)
+
+
+def _branch(session: Session, branch: Branch, made: SessionBlocks, writer: MarkdownWriter) -> Iterator[str]:
+    if not branch.active:
+        yield from ("", "---", "", f"## ↩ Left behind: {inline(branch.id.rpartition('@')[2])}")
+    for turn in branch.turns:
+        if turn.prompt is not None or turn.steps:
+            yield from writer.turn(made.turn(session, turn), level=2 if branch.active else 3)
+
+
+class MarkdownWriter:
+    """Writes blocks."""
+
+    def __init__(self, wanted: MarkdownOptions, project: str | None) -> None:
+        self.wanted = wanted
+        self.project = project
+
+    def turn(self, turn: TurnBlocks, level: int) -> Iterator[str]:
+        if turn.prompt is not None:
+            yield from self.prompt(turn.prompt, turn.rule.index, level)
+        for step in turn.steps:
+            yield from _STEPS[type(step)](self, step)
+        if turn.result is not None:
+            yield from self.result(turn.result)
+
+    def prompt(self, prompt: PromptBlock, index: int, level: int) -> Iterator[str]:
+        pictures = f" · {count(prompt.images, 'image')}" if prompt.images else ""
+        yield from ("", f"{'#' * level} {index}. You · {_moment(prompt.place.time)}{pictures}", "")
+        yield from quoted(prompt.text or "(no text)")
+
+    def result(self, result: ResultBlock) -> Iterator[str]:
+        used = result.usage.tokens
+        if used.requests:
+            cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
+            facts = [cost, f"{tokens(used.output_tokens)} out", f"{tokens(used.prompt_tokens)} in"]
+            yield from ("", f"<sub>{' · '.join(fact for fact in facts if fact)}</sub>")
+
+    def words(self, words: WordsBlock) -> Iterator[str]:
+        if words.text.strip():
+            mark = WITHDRAWN.get(words.withdrawn or "", "").strip()
+            yield from ("", *([f"*{inline(mark)}*", ""] if mark else []), *spoken(words.text))
+
+    def thinking(self, thought: ThinkingBlock) -> Iterator[str]:
+        if self.wanted.thinking and thought.text.strip():
+            mark = WITHDRAWN.get(thought.withdrawn or "", "")
+            yield from self.fold(f"{mark}thinking: {shorten(thought.text[:400], 80)}", quoted(thought.text.strip()))
+
+    def notice(self, notice: NoticeBlock) -> Iterator[str]:
+        yield from ("", f"*{inline(notice.labelled)}*")
+        if notice.detail:
+            yield from self.fold("more", fenced(_cut(notice.detail)))
+
+    def call(self, call: CallBlock) -> Iterator[str]:
+        if not self.wanted.tools:
+            return
+        lines = call.diffs[0].lines if is_edit(call.name) and call.diffs else []
+        parts = [
+            f"{MARKS[call.status][0]} {tool_label(call.name)}",
+            shorten(summary(call, self.project), _POINT),
+            changed(lines),
+            shorten(ending(call), _POINT),
+            duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else "",
+        ]
+        inside: list[str] = []
+        if lines:
+            shown = [f"{line.sign}{line.text}" for line in lines[:LONGEST_DIFF]]
+            more = [f"… {len(lines) - LONGEST_DIFF:,} more lines"] if len(lines) > LONGEST_DIFF else []
+            inside += [*fenced("\n".join([*shown, *more]), "diff")]
+        elif call.input:
+            inside += _given(call)
+        output = call.output.whole if call.output is not None else ""
+        if output and not (lines and call.status is CallStatus.OK):
+            inside += ["", *fenced(_cut(without_error_tags(output)))]
+        yield from self.fold(" · ".join(part for part in parts if part), inside)
+        if call.agent is not None and self.wanted.subagents:
+            yield from self.agent(call.agent)
+
+    def agent(self, agent: AgentBlock) -> Iterator[str]:
+        facts = [agent.type or agent.kind, count(agent.calls, "tool call")]
+        inside = [line for turn in agent.turns for line in self.turn(turn, level=4)]
+        yield from self.fold(f"◇ subagent {' · '.join(facts)}", inside)
+
+    def fold(self, title: str, inside: Iterable[str]) -> Iterator[str]:
+        """A line that can be opened: a tag that GitHub knows, or a callout of Obsidian."""
+        label = one_line(title)
+        if self.wanted.is_obsidian:
+            yield from ("", f"> [!abstract]- {inline(label)}", *(f"> {line}".rstrip() for line in inside))
+        else:
+            yield from ("", f"<details><summary>{escape(label)}</summary>", "", *inside, "", "</details>")
+
+
+_STEPS: dict[type[ShownBlock], Callable[[MarkdownWriter, Any], Iterator[str]]] = {
+    WordsBlock: MarkdownWriter.words,
+    ThinkingBlock: MarkdownWriter.thinking,
+    CallBlock: MarkdownWriter.call,
+    NoticeBlock: MarkdownWriter.notice,
+}
+
+
+def _given(call: CallBlock) -> list[str]:
+    if call.name == "Bash" and isinstance(call.input, dict) and isinstance(call.input.get("command"), str):
+        return fenced(_cut(call.input["command"]), "bash")
+    return fenced(_cut(json.dumps(call.input, ensure_ascii=False, indent=2, default=str)), "json")
+
+
+def fenced(text: str, language: str = "text") -> list[str]:
+    """Text in a fence that is longer than any run of backticks in it."""
+    clean = harmless(text)
+    longest = max((len(run) for run in _TICKS.findall(clean)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *clean.split("\n"), fence]
+
+
+def quoted(text: str) -> list[str]:
+    """Text as a quotation; its tags are shown."""
+    return [f"> {_plain(line)}".rstrip() for line in tabbed(text).split("\n")]
+
+
+def spoken(text: str) -> list[str]:
+    """Markdown as the model wrote it; fences are closed, tags shown, pictures not fetched, links lead to pages."""
+    made: list[str] = []
+    fence = ""
+    for line in tabbed(text).strip("\n").split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            made.append(line)
+            is_end = mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if is_end else fence
+        else:
+            fence = mark[1] if mark is not None else ""
+            made.append(line if mark is not None else _plain(line))
+    return [*made, fence] if fence else made
+
+
+def _plain(line: str) -> str:
+    """A line outside a fence; what stands in code stays as it is."""
+    parts: list[str] = []
+    position = 0
+    for code in _CODE_SPAN.finditer(line):
+        parts += [_inert(line[position : code.start()]), code[0]]
+        position = code.end()
+    return "".join([*parts, _inert(line[position:])])
+
+
+def _inert(text: str) -> str:
+    return _LEADS_ASTRAY.sub("]", _TAG.sub("&lt;", text)).replace("![", "[")
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_OUTPUT:
+        return text
+    return f"{text[:LONGEST_OUTPUT]}\n… {len(text) - LONGEST_OUTPUT:,} more characters"
+
+
+def _moment(time: datetime | None) -> str:
+    return f"{(utc(time) or '')[:16].replace('T', ' ')} UTC" if time is not None else ""

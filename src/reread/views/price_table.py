@@ -1,0 +1,177 @@
+"""The price table for a terminal and as a document, and what in the archive has no price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from reread.errors import printable
+
+from .numbers import count, tokens
+from .text import table, wrap
+from .values import Document
+
+if TYPE_CHECKING:
+    from reread.archive.usage_report import UnpricedModel
+    from reread.billing import ModelPrices, PerMillion, Prices, Row
+
+    from .values import View
+
+_PER_TOKEN = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+_HEADERS = {
+    "model": "model",
+    "from": "from",
+    "input": "input",
+    "output": "output",
+    "cache_read": "cache read",
+    "cache_write_5m": "write 5m",
+    "cache_write_1h": "write 1h",
+    "fast": "fast",
+    "origin": "",
+}
+_SHORT = {"cache_read": "read", "cache_write_5m": "5m", "cache_write_1h": "1h"}
+_WIDE, _MIDDLE = 96, 64
+
+
+def price_lines(
+    prices: Prices,
+    models: Sequence[ModelPrices],
+    unpriced: Sequence[UnpricedModel] | None,
+    view: View,
+    day: date | None,
+) -> Iterator[str]:
+    """Every row, or with a day the one that holds then; without an archive there is nothing to say of it."""
+    if models:
+        yield from _table(models, view, day)
+    else:
+        yield "no such model has a price"
+    yield ""
+    yield from _dim(f"USD per million tokens; prices of {prices.as_of}; a web search is ${prices.web_search}", view)
+    if any(row.long_context is not None for model in models for row in _rows(model, day)):
+        yield from _dim("└ above: for the whole request, when its prompt has more tokens than that", view)
+    if _MIDDLE <= view.width < _WIDE:
+        yield from _dim("read, 5m, 1h: reading the cache, writing it for five minutes, for one hour", view)
+    hidden = sum(len(model.rows) - len(_rows(model, day)) for model in models)
+    if hidden:
+        yield from _dim(f"{count(hidden, 'row')} of other days: --all", view)
+    if prices.user_file is not None:
+        yield from _dim(f"user: from {printable(str(prices.user_file))}", view)
+    yield ""
+    yield from _unpriced_lines(prices, unpriced, view)
+
+
+def _table(models: Sequence[ModelPrices], view: View, day: date | None) -> Iterator[str]:
+    columns = _columns(view.width, is_mixed=any(model.origin == "user" for model in models))
+    shown = _HEADERS if view.width >= _WIDE else _HEADERS | _SHORT
+    rows = [tuple(shown[name] for name in columns)]
+    for model in models:
+        for row in _rows(model, day):
+            rows += [tuple(cells[name] for name in columns) for cells in _row_cells(model, row)]
+    right = frozenset(columns.index(name) for name in (*_PER_TOKEN, "fast") if name in columns)
+    lines = table(rows, view.width, flexible=0, right=right)
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+
+
+def _columns(width: int, *, is_mixed: bool) -> list[str]:
+    """What fits: a narrow terminal still has the model and its three commonest prices."""
+    wanted = list(_HEADERS) if width >= _MIDDLE else ["model", "input", "output", "cache_read", "origin"]
+    return wanted if is_mixed else [name for name in wanted if name != "origin"]
+
+
+def _rows(model: ModelPrices, day: date | None) -> Sequence[Row]:
+    if day is None:
+        return model.rows
+    return [model.on(day) or model.rows[0]]
+
+
+def _row_cells(model: ModelPrices, row: Row) -> Iterator[dict[str, str]]:
+    yield {
+        "model": model.name,
+        "from": row.from_date.isoformat() if row.from_date is not None else "",
+        "fast": f"x{model.fast}" if model.fast is not None else "",
+        "origin": model.origin if model.origin == "user" else "",
+        **_price_cells(row),
+    }
+    if row.long_context is not None:
+        above = f"└ above {row.long_context.above_prompt_tokens:,}"
+        yield {"model": above, "from": "", "fast": "", "origin": "", **_price_cells(row.long_context)}
+
+
+def _price_cells(row: PerMillion) -> dict[str, str]:
+    return {name: price if (price := getattr(row, name)) is not None else "–" for name in _PER_TOKEN}
+
+
+def _unpriced_lines(prices: Prices, unpriced: Sequence[UnpricedModel] | None, view: View) -> Iterator[str]:
+    if unpriced is None:
+        yield from _dim("nothing is kept yet: `reread sync` takes your sessions in", view)
+        return
+    if not unpriced:
+        yield from _dim("nothing in the archive is without a price", view)
+        return
+    yield view.style.paint("without a price in the archive", "bold", "yellow")
+    rows = [
+        (each.model or "(no model)", count(each.requests, "request"), f"{tokens(each.tokens)} tokens", why)
+        for each in unpriced
+        for why in [_why(prices, each.model)]
+    ]
+    yield from table(rows, view.width, flexible=0, right=frozenset({1, 2}))
+
+
+def _why(prices: Prices, raw: str | None) -> str:
+    if not raw:
+        return "no model is named"
+    model = prices.model(raw)
+    if model is None:
+        return "not in the table"
+    listed = next(each for each in prices.models() if each.name == model.name)
+    has_all = all(getattr(row, name) is not None for row in listed.rows for name in _PER_TOKEN)
+    return "priced now, not when it was counted" if has_all else "not all it used has a price"
+
+
+def _dim(text: str, view: View) -> Iterator[str]:
+    return (view.style.paint(line, "dim") for line in wrap(text, view.width))
+
+
+def prices_document(
+    prices: Prices, models: Sequence[ModelPrices], unpriced: Sequence[UnpricedModel] | None, day: date | None
+) -> Document:
+    return {
+        "schema": "reread.prices/1",
+        "as_of": prices.as_of.isoformat(),
+        "unit": "USD per million tokens",
+        "user_file": str(prices.user_file) if prices.user_file is not None else None,
+        "digest": prices.digest,
+        "web_search_usd": prices.web_search,
+        "models": [_model_document(model, day) for model in models],
+        "unpriced": None if unpriced is None else [_unpriced_document(prices, each) for each in unpriced],
+    }
+
+
+def _model_document(model: ModelPrices, day: date | None) -> Document:
+    return {
+        "model": model.name,
+        "origin": model.origin,
+        "aliases": list(model.aliases),
+        "fast_factor": model.fast,
+        "geo_factors": model.geo,
+        "region_factors": model.regions,
+        "rows": [_row_document(row) for row in _rows(model, day)],
+    }
+
+
+def _row_document(row: Row) -> Document:
+    tier = row.long_context
+    above = None if tier is None else {"above_prompt_tokens": tier.above_prompt_tokens, **_per_million(tier)}
+    day = row.from_date.isoformat() if row.from_date is not None else None
+    return {"from_date": day, **_per_million(row), "long_context": above}
+
+
+def _per_million(row: PerMillion) -> Document:
+    return {name: getattr(row, name) for name in _PER_TOKEN}
+
+
+def _unpriced_document(prices: Prices, each: UnpricedModel) -> Document:
+    why = _why(prices, each.model)
+    return {"model": each.model, "requests": each.requests, "tokens": each.tokens, "reason": why}

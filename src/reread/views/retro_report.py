@@ -1,0 +1,595 @@
+"""The retrospective: for a terminal, as Markdown, as a JSON document and as a chart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from .charts import Chart, Series
+from .hits import show_command
+from .numbers import count, duration, money, nano
+from .text import cells, harmless, one_line, shorten, table, wrap
+from .values import Document, View, dollars, utc, when
+
+if TYPE_CHECKING:
+    from reread.archive.friction import FrictionGroup, Retro, TurningPoint, Week
+    from reread.features.friction.patterns import RepeatedPattern
+    from reread.features.friction.scene import Moment
+    from reread.features.friction.suggestions import Suggestion
+    from reread.features.rates import Rate
+
+
+MOST_SUBJECTS = 6
+MOST_PATTERNS = 6
+MOST_SUGGESTIONS = 5
+_MOST_WEEKS = 12
+_ROOM_FOR_SESSIONS = 90
+_LONGEST_DRAFT = 14
+_INDENT = "    "
+NOTHING = "nothing went wrong here, as far as the lines tell"
+NOTHING_AT_ALL = "no prompts and no friction in this period"
+WEEKS = "By week, moments per 100 prompts"
+_NO_DIFFERENCE = "no clear difference"
+_PROVEN = 1.0
+_CLASSED = ("tool_error", "stall", "rewind")
+"""Kinds whose subject is a name of ours, not of the person's."""
+_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
+_UNCOUNTED = frozenset({"rework"})
+_LEFT_OUT = {
+    "of_agents": ("of subagents", "--agents"),
+    "unsure": ("unsure", "--min-confidence 0"),
+    "wrong": ("marked as wrong", "--include-wrong"),
+}
+PATTERNS = {
+    "repeated_instruction": "told again",
+    "correction": "corrected again",
+    "re_ask": "asked again",
+    "repeated_workflow": "done again",
+    "after_edit": "run after edits",
+    "permission_toil": "permission asked again",
+    "manual_step": "typed by hand",
+    "tool_error": "failed again",
+}
+
+
+def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_suggestions: bool = False) -> Iterator[str]:
+    yield from _head(found, view)
+    if not only_suggestions:
+        if found.events:
+            yield from _kinds(found, view)
+            yield from _subjects(found, view, limit or MOST_SUBJECTS)
+            yield from _weeks(found.weeks, view)
+            yield from _changes(found.changes, view)
+        else:
+            yield ""
+            yield NOTHING if found.prompts else NOTHING_AT_ALL
+        yield from _patterns(found.patterns, view, limit or MOST_PATTERNS)
+    yield from _suggestions(found, view, limit or MOST_SUGGESTIONS)
+    left_out = left_out_line(found)
+    if left_out:
+        yield ""
+        yield view.style.paint(shorten(left_out, view.width), "dim")
+
+
+def _head(found: Retro, view: View) -> Iterator[str]:
+    yield view.style.paint(shorten(title(found, view), view.width), "bold")
+    yield from (view.style.paint(line, "dim") for line in wrap(" · ".join(facts(found)), view.width))
+
+
+def title(found: Retro, view: View) -> str:
+    if found.session is not None:
+        return found.session.row.title or found.session.row.uuid
+    last = None if found.until is None else found.until - timedelta.resolution  # a day that ends at midnight is named
+    since, until = when(found.since, view.timezone, "%Y-%m-%d"), when(last, view.timezone, "%Y-%m-%d")
+    if since and until:
+        return f"From {since} to {until}"
+    return f"Since {since}" if since else f"Until {until}" if until else "All sessions"
+
+
+def facts(found: Retro) -> list[str]:
+    ended = found.outcomes
+    tests = ended.tests_passed + ended.tests_failed
+    said = [
+        count(found.sessions, "session") if found.session is None else found.session.row.uuid,
+        count(found.prompts, "prompt"),
+        count(len(found.events), "moment") if found.events else "",
+        f"the last tests passed in {ended.tests_passed:,} of {count(tests, 'session')}" if tests else "",
+        f"{count(ended.committed, 'session')} with commits" if ended.committed else "",
+        f"before: {count(found.sessions_before, 'session')}, {count(found.prompts_before, 'prompt')}"
+        if found.prompts_before
+        else "",
+    ]
+    return [each for each in said if each]
+
+
+def _heading(text: str, view: View) -> Iterator[str]:
+    yield ""
+    yield view.style.paint(text, "bold")
+
+
+def _kinds(found: Retro, view: View) -> Iterator[str]:
+    yield from _heading("What hurt most", view)
+    has_past = any(group.before is not None for group in found.kinds)
+    header = ("", "times", "sessions", "time", "cost", "per 100 prompts", "before", "")
+    rows = [header, *(_kind_row(group) for group in found.kinds)]
+    rows = rows if has_past else [row[:6] for row in rows]
+    if view.width < _ROOM_FOR_SESSIONS:
+        rows = [(*row[:2], *row[3:]) for row in rows]
+    lines = list(table(rows, view.width - 2, flexible=0, right=frozenset(range(1, len(rows[0]) - has_past))))
+    yield "  " + view.style.paint(lines[0], "dim")
+    yield from (f"  {line}" for line in lines[1:])
+    yield "  " + view.style.paint(shorten(causes_line(found), view.width - 2), "dim")
+
+
+def causes_line(found: Retro) -> str:
+    causes = [f"{cause.value} {group.count:,}" for cause, group in found.causes.items() if group is not None]
+    return f"where to look: {', '.join(causes)}"
+
+
+def _kind_row(group: FrictionGroup) -> tuple[str, ...]:
+    return (
+        kind_name(group.kind.value),
+        f"{group.count:,}",
+        f"{group.sessions:,}",
+        *losses(group.seconds, group.nanodollars),
+        rate_text(group.rate),
+        rate_text(group.before, with_interval=False),
+        group.change or "",
+    )
+
+
+def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
+    """Time and money; empty where nothing was lost, or nobody knows."""
+    return (
+        duration(seconds) if seconds else "",
+        money(nano(nanodollars), is_partial=False) if nanodollars else "",
+    )
+
+
+def kind_name(kind: str) -> str:
+    return _NAMES.get(kind) or kind.replace("_", " ")
+
+
+def kinds_line(events: Iterable[Moment]) -> str:
+    """`3 corrections, 5 tool errors, 2 times rework`: corrections, then what was most frequent."""
+    found = Counter(event.kind.value for event in events).most_common()
+    return ", ".join(
+        f"{count(number, 'time')} {kind_name(kind)}" if kind in _UNCOUNTED else count(number, kind_name(kind))
+        for kind, number in sorted(found, key=lambda each: each[0] != "correction")
+    )
+
+
+def guess(event: Moment) -> str:
+    """How sure it is and why, where the lines do not prove it; empty where they do."""
+    because = one_line(str(event.details.get("because", "")))
+    told = f"a guess, {event.confidence:.0%} sure" if event.confidence < _PROVEN else ""
+    return f"{told}: {because}" if told and because else told
+
+
+def rate_text(rate: Rate | None, *, with_interval: bool = True) -> str:
+    """`6.8 (4.3–10.1)`: the rate, and between what it may lie."""
+    if rate is None or rate.per_hundred is None:
+        return ""
+    interval = rate.interval
+    told = f" ({interval[0]:.1f}–{interval[1]:.1f})" if with_interval and interval is not None else ""
+    return f"{rate.per_hundred:.1f}{told}"
+
+
+def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
+    for group in found.subjects[:most]:
+        yield ""
+        yield "  " + shorten(subject_title(group), view.width - 2)
+        yield from _quoted(group.example, view)
+    if len(found.subjects) > most:
+        yield ""
+        yield view.style.paint(f"  and {len(found.subjects) - most:,} more; --limit shows them", "dim")
+
+
+def subject_title(group: FrictionGroup) -> str:
+    name = " · ".join(part for part in (kind_name(group.kind.value), about_name(group)) if part)
+    return f"{name}: {subject_facts(group)}"
+
+
+def about_name(group: FrictionGroup) -> str:
+    about = one_line(group.about or "")
+    return about.replace("_", " ") if group.kind.value in _CLASSED else about
+
+
+def subject_facts(group: FrictionGroup) -> str:
+    facts = [
+        times_in(group.count, group.sessions),
+        *losses(group.seconds, group.nanodollars),
+        max(group.causes, key=lambda cause: group.causes[cause]),
+    ]
+    return " · ".join(each for each in facts if each)
+
+
+def compared(group: FrictionGroup) -> str:
+    """Against the same before the period, in words; empty where there was nothing before."""
+    past = rate_text(group.before, with_interval=False)
+    verdict = f"{group.change} than before" if group.change else _NO_DIFFERENCE
+    return f"{verdict} ({past})" if past else ""
+
+
+def _quoted(event: Moment, view: View) -> Iterator[str]:
+    for line in wrap(f"“{one_line(event.evidence)}”", view.width - len(_INDENT)):
+        yield _INDENT + line
+    because = one_line(str(event.details.get("because", "")))
+    for line in wrap(f"because: {because}", view.width - len(_INDENT)) if because else ():
+        yield _INDENT + view.style.paint(line, "dim")
+    yield _INDENT + view.style.paint(show_command(event.session, event.uuid), "dim")
+
+
+def _weeks(weeks: Sequence[Week], view: View) -> Iterator[str]:
+    shown = weeks[-_MOST_WEEKS:]
+    if len(shown) < 2:
+        return
+    yield from _heading(WEEKS, view)
+    highest = max(week.rate.per_hundred or 0.0 for week in shown) or 1.0
+    room = max(4, min(40, view.width - 50))
+    for week in shown:
+        bar = "█" * round(room * (week.rate.per_hundred or 0.0) / highest)
+        prompts = f"{count(week.rate.exposure, 'prompt'):>14}"
+        yield f"  {week.week}  {prompts}  {rate_text(week.rate):>18}  {bar}".rstrip()
+
+
+def _changes(changes: Sequence[TurningPoint], view: View) -> Iterator[str]:
+    if not changes:
+        return
+    yield from _heading("Before and after, four weeks each, per 100 prompts", view)
+    for each in changes:
+        yield "  " + shorten(change_text(each, view), view.width - 2)
+
+
+def change_text(each: TurningPoint, view: View) -> str:
+    name = one_line(each.name)
+    what = f"{name} changed" if each.what == "instructions" else f"first used {name}"
+    day = when(each.time, view.timezone, "%Y-%m-%d")
+    return f"{day}  {what}: {rate_text(each.before)} → {rate_text(each.after)}, {each.change or _NO_DIFFERENCE}"
+
+
+def _patterns(patterns: Sequence[RepeatedPattern], view: View, most: int) -> Iterator[str]:
+    if not patterns:
+        return
+    yield from _heading("What repeats", view)
+    for pattern in patterns[:most]:
+        lead = f"  {pattern_title(pattern)}: "
+        yield lead + shorten(pattern.example, max(8, view.width - cells(lead)))
+        moment = pattern.moments[0]
+        yield _INDENT + view.style.paint(show_command(moment.session, moment.uuid), "dim")
+    if len(patterns) > most:
+        yield view.style.paint(f"  and {len(patterns) - most:,} more; --limit shows them", "dim")
+
+
+def pattern_title(pattern: RepeatedPattern) -> str:
+    return f"{PATTERNS[pattern.kind.value]}, {times_in(pattern.count, len(pattern.sessions))}"
+
+
+def times_in(times: int, sessions: int) -> str:
+    return f"{count(times, 'time')} in {count(sessions, 'session')}"
+
+
+def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
+    if not found.suggestions:
+        return
+    yield from _heading("What to change", view)
+    for number, each in enumerate(found.suggestions[:most], 1):
+        yield from ("" for _ in range(number > 1))
+        yield f"  {number}. " + shorten(each.title, view.width - 5)
+        yield _INDENT + view.style.paint(shorten(f"into {each.place}", view.width - 4), "cyan")
+        yield from _draft(each, view)
+        for line in wrap(checked(each), view.width - len(_INDENT)):
+            yield _INDENT + view.style.paint(line, "dim")
+        yield _INDENT + view.style.paint(proof(each, found), "dim")
+    yield view.style.paint("  `reread retro apply N` shows what one of them would change, and asks", "dim")
+    if len(found.suggestions) > most:
+        yield view.style.paint(f"  and {len(found.suggestions) - most:,} more; --limit shows them", "dim")
+
+
+def _draft(each: Suggestion, view: View) -> Iterator[str]:
+    lines = harmless(each.draft).split("\n")
+    for line in lines[:_LONGEST_DRAFT]:
+        for part in wrap(line, view.width - len(_INDENT) - 2):
+            yield f"{_INDENT}│ {part}".rstrip()
+    if len(lines) > _LONGEST_DRAFT:
+        yield f"{_INDENT}│ … {count(len(lines) - _LONGEST_DRAFT, 'line')} more, whole in --json"
+
+
+def checked(each: Suggestion) -> str:
+    """How a draft was held against the archive, and what it would have spared."""
+    worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
+    spent = money(nano(each.worth.nanodollars), is_partial=False) if each.worth.nanodollars else ""
+    return "; ".join(part for part in (each.checked, worth, spent) if part)
+
+
+def proof(each: Suggestion, found: Retro) -> str:
+    """The first of the lines that prove it, and how many more there are."""
+    if not each.evidence:
+        return ""
+    first = each.evidence[0]
+    command = show_command(found.homes.get(first, "@last"), first)
+    return command + (f" and {len(each.evidence) - 1} more" if len(each.evidence) > 1 else "")
+
+
+def left_out_line(found: Retro) -> str:
+    told = ", ".join(f"{words} ({_LEFT_OUT[name][1]})" for name, words in left_out(found).items())
+    return f"left out: {told}" if told else ""
+
+
+def left_out(found: Retro) -> dict[str, str]:
+    """What is not shown: `3 marked as wrong`, by the name of the reason."""
+    numbers = found.spared._asdict()
+    return {name: f"{numbers[name]:,} {words}" for name, (words, _) in _LEFT_OUT.items() if numbers[name]}
+
+
+def labelled_lines(uuid: str, kinds: Sequence[str], session: str, view: View, *, is_wrong: bool) -> Iterator[str]:
+    yield shorten(f"{labelled(kinds, is_wrong=is_wrong)}: {show_command(session, uuid)}", view.width)
+
+
+def labelled(kinds: Sequence[str], *, is_wrong: bool) -> str:
+    named = " and ".join(kind_name(kind) for kind in kinds) or "moment"
+    return f"{named} {'is left out from now on' if is_wrong else 'counts again'}"
+
+
+def applied_lines(diff: Iterable[str], view: View) -> Iterator[str]:
+    """A change to a file of Claude Code's, as `diff -u` shows it."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff:
+        colour = colours.get(line[:1])
+        yield view.style.paint(harmless(line), colour) if colour else harmless(line)
+
+
+def applied_document(path: str, backup: str | None, diff: list[str], *, is_done: bool) -> dict[str, object]:
+    return {"schema": "reread.applied/1", "path": path, "backup": backup, "diff": diff, "done": is_done}
+
+
+MOST_WEEKS = 104
+"""One line with a wrong year would make thousands."""
+
+
+def weeks_chart(weeks: Sequence[Week]) -> Chart:
+    """The last two years; weeks without a prompt have their place, and their rate is not known."""
+    rates = {week.week: week.rate.per_hundred for week in weeks}
+    first, last = (date.fromisoformat(week.week) for week in (weeks[0], weeks[-1]))
+    number = min((last - first).days // 7, MOST_WEEKS - 1)
+    labels = [(last - timedelta(weeks=back)).isoformat() for back in range(number, -1, -1)]
+    return Chart(
+        title=WEEKS,
+        labels=tuple(labels),
+        series=(Series("moments", tuple(rates.get(label) for label in labels)),),
+        adds_up=False,
+    )
+
+
+def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: bool = False) -> Document:
+    suggestions = [_suggestion(each, found) for each in found.suggestions[: limit or MOST_SUGGESTIONS]]
+    if only_suggestions:
+        return {"schema": "reread.retro/1", "events": [], "patterns": [], "suggestions": suggestions}
+    return {
+        "schema": "reread.retro/1",
+        "since": utc(found.since),
+        "until": utc(found.until),
+        "session": found.session.row.uuid if found.session is not None else None,
+        "sessions": found.sessions,
+        "prompts": found.prompts,
+        "baseline": {"sessions": found.sessions_before, "prompts": found.prompts_before}
+        if found.prompts_before
+        else None,
+        "kinds": [_group(group) for group in found.kinds],
+        "subjects": [_group(group) for group in found.subjects[:limit]],
+        "causes": {cause.value: _group(group) if group is not None else None for cause, group in found.causes.items()},
+        "weeks": [{"week": week.week, **_rate(week.rate), "kinds": week.kinds} for week in found.weeks],
+        "changes": [_changed(each) for each in found.changes],
+        "outcomes": found.outcomes._asdict(),
+        "left_out": found.spared._asdict(),
+        "events": [_event(event, found) for event in found.events[:limit]],
+        "patterns": [_pattern(pattern) for pattern in found.patterns[:limit]],
+        "suggestions": suggestions,
+    }
+
+
+def _event(event: Moment, found: Retro) -> Document:
+    return {
+        "kind": event.kind.value,
+        "session": event.session,
+        "uuid": event.uuid,
+        "timestamp": utc(event.time),
+        "evidence": event.evidence,
+        "confidence": event.confidence,
+        "cause": event.cause.value,
+        "about": event.about,
+        "agent": event.agent,
+        "seconds": event.loss.seconds,
+        "tokens": event.loss.tokens,
+        "cost_usd": dollars(nano(event.loss.nanodollars)),
+        "details": event.details,
+        "wrong": (event.uuid, event.kind) in found.wrong,
+    }
+
+
+def _group(group: FrictionGroup) -> Document:
+    return {
+        "kind": group.kind.value,
+        "about": group.about,
+        "sessions": group.sessions,
+        "seconds": group.seconds,
+        "tokens": group.tokens,
+        "cost_usd": dollars(nano(group.nanodollars)),
+        "hurt": group.hurt,
+        "causes": group.causes,
+        **_rate(group.rate),
+        "before": _rate(group.before) if group.before is not None else None,
+        "change": group.change,
+        "example": {"session": group.example.session, "uuid": group.example.uuid, "evidence": group.example.evidence},
+    }
+
+
+def _rate(rate: Rate) -> Document:
+    interval = rate.interval
+    return {
+        "count": rate.count,
+        "prompts": rate.exposure,
+        "per_100_prompts": _rounded(rate.per_hundred),
+        "interval": [_rounded(interval[0]), _rounded(interval[1])] if interval is not None else None,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _changed(each: TurningPoint) -> Document:
+    return {
+        "what": each.what,
+        "name": each.name,
+        "timestamp": utc(each.time),
+        "session": each.session,
+        "uuid": each.uuid,
+        "before": _rate(each.before),
+        "after": _rate(each.after),
+        "change": each.change,
+    }
+
+
+def _pattern(pattern: RepeatedPattern) -> Document:
+    return {
+        "kind": pattern.kind.value,
+        "count": pattern.count,
+        "sessions": list(pattern.sessions),
+        "example": pattern.example,
+        "about": pattern.about,
+        "moments": [
+            {"session": moment.session, "uuid": moment.uuid, "timestamp": utc(moment.time), "text": moment.text}
+            for moment in pattern.moments
+        ],
+        "details": pattern.details,
+    }
+
+
+def _suggestion(each: Suggestion, found: Retro) -> Document:
+    return {
+        "kind": each.kind.value,
+        "title": each.title,
+        "draft": each.draft,
+        "place": each.place,
+        "evidence": list(each.evidence),
+        "moments": [{"session": found.homes.get(uuid), "uuid": uuid} for uuid in each.evidence],
+        "sessions": each.sessions,
+        "count": each.count,
+        "days": each.days,
+        "project": each.project,
+        "replay": {"matched": each.matched, "went_well": each.went_well, "checked": each.checked},
+        "worth": {
+            "minutes": each.worth.minutes,
+            "cost_usd": dollars(nano(each.worth.nanodollars)),
+            "estimated": each.worth.how,
+        },
+    }
+
+
+def labelled_document(uuid: str, kinds: Sequence[str], session: str, *, is_wrong: bool) -> Document:
+    return {"schema": "reread.label/1", "uuid": uuid, "kinds": list(kinds), "session": session, "wrong": is_wrong}
+
+
+def markdown_lines(
+    found: Retro, view: View, limit: int | None = None, *, only_suggestions: bool = False
+) -> Iterator[str]:
+    yield f"# {_inline(title(found, view))}"
+    yield ""
+    yield _inline(" · ".join(facts(found)))
+    if not only_suggestions:
+        yield from _what_hurt(found, limit or MOST_SUBJECTS)
+        yield from _over_time(found, view)
+        yield from _markdown_patterns(found, limit or MOST_PATTERNS)
+    yield from _markdown_suggestions(found, limit or MOST_SUGGESTIONS)
+    if left_out := left_out_line(found):
+        yield ""
+        yield f"*{_inline(left_out)}*"
+
+
+def _what_hurt(found: Retro, most: int) -> Iterator[str]:
+    yield from _markdown_heading("What hurt most")
+    if not found.events:
+        yield NOTHING if found.prompts else NOTHING_AT_ALL
+        return
+    rows = [
+        [
+            kind_name(group.kind.value),
+            str(group.count),
+            str(group.sessions),
+            *losses(group.seconds, group.nanodollars),
+            rate_text(group.rate),
+            " ".join(part for part in (rate_text(group.before, with_interval=False), group.change or "") if part),
+        ]
+        for group in found.kinds
+    ]
+    yield from _table(["kind", "times", "sessions", "time", "cost", "per 100 prompts", "before"], rows)
+    yield ""
+    for group in found.subjects[:most]:
+        yield f"- **{_inline(subject_title(group))}**"
+        yield f"  > {_inline(group.example.evidence)}"
+        yield ""
+        yield f"  `{_code(show_command(group.example.session, group.example.uuid))}`"
+
+
+def _over_time(found: Retro, view: View) -> Iterator[str]:
+    if len(found.weeks) > 1:
+        yield from _markdown_heading("By week")
+        rows = [
+            [week.week, str(week.rate.exposure), str(week.rate.count), rate_text(week.rate)] for week in found.weeks
+        ]
+        yield from _table(["week", "prompts", "moments", "per 100 prompts"], rows)
+    if found.changes:
+        yield from _markdown_heading("Before and after")
+        yield from (f"- {_inline(change_text(each, view))}" for each in found.changes)
+
+
+def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
+    if not found.patterns:
+        return
+    yield from _markdown_heading("What repeats")
+    for pattern in found.patterns[:most]:
+        moment = pattern.moments[0]
+        yield f"- {pattern_title(pattern)}: {_inline(pattern.example)}"
+        yield f"  `{_code(show_command(moment.session, moment.uuid))}`"
+
+
+def _markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
+    if not found.suggestions:
+        return
+    yield from _markdown_heading("What to change")
+    for number, each in enumerate(found.suggestions[:most], 1):
+        yield from ("" for _ in range(number > 1))
+        yield f"{number}. **{_inline(each.title)}** (`{_code(each.place)}`)"
+        yield ""
+        draft = harmless(each.draft)
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", draft)), default=0))
+        yield f"   {fence}"
+        yield from (f"   {line}".rstrip() for line in draft.split("\n"))
+        yield f"   {fence}"
+        yield ""
+        yield f"   {_inline(checked(each))}: `{_code(proof(each, found))}`"
+
+
+def _markdown_heading(text: str) -> Iterator[str]:
+    yield ""
+    yield f"## {text}"
+    yield ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    yield from (f"| {' | '.join(_inline(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+
+
+def _inline(text: str) -> str:
+    """One line of Markdown that says what the text says."""
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", one_line(text))
+
+
+def _code(text: str) -> str:
+    return one_line(text).replace("`", "'")

@@ -1,0 +1,434 @@
+"""A conversation as it happens: `Screen` takes events or blocks and gives the text to write now.
+
+Thinking and words appear as they stream, the input of a tool call as it forms. One line may be passing: it is redrawn
+in place and gone as soon as anything else is shown. Off a terminal there is none, and every line is final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from reread.blocks.diffs import changed, is_edit, patched
+from reread.blocks.model import (
+    BlockState,
+    CallBlock,
+    HeadingBlock,
+    NoticeBlock,
+    OutputBlock,
+    PromptBlock,
+    QuestionBlock,
+    ResultBlock,
+    ShownBlock,
+    ThinkingBlock,
+    WordsBlock,
+)
+from reread.blocks.of_events import StreamBlocks
+from reread.live import events
+from reread.live.events import Event
+from reread.sessions import CallStatus
+
+from .calls import MARKS, point_of, summary, tool_label, without_error_tags
+from .numbers import count
+from .outcome import outcome_of
+from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
+from .text import Flow, cells, clip, harmless, partial_input, ruler, shorten, wrap
+from .values import View
+
+THINKING = "  ✻ "
+RESULT = "    └─ "
+_MOST_ERROR_LINES = 8
+_SHOWN_OF_WITHDRAWN = 200
+_PARSED = 2000
+"""Characters of a forming input that are looked into: the point of a call stands at its beginning."""
+_REDRAWN = 500
+"""A longer input is redrawn each time it has grown by so much."""
+_BESIDE_A_CALL = frozenset({"tool", "note", "question"})
+"""Kinds of lines that leave no doubt which call a result below them belongs to."""
+
+
+class Screen:
+    """What a person sees of a stream. Every text of the model, a tool or the client is made harmless here."""
+
+    def __init__(self, view: View, *, is_terminal: bool) -> None:
+        self.view = view
+        self._is_terminal = is_terminal
+        self.project: str | None = None
+        """Where the session works, once it has said so: paths below it are shown without it."""
+        self._blocks = StreamBlocks()
+        self._last = ""
+        """What the line above is: blank lines stand between some kinds."""
+        self._agent: str | None = None
+        self._flow: Flow | None = None
+        self._flowing: str | None = None
+        self._streamed: dict[str, int] = {}
+        """How much of each block that is not whole yet has been shown."""
+        self._redrawn = 0
+        self._is_passing = False
+        self._calls: dict[str | None, str] = {}
+        """Calls that were shown, each in a few words."""
+        self._above: str | None = None
+        """The call that was shown last, while nothing but notes stands below it."""
+        self._unanswered: dict[str | None, set[str | None]] = {}
+        """Calls without a result, by agent: where there are several, a result names its own."""
+        self._diffs_seen: set[str | None] = set()
+        self._told_failure: str | None = None
+
+    def resize(self, width: int) -> None:
+        """For what comes next; a block that streams keeps its width."""
+        if width != self.view.width:
+            self.view = self.view._replace(width=width)
+
+    def show(self, event: Event) -> str:
+        """The text to write now; empty for what needs none."""
+        return "".join(map(self.write, self._blocks.feed(event)))
+
+    def write(self, block: ShownBlock) -> str:
+        """The same for a block, as it is now."""
+        written = _WRITTEN.get(type(block))
+        return written(self, block) if written is not None else ""
+
+    def learn(self, block: ShownBlock) -> None:
+        """Of something that is not to be shown: a later result will name its call."""
+        if isinstance(block, CallBlock):
+            self._calls[block.id] = self._label(block)
+
+    def saw_diff(self, call: str | None) -> None:
+        """The person has seen what this edit changes: its result need not show it again."""
+        self._diffs_seen.add(call)
+
+    def note(self, text: str, *looks: str) -> str:
+        """A line of our own."""
+        return self._lines([self.view.style.paint(clip(harmless(text), self.view.width), *looks)], "note")
+
+    def question(self, shown: Iterable[str]) -> str:
+        """Lines of ours that ask for something."""
+        return self._lines(shown, "question")
+
+    def heading(self, text: str, project: str | None) -> str:
+        """A line across the screen, above what another session says."""
+        self.project = project
+        above = self._closed() + ("\n" if self._last else "")
+        self._last, self._above, self._agent = "", None, None
+        return above + self.view.style.paint(ruler(text, self.view.width - 1), "dim") + "\n"
+
+    def rest(self) -> str:
+        """Ends the line that is open."""
+        return self._closed()
+
+    # Blocks that stream
+
+    def _spoken(self, block: WordsBlock | ThinkingBlock) -> str:
+        """What is new of it: whether it forms or is whole, what has been shown of it is not shown again."""
+        is_thinking = isinstance(block, ThinkingBlock)
+        if block.state is BlockState.WITHDRAWN:
+            return self._withdrawn(block)
+        if is_thinking and not self.view.thinking:
+            return ""
+        shown = self._streamed.get(block.key, 0)
+        is_whole = block.state is BlockState.WHOLE
+        left = block.text[shown:] if shown or not is_whole else block.text.strip("\n")
+        if isinstance(block, ThinkingBlock) and is_whole and not left.strip() and not shown:
+            return self._withheld(block)
+        text = ""
+        if left.strip() or not is_whole:
+            text = "" if self._flowing == block.key else self._begin(block)
+            text += self._flow.add(left) if self._flow is not None else ""
+        if not is_whole:
+            self._streamed[block.key] = len(block.text)
+            return text
+        self._streamed.pop(block.key, None)
+        return text + (self._closed() if self._flowing == block.key else "")
+
+    def _begin(self, block: WordsBlock | ThinkingBlock) -> str:
+        """The lead of a block and its flow; a block that something else broke into goes on below it."""
+        is_thinking = isinstance(block, ThinkingBlock)
+        kind = "thinking" if is_thinking else "text"
+        lead, looks = (THINKING, ("dim",)) if is_thinking else (CLAUDE, ("green", "bold"))
+        closed = self._closed() + self._speaks(block)
+        gap = "" if block.key in self._streamed else self._gap(kind)
+        before = self._before
+        painted = self.view.style.paint(lead, *looks) if block.key not in self._streamed else " " * cells(lead)
+        room = self.view.width - 1 - cells(before) - cells(lead)
+        paint: Callable[[str], str] = (lambda text: self.view.style.paint(text, "dim")) if is_thinking else str
+        self._flow = Flow(room, before + " " * cells(lead), paint, is_live=self._is_terminal)
+        self._flowing = block.key
+        self._last, self._above = kind, None
+        return closed + gap + before + painted
+
+    def _withheld(self, block: ThinkingBlock) -> str:
+        """Thinking whose text does not come: how much of it there was is all that can be said."""
+        about = f", about {block.tokens:,} tokens" if block.tokens else ""
+        kind = "redacted" if block.is_redacted else "withheld"
+        line = self.view.style.paint(f"{THINKING}thought{about} (its text is {kind})", "dim")
+        return self._lines([line], "thinking", block)
+
+    def _withdrawn(self, block: WordsBlock | ThinkingBlock | CallBlock) -> str:
+        self._streamed.pop(block.key, None)
+        if isinstance(block, ThinkingBlock) and not self.view.thinking and block.withdrawn != "interrupted":
+            return ""
+        kind = "interrupt" if block.withdrawn == "interrupted" else "note"
+        return self._lines(withdrawn_lines(block, self._inner), kind, block)
+
+    # Tool calls
+
+    def _call(self, call: CallBlock) -> str:
+        if call.state is BlockState.FORMING:
+            return self._forms(call)
+        if call.state is BlockState.WITHDRAWN:
+            return self._withdrawn(call)
+        text = ""
+        if call.name and (call.id is None or call.id not in self._calls):
+            self._redrawn = 0
+            self.learn(call)
+            self._unanswered.setdefault(call.place.agent, set()).add(call.id)
+            line = call_line(call.name, summary(call, self.project), self._inner, MARKS[CallStatus.OK])
+            text = self._lines([line, *todo_lines(call, self._inner)], "tool", call)
+            self._above = call.id
+        return text + (self._result(call, call.output) if call.output is not None else "")
+
+    def _forms(self, call: CallBlock) -> str:
+        """The line of a call, redrawn as its input grows."""
+        given = call.written
+        if not self._is_terminal or (len(given) > _PARSED and len(given) - self._redrawn < _REDRAWN):
+            return ""
+        self._redrawn = len(given)
+        point = point_of(call.name, partial_input(given[:_PARSED]), self.project)
+        size = f"{len(given):,} characters" if len(given) > _PARSED else ""
+        return self._pass(call_line(call.name, point, self._inner, MARKS[CallStatus.MISSING], end=size), call)
+
+    def _result(self, call: CallBlock, output: OutputBlock) -> str:
+        if call.name == "TodoWrite" and not output.is_error:
+            return ""
+        unanswered = self._unanswered.get(call.place.agent, set())
+        unanswered.discard(call.id)
+        is_below = (self._above == call.id and not unanswered) or call.name == "AskUserQuestion"
+        label = "" if is_below else self._calls.get(call.id, "").replace(" · ", " ", 1)
+        shown = output_lines(call, output, label, self._inner, has_seen_diff=call.id in self._diffs_seen)
+        return self._lines(shown, "tool", call)
+
+    def _label(self, call: CallBlock) -> str:
+        return f"{tool_label(call.name)} · {summary(call, self.project)}"
+
+    # What stands on lines of its own
+
+    def _heading(self, heading: HeadingBlock) -> str:
+        self.project = heading.project or self.project
+        return self._lines(started_lines(heading, self._inner), "note")
+
+    def _prompt(self, prompt: PromptBlock) -> str:
+        if not prompt.text.strip() and not prompt.images:
+            return ""
+        if prompt.place.agent is not None:
+            aside = f"  ▸ {shorten(prompt.text, self._inner.width - 4)}"
+            return self._lines([self.view.style.paint(aside, "dim")], "note", prompt)
+        return self._lines(prompt_lines(prompt, self.view), "prompt", prompt)
+
+    def _notice(self, notice: NoticeBlock) -> str:
+        if notice.what == "thinking_tokens":
+            is_wanted = self.view.thinking
+            return self._pass(self.view.style.paint(THINKING + notice.text, "dim"), notice) if is_wanted else ""
+        if notice.is_passing:
+            return self._pass(self.view.style.paint(f"  · {notice.text}", "dim"), notice)
+        if notice.what == "interrupted" and self._last == "interrupt":
+            return ""  # what it interrupted has been said
+        self._told_failure = notice.text if notice.what == "api_error" else self._told_failure
+        return self._lines(notice_lines(notice, self._inner), "note", notice)
+
+    def _question(self, question: QuestionBlock) -> str:
+        return self._lines(question_lines(question, self.project, self._inner), "note", question)
+
+    def _end(self, result: ResultBlock) -> str:
+        outcome = result.outcome
+        if outcome is None:
+            return ""
+        has_told = bool(outcome.text) and outcome.text == self._told_failure
+        return self._lines(ending_lines(outcome, self._inner, has_told=has_told), "result")
+
+    # How lines get onto the screen
+
+    @property
+    def _before(self) -> str:
+        """What stands before every line of an agent."""
+        return "" if self._agent is None else f"    {self.view.style.paint('│', 'blue')} "
+
+    @property
+    def _inner(self) -> View:
+        return self.view._replace(width=max(20, self.view.width - cells(self._before) - 1))
+
+    def _lines(self, shown: Iterable[str], kind: str, block: ShownBlock | None = None) -> str:
+        found = list(shown)
+        if not found:
+            return ""
+        text = self._closed() + (self._speaks(block) if block is not None else "") + self._gap(kind)
+        self._last = kind
+        if kind not in _BESIDE_A_CALL:
+            self._above = None
+        return text + "".join(f"{self._before}{line}\n" for line in found)
+
+    def _pass(self, line: str, block: ShownBlock) -> str:
+        """Shows a line for as long as nothing else comes."""
+        if not self._is_terminal or self._flow is not None:
+            return ""
+        text = self._closed() + self._speaks(block) + (self._gap("tool") if self._last != "tool" else "")
+        self._is_passing = True
+        return text + self._before + clip(line, self.view.width - cells(self._before) - 1)
+
+    def _closed(self) -> str:
+        """Ends what is open on the last line, or takes the passing line away."""
+        if self._is_passing:
+            self._is_passing = False
+            return "\r\x1b[K"
+        if self._flow is None:
+            return ""
+        text = self._flow.end() + "\n"
+        self._flow = self._flowing = None
+        return text
+
+    def _gap(self, kind: str) -> str:
+        """A blank line, where another kind of thing begins."""
+        if not self._last or self._agent is not None:
+            return ""
+        is_apart = kind in ("text", "thinking", "prompt", "result", "question") and (
+            kind != self._last or kind in ("prompt", "question")
+        )
+        return "\n" if is_apart else ""
+
+    def _speaks(self, block: ShownBlock) -> str:
+        """Names an agent where it begins to speak."""
+        agent = block.place.agent
+        if agent == self._agent:
+            return ""
+        self._agent, self._last, self._above = agent, "agent", None
+        if agent is None:
+            return ""
+        label = shorten(self._calls.get(agent, "agent"), self.view.width - 7)
+        return self.view.style.paint(f"    ┌ {label}", "blue") + "\n"
+
+
+_WRITTEN: dict[type[ShownBlock], Callable[[Screen, Any], str]] = {
+    ThinkingBlock: Screen._spoken,
+    WordsBlock: Screen._spoken,
+    CallBlock: Screen._call,
+    HeadingBlock: Screen._heading,
+    PromptBlock: Screen._prompt,
+    NoticeBlock: Screen._notice,
+    QuestionBlock: Screen._question,
+    ResultBlock: Screen._end,
+}
+
+
+def todo_lines(call: CallBlock, view: View) -> Iterator[str]:
+    """The list a call of TodoWrite sets."""
+    items = call.input.get("todos") if call.name == "TodoWrite" and isinstance(call.input, dict) else None
+    marks = {"completed": ("✓", "dim"), "in_progress": ("▸", "bold")}
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict):
+            mark, look = marks.get(str(item.get("status")), ("○", ""))
+            text = f"      {mark} {shorten(str(item.get('content') or ''), view.width - 8)}"
+            yield view.style.paint(text, look) if look else text
+
+
+def output_lines(
+    call: CallBlock, output: OutputBlock, label: str, view: View, *, has_seen_diff: bool = False
+) -> Iterator[str]:
+    """What a tool gave back, in a line; an edit with its diff, a failure with its text."""
+    paint = view.style.paint
+    said = f"{shorten(label, view.width // 3)}: " if label else ""
+    if call.status is CallStatus.REJECTED and output.is_error:
+        yield paint(f"    ⊘ {said}rejected, not applied", "red")
+        return
+    if output.is_error:
+        yield from failed_lines(said + without_error_tags(output.text), view, "    ✗ ")
+        return
+    diff = patched(output.result) if is_edit(call.name) else []
+    if diff:
+        yield paint(RESULT + clip(f"{said}{changed(diff)}", view.width - cells(RESULT)), "dim")
+        if not has_seen_diff:
+            inner = view._replace(width=view.width - cells(RESULT))
+            yield from (" " * cells(RESULT) + line for line in diff_lines(diff, inner))
+    elif output.answers:
+        chosen = ", ".join(map(str, output.answers.values()))
+        yield paint("    → " + shorten(said + chosen, view.width - 6), "cyan")
+    else:
+        yield paint(RESULT + _gist(said, output, view.width - cells(RESULT)), "dim")
+
+
+def _gist(said: str, output: OutputBlock, width: int) -> str:
+    """The first line of a result, and how many more there are."""
+    found = [line for line in harmless(output.text).split("\n") if line.strip()]
+    pictures = [count(output.images, "image")] if output.images else []
+    more = [f"… {count(len(found) - 1, 'more line')}"] if len(found) > 1 else []
+    end = "  ".join([*pictures, *more])
+    first = found[0] if found else "" if pictures else "(nothing)"
+    return "  ".join(part for part in (shorten(said + first, width - cells(end) - 2), end) if part)
+
+
+def failed_lines(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:
+    """Why something did not work, in red."""
+    indent = " " * cells(lead)
+    found = list(wrap(text.strip() or "failed", view.width - cells(lead)))
+    for number, line in enumerate(found[:_MOST_ERROR_LINES]):
+        yield view.style.paint((lead if number == 0 else indent) + line, "red")
+    if len(found) > _MOST_ERROR_LINES:
+        yield view.style.paint(f"{indent}… {count(len(found) - _MOST_ERROR_LINES, 'more line')}", "red")
+
+
+def withdrawn_lines(block: WordsBlock | ThinkingBlock | CallBlock, view: View) -> Iterator[str]:
+    """What was shown and does not count: nothing of it is in any transcript."""
+    if block.withdrawn == "interrupted":
+        kind = {ThinkingBlock: "thinking", WordsBlock: "talking"}.get(type(block))
+        doing = kind or f"calling {getattr(block, 'name', '') or 'a tool'}"
+        yield view.style.paint(f"  ■ {shorten(f'interrupted while {doing}', view.width - 4)}", "yellow")
+        return
+    why = "the stream ended" if block.withdrawn == "cut" else "the client asks again"
+    text = block.written if isinstance(block, CallBlock) else block.text
+    gist = " ".join(text[:_SHOWN_OF_WITHDRAWN].split())
+    yield view.style.paint(f"  ⟲ {shorten(f'taken back, {why}: {gist}', view.width - 4)}", "magenta")
+
+
+def started_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
+    """Where and with what a session runs; later only what has changed."""
+    before = heading.before
+    if before is not None:
+        facts = [
+            f"model {heading.model}" if heading.model != before.model else None,
+            f"permission mode {heading.mode}" if heading.mode != before.mode else None,
+            heading.project if heading.project != before.project else None,
+        ]
+    else:
+        mode = heading.mode if heading.mode != "default" else None
+        client = f"Claude Code {heading.version}" if heading.version else None
+        facts = [f"session {heading.id}", heading.model, client, mode, heading.project]
+    found = " · ".join(fact for fact in facts if fact)
+    lead = "  · " if before is not None else ""
+    for number, line in enumerate(wrap(found, view.width - cells(lead)) if found else ()):
+        yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, "dim")
+
+
+def question_lines(question: QuestionBlock, project: str | None, view: View) -> Iterator[str]:
+    """That the client asks, and what was answered."""
+    paint, asked, answer = view.style.paint, question.asked, question.answer
+    if question.state is BlockState.WITHDRAWN:
+        yield paint("    · the question is void", "dim")
+    elif answer is None:
+        what = f"asks to use {tool_label(asked.tool)}  {point_of(asked.tool, asked.input, project)}"
+        yield paint("  ? ", "yellow") + shorten(what, view.width - 4)
+    elif answer.decision == "allow":
+        extra = [*(["with another input"] if answer.is_edited else []), *(["from now on"] if answer.remembered else [])]
+        yield paint(f"    ✓ {', '.join(['allowed', *extra])}", "green")
+    else:
+        said = f"denied: {answer.message}" if answer.message else "denied"
+        yield paint(f"    ⊘ {shorten(said, view.width - 6)}", "red")
+
+
+def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False) -> Iterator[str]:
+    """How a turn ended: tokens, the client's own cost, time. `has_told` says that the failure stands above."""
+    outcome = outcome_of(event)
+    told = " · ".join(outcome.facts)
+    if outcome.is_stopped or (event.is_error and has_told):
+        told = " · ".join(part for part in ("stopped" if outcome.is_stopped else "failed", told) if part)
+    elif event.is_error:
+        yield from failed_lines(f"failed: {outcome.failure}", view, "✗ ")
+    mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
+    yield from (view.style.paint(line, "dim") for line in wrap(f"{mark} {told}", view.width))

@@ -1,0 +1,94 @@
+"""Keys and passwords that lie in past sessions, for a terminal and as a JSON document; values only if handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from reread.features.secrets import Redactor
+
+from .hits import show_command
+from .numbers import count
+from .session_list import last_part
+from .text import one_line, table, wrap
+from .values import Document, View, utc, when
+
+if TYPE_CHECKING:
+    from reread.archive.secret_scan import ExposedSecret, SecretPlace, SecretsAnswer
+
+_INDENT = "    "
+MOST_PLACES = 3
+"""Shown of each."""
+
+
+def secrets_document(answer: SecretsAnswer, advice: str) -> Document:
+    return {
+        "schema": "reread.secrets/1",
+        "total": answer.total,
+        "damaged": answer.damaged,
+        "secrets": [_secret(each) for each in answer.secrets],
+        "advice": advice if answer.secrets else None,
+    }
+
+
+def _secret(secret: ExposedSecret) -> Document:
+    return {
+        "id": secret.id,
+        "kind": secret.kind,
+        "count": len(secret.places),
+        "first": utc(secret.first),
+        "last": utc(secret.last),
+        "sessions": secret.sessions,
+        "places": [_place(place) for place in secret.places],
+    }
+
+
+def title_of(place: SecretPlace) -> str | None:
+    """A session is often called what was asked first, and that may be the secret."""
+    title = place.session.row.title
+    return Redactor().redact(title) if title else None
+
+
+def _place(place: SecretPlace) -> Document:
+    row = place.session.row
+    return {
+        "session": row.uuid,
+        "uuid": place.uuid,
+        "field": place.field,
+        "timestamp": utc(place.time),
+        "project": row.project,
+        "title": title_of(place),
+    }
+
+
+def secrets_lines(answer: SecretsAnswer, advice: str, view: View, values: Mapping[str, str]) -> Iterator[str]:
+    if not answer.secrets:
+        yield "no keys or passwords found"
+        return
+    rows = [("last", "kind", "lines", "sessions", "project"), *(_row(each, view) for each in answer.secrets)]
+    lines = table(rows, view.width, flexible=4, right=frozenset({2, 3}))
+    yield view.style.paint(next(lines), "bold")
+    for each, line in zip(answer.secrets, lines, strict=True):
+        yield line
+        if each.id in values:
+            yield _INDENT + view.style.paint(one_line(values[each.id]), "bold", "yellow")
+        for place in each.places[-MOST_PLACES:]:
+            command = show_command(place.session.row.uuid, place.uuid)
+            yield _INDENT + view.style.paint(f"{command}  ({place.field})", "dim")
+        if len(each.places) > MOST_PLACES:
+            yield _INDENT + view.style.paint(f"and {count(len(each.places) - MOST_PLACES, 'earlier line')}", "dim")
+    yield ""
+    shown = len(answer.secrets)
+    sums = count(answer.total, "secret") if shown == answer.total else f"{shown:,} of {count(answer.total, 'secret')}"
+    yield from (view.style.paint(line, "dim") for line in wrap(f"{sums}. {advice}", view.width))
+
+
+def _row(secret: ExposedSecret, view: View) -> tuple[str, str, str, str, str]:
+    projects = dict.fromkeys(last_part(place.session.row.project) for place in secret.places)
+    return (
+        when(secret.last, view.timezone),
+        secret.kind,
+        f"{len(secret.places):,}",
+        f"{len(secret.sessions):,}",
+        ", ".join(projects),
+    )

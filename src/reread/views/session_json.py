@@ -1,0 +1,387 @@
+"""Sessions, steps and events of a stream as JSON. Field names are a contract: scripts rely on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import asdict
+
+from reread.archive.answers import FoundPrompts, FoundThought, ThinkingAnswer
+from reread.archive.health import Health
+from reread.archive.listing import project_of
+from reread.billing.cost import Rated
+from reread.blocks.model import CallBlock, NoticeBlock, PromptBlock, ShownBlock, ThinkingBlock, TurnBlocks, WordsBlock
+from reread.blocks.of_session import SessionBlocks, prompt_block
+from reread.features.tool_use import ToolCount
+from reread.live import events
+from reread.live.events import Event
+from reread.records import Usage
+from reread.sessions import Branch, Session, Subagent, split_tool_name
+
+from .numbers import by_version
+from .session_list import mark_fields
+from .values import Document, dollars, tokens_document, utc
+
+
+def sessions_document(sessions: Iterable[Session]) -> Document:
+    return {"schema": "reread.sessions/1", "sessions": [session_row(session) for session in sessions]}
+
+
+def session_document(
+    session: Session, branches: Iterable[Branch], turns: range | None, kept: Document | None = None
+) -> Document:
+    """`kept` is what the archive knows of it; a session read from a file is in no archive."""
+    made = SessionBlocks(session)
+    return {
+        "schema": "reread.session/1",
+        "session": session_row(session) | (kept or {}),
+        "turns": [
+            turn_document(made.turn(session, turn))
+            for branch in branches
+            for turn in branch.turns
+            if turns is None or turn.index in turns
+        ],
+        "branches": [
+            {
+                "id": branch.id,
+                "leaf": branch.leaf,
+                "active": branch.active,
+                "forked_at": branch.forked_at,
+                "certain": branch.certain,
+                "turns": len(branch.turns),
+            }
+            for branch in session.branches
+        ],
+        "subagents": [agent_row(agent) | _lone_turns(made, agent) for agent in session.subagents],
+        "coverage": {
+            "records": session.coverage.records,
+            "placed": session.coverage.placed,
+            "unplaced": [{"line": left.record.line, "reason": left.reason} for left in session.coverage.unplaced],
+        },
+        **_wire(session),
+    }
+
+
+def session_row(session: Session) -> Document:
+    return {
+        "id": session.id,
+        "project": session.project,
+        "title": session.title,
+        "started": utc(session.started),
+        "ended": utc(session.ended),
+        "versions": list(session.versions),
+        "prompts": len(session.prompts),
+        "turns": sum(turn.prompt is not None for turn in session.turns),
+        "requests": session.total_usage.requests,
+        "tool_calls": len(session.every_call),
+        "tool_errors": session.failed_calls,
+        "thoughts": len(session.thinking()),
+        "output_tokens": session.total_usage.output_tokens,
+        "cost_usd": dollars(session.total_usage.cost),
+        "subagents": len(session.working_agents),
+        "branches": len(session.branches),
+        "compactions": len(session.compactions),
+        "files": list(session.files),
+        "bytes": session.size,
+        "present": True,
+        "archived": False,
+        "expires": None,
+        "belongs_to": project_of(session.project) or None,
+        "copied_from": [],  # one session alone cannot tell
+        "copied_cost_usd": None,
+        **mark_fields(session.mark),
+    }
+
+
+def agent_row(agent: Subagent) -> Document:
+    return {
+        "id": agent.id,
+        "kind": agent.kind.value,
+        "type": agent.type,
+        "call": agent.call.id if agent.call is not None else None,
+        "parent": agent.parent,
+        "usage": tokens_document(agent.usage),
+    }
+
+
+def _lone_turns(made: SessionBlocks, agent: Subagent) -> Document:
+    """Only where no call names the agent: the others are told below theirs."""
+    return {"turns": [turn_document(turn) for turn in made.agent(agent).turns]} if agent.call is None else {}
+
+
+def turn_document(turn: TurnBlocks) -> Document:
+    result = turn.result
+    return {
+        "index": turn.rule.index,
+        "branch": turn.rule.branch,
+        "prompt": None if turn.prompt is None else prompt_document(turn.prompt),
+        "steps": [document for step in turn.steps for document in step_documents(step)],
+        "usage": None if result is None else tokens_document(result.usage.tokens),
+        "duration_ms": None if result is None else result.duration_ms,
+    }
+
+
+def prompt_document(prompt: PromptBlock) -> Document:
+    return {
+        "uuid": prompt.place.uuid,
+        "text": prompt.text,
+        "timestamp": utc(prompt.place.time),
+        "images": prompt.images,
+        "kind": prompt.kind.value,
+    }
+
+
+def step_documents(step: ShownBlock) -> list[Document]:
+    """One document per step; a call that started an agent brings the agent's turns after it."""
+    place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
+    kind, told = _STEPS[type(step)]
+    found = [{"kind": kind, **place, **told(step), **_fate(step.withdrawn)}]
+    agent = step.agent if isinstance(step, CallBlock) else None
+    if agent is not None:
+        turns = [turn_document(turn) for turn in agent.turns]
+        found.append({"kind": "agent", "id": agent.id, "type": agent.type, "turns": turns})
+    return found
+
+
+def _fate(withdrawn: str | None) -> Document:
+    """Only where it was taken back after it was shown."""
+    return {"withdrawn": withdrawn} if withdrawn is not None else {}
+
+
+def _thinking(thought: ThinkingBlock) -> Document:
+    return {"text": thought.text, "redacted": thought.is_redacted}
+
+
+def _words(words: WordsBlock) -> Document:
+    return {"text": words.text}
+
+
+def _notice(notice: NoticeBlock) -> Document:
+    return {"what": notice.what, "text": notice.text, **({"detail": notice.detail} if notice.detail else {})}
+
+
+def _call(call: CallBlock) -> Document:
+    output = call.output
+    return {
+        "id": call.id,
+        "name": call.name,
+        "server": split_tool_name(call.name)[0],
+        "input": call.input,
+        "result": {
+            "text": output.whole if output is not None else "",
+            "is_error": output.is_error if output is not None else False,
+            "status": call.status.value,
+        },
+        "agent": call.agent.id if call.agent is not None else None,
+        **_permission(call),
+    }
+
+
+_STEPS: dict[type[ShownBlock], tuple[str, Callable[[Any], Document]]] = {
+    ThinkingBlock: ("thinking", _thinking),
+    WordsBlock: ("text", _words),
+    NoticeBlock: ("notice", _notice),
+    CallBlock: ("tool", _call),
+}
+
+
+def _permission(call: CallBlock) -> Document:
+    """Only where the run was captured, and somebody was asked."""
+    asked = call.permission
+    if asked is None:
+        return {}
+    facts = {
+        "asked": utc(asked.asked),
+        "answered": utc(asked.answered),
+        "seconds": asked.seconds,
+        "decision": asked.decision,
+        "message": asked.message,
+        "edited_input": asked.edited_input,
+        "remembered": list(asked.remembered),
+        "reason": asked.reason,
+    }
+    return {"permission": facts}
+
+
+def _wire(session: Session) -> Document:
+    """When things crossed the wire, in runs that were captured."""
+    if not session.captures:
+        return {}
+    told = [capture.told for capture in session.captures]
+    return {
+        "wire": {
+            "runs": [{"file": run.path, "started": utc(run.started), "ended": utc(run.ended)} for run in told],
+            "messages": [
+                {
+                    "message_id": message.message_id,
+                    "began": utc(message.began),
+                    "first_token": utc(message.first_token),
+                    "ended": utc(message.ended),
+                    "ttft_ms": message.ttft_ms,
+                }
+                for run in told
+                for message in run.timings
+            ],
+        }
+    }
+
+
+def thinking_document(answer: ThinkingAnswer) -> Document:
+    return {
+        "schema": "reread.thinking/1",
+        "thoughts": [thought_document(found) for found in answer.thoughts],
+        "skipped_short": answer.skipped_short,
+        "empty_with_signature": answer.empty_with_signature,
+        "redacted": answer.redacted,
+        "total": answer.total,
+    }
+
+
+def thought_document(found: FoundThought) -> Document:
+    thought = found.thought
+    return {
+        "session": found.session,
+        "agent": found.agent,
+        "uuid": thought.uuid,
+        "message_id": thought.message_id,
+        "timestamp": utc(thought.time),
+        "text": thought.text,
+        "characters": len(thought.text),
+        "estimated_tokens": thought.estimated_tokens,
+        **_fate(thought.withdrawn),
+    }
+
+
+def prompts_document(found: FoundPrompts) -> Document:
+    return {
+        "schema": "reread.prompts/1",
+        "total": found.total,
+        "prompts": [
+            {
+                "session": each.session,
+                "project": each.project,
+                **prompt_document(prompt_block(each.prompt)),
+                "queued": each.prompt.is_queued,
+            }
+            for each in found.prompts
+        ],
+    }
+
+
+def tools_document(counts: Sequence[ToolCount], limit: int | None = None) -> Document:
+    return {
+        "schema": "reread.tools/1",
+        "total": len(counts),
+        "tools": [
+            {
+                "name": count.name,
+                "server": count.server,
+                "tool": count.tool,
+                "calls": count.calls,
+                "errors": count.errors,
+                "rejected": count.rejected,
+                "interrupted": count.interrupted,
+                "missing": count.missing,
+                "seconds": round(count.seconds, 3),
+            }
+            for count in counts[:limit]
+        ],
+    }
+
+
+def health_document(health: Health, *, with_fields: bool = False) -> Document:
+    fields = {label: {"objects": found.objects, "fields": found.fields} for label, found in health.drift.fields.items()}
+    days = float(health.cleanup_period_days)
+    return {
+        "schema": "reread.doctor/1",
+        "files": health.files,
+        "sessions": health.sessions,
+        "lines": health.lines,
+        "records": health.records,
+        "malformed": [{"file": str(bad.file), "line": bad.line, "reason": bad.reason} for bad in health.malformed],
+        "unreadable": [{"file": str(problem.path), "reason": problem.reason} for problem in health.unreadable],
+        "types": dict(health.types.most_common()),
+        "unknown_types": dict(health.drift.unknown_types.most_common()),
+        "unmodelled_fields": dict(health.drift.unmodelled_fields.most_common()),
+        "unexpected_values": dict(health.drift.unexpected_values.most_common()),
+        "versions": {version: health.versions[version] for version in sorted(health.versions, key=by_version)},
+        "orphan_parents": health.orphan_parents,
+        "cross_file_duplicates": health.cross_file_duplicates,
+        "retention": {
+            "cleanup_period_days": int(days) if days.is_integer() else days,
+            "expiring_sessions": health.expiring_sessions,
+        },
+        "expiring_not_archived": health.unkept_sessions,
+        "price_table_date": health.price_table_date,
+        **({"fields": fields} if with_fields else {}),
+    }
+
+
+def event_document(event: Event) -> Document:
+    """Which event it is, whose, and of which block; then what it says."""
+    fields = asdict(event)
+    fields.pop("record", None)  # what it says is in the other fields
+    special = _SPECIAL.get(type(event))
+    head = {name: fields.pop(name) for name in ("session", "agent", "message_id", "index")}
+    return {"event": event.__struct_config__.tag, **head, **(special(event) if special is not None else fields)}
+
+
+def usage_document(usage: Usage) -> Document:
+    """Token counts by the names that every other document uses."""
+    told = usage.server_tool_use
+    used = Rated.of(usage, (told.web_search_requests or 0) if told is not None else 0)
+    return {
+        "input_tokens": used.input,
+        "output_tokens": used.output,
+        "cache_read_tokens": used.cache_read,
+        "cache_write_5m_tokens": used.cache_write_5m,
+        "cache_write_1h_tokens": used.cache_write_1h,
+        "web_searches": used.web_searches,
+    }
+
+
+def _usage(event: events.MessageUsage) -> Document:
+    return {
+        **usage_document(event.usage),
+        "model": event.model,
+        "stop_reason": event.stop_reason,
+        "ttft_ms": event.ttft_ms,
+    }
+
+
+def _result(event: events.TurnResult) -> Document:
+    return {
+        "is_error": event.is_error,
+        "subtype": event.subtype,
+        "text": event.text,
+        "cost_usd": dollars(event.cost_usd),
+        "terminal_reason": event.terminal_reason,
+        "duration_ms": event.duration_ms,
+        "turns": event.turns,
+        "usage": None if event.usage is None else usage_document(event.usage),
+        "models": event.models,
+        "errors": event.errors,
+        "denials": event.denials,
+        "origin": event.origin,
+    }
+
+
+def _notice_event(event: events.Notice) -> Document:
+    return {"what": event.what, "text": event.text, "data": event.data}
+
+
+def _unknown(event: events.UnknownFrame) -> Document:
+    return {
+        "reason": event.reason,
+        "type": event.record.type,
+        "raw": event.record.raw.decode("utf-8", "backslashreplace"),
+    }
+
+
+_SPECIAL: dict[type[Event], Callable[[Any], Document]] = {
+    events.MessageUsage: _usage,
+    events.TurnResult: _result,
+    events.Notice: _notice_event,
+    events.UnknownFrame: _unknown,
+}

@@ -1,0 +1,227 @@
+"""Sessions of the archive for a terminal: the list and the overview, with what is noted on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from reread.archive.listing import SOON
+
+from .numbers import count, money, nano, percent, shown_of, tokens
+from .text import clip, one_line, shorten, table, wrap
+from .values import View, when
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.archive.listing import Listed
+    from reread.archive.usage_report import Period
+    from reread.marks import Mark
+
+    from .values import Document
+
+
+STAR = "★"
+_BRIEF_TAGS = 2
+_BRIEF_TAG = 14
+
+
+def mark_fields(mark: Mark) -> Document:
+    return {"starred": mark.starred, "tags": list(mark.tags), "note": mark.note, "hidden": mark.hidden}
+
+
+def titled(title: str, mark: Mark) -> str:
+    """`★ #refactor #ci +1 the title`: what is noted comes first, for a title is cut at its end."""
+    if not mark.starred and not mark.tags:
+        return title
+    tags = [f"#{shorten(tag, _BRIEF_TAG)}" for tag in mark.tags[:_BRIEF_TAGS]]
+    more = len(mark.tags) - _BRIEF_TAGS
+    parts = [STAR if mark.starred else "", *tags, f"+{more}" if more > 0 else "", title]
+    return " ".join(part for part in parts if part)
+
+
+def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
+    """Tags, note and whether it is hidden, each on lines of its own."""
+    paint = view.style.paint
+    width = max(8, view.width - len(indent))
+    tags = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else ""
+    told = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden) if part)
+    if told:
+        yield from (indent + paint(line, "cyan") for line in wrap(told, width))
+    if mark.note is not None:
+        yield from (indent + paint(line, "yellow") for line in wrap(mark.note, width))
+
+
+SHORT_ID = 8
+COPIED = "*"
+LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
+
+
+def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int) -> Iterator[str]:
+    """Some of `total` sessions; only what is shown of each is held."""
+    columns = _columns(view.width)
+    rows = [tuple(_HEADER[name] for name in columns)]
+    copied: list[tuple[bool, int]] = []
+    """Whether each tells of others, and what that cost."""
+    for each in sessions:
+        row = _row(each, view, now)
+        copied.append((bool(each.copied.sessions), each.copied.nanodollars or 0))
+        if view.width < _WIDE:
+            row |= {
+                "when": row["when"][:_DATE],
+                "project": shorten(row["project"], _NARROW_PROJECT),
+                "marks": marks(each, now, is_short=True),
+            }
+        rows.append(tuple(row[name] for name in columns))
+    if not copied:
+        yield "no sessions"
+        return
+    has_copies = any(is_copied for is_copied, _ in copied) and "cost" in columns
+    if has_copies:
+        cost = columns.index("cost")
+        marked = (COPIED if is_copied else " " for is_copied, _ in copied)
+        rows[1:] = [
+            (*row[:cost], row[cost] + mark, *row[cost + 1 :]) for row, mark in zip(rows[1:], marked, strict=True)
+        ]
+    right = frozenset(columns.index(name) for name in ("prompts", "tokens", "cost") if name in columns)
+    lines = table(rows, view.width, flexible=columns.index("title"), right=right)
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+    yield ""
+    legend = f"  {LEGEND}" if "marks" in columns else ""
+    yield view.style.paint(clip(shown_of(len(copied), total, "session") + legend, view.width), "dim")
+    if has_copies:
+        spent = sum(nanodollars for _, nanodollars in copied)
+        yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
+
+
+def copied_note(nanodollars: int) -> str:
+    """Why the costs of a list add up to more than `reread usage` says."""
+    part = money(nano(nanodollars), is_partial=False) if nanodollars else "part"
+    return f"{COPIED} {part} of this is told by several sessions (forks, copies); `reread usage` counts it once"
+
+
+_HEADER = {
+    "id": "session",
+    "when": "last",
+    "project": "project",
+    "title": "title",
+    "prompts": "prompts",
+    "tokens": "out",
+    "cost": "cost",
+    "marks": "",
+}
+_WIDE, _MIDDLE = 116, 64
+"""With less, more columns would leave a title fewer letters than a narrow list does."""
+_DATE = len("2026-11-15")
+_NARROW_PROJECT = 12
+_ROOM_FOR_PROMPTS = 70
+"""A narrower overview does without them: an amount of money that is cut would be a wrong one."""
+
+
+def _columns(width: int) -> list[str]:
+    """What fits: a narrow terminal still has the session, when it was and what it was about."""
+    if width >= _WIDE:
+        return list(_HEADER)
+    if width >= _MIDDLE:
+        return ["id", "when", "project", "title", "cost", "marks"]
+    return ["id", "when", "title"]
+
+
+def _row(each: Listed, view: View, now: datetime) -> dict[str, str]:
+    row = each.stored.row
+    return {
+        "id": one_line(row.uuid)[:SHORT_ID],
+        "when": when(each.stored.ended, view.timezone),
+        "project": shorten(last_part(each.project), 16),
+        "title": titled(row.title or "", each.stored.mark),
+        "prompts": str(row.prompts),
+        "tokens": tokens(row.output_tokens),
+        "cost": money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+        "marks": marks(each, now),
+    }
+
+
+def last_part(project: str | None) -> str:
+    return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
+    """`◇2 ↩1 ✗3 deleted in 3 d`: what is worth knowing before opening it."""
+    row = each.stored.row
+    found = [
+        f"◇{row.subagents}" if row.subagents else "",
+        f"↩{row.branches}" if row.branches > 1 else "",
+        f"✗{row.tool_errors}" if row.tool_errors else "",
+        fate(each, now, is_short=is_short),
+        "hidden" if each.stored.mark.hidden else "",
+    ]
+    return " ".join(mark for mark in found if mark)
+
+
+def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
+    """Whether the source is gone or will soon be; the archive keeps the session either way."""
+    if not each.stored.present:
+        return "only here"
+    if each.expires is None or each.expires - now > SOON:
+        return ""
+    left = max(timedelta(), each.expires - now)
+    if not left.days:
+        return "deleted soon"
+    return f"{left.days} d left" if is_short else f"deleted in {left.days} d"
+
+
+def is_expiring(each: Listed, now: datetime) -> bool:
+    return each.expires is not None and each.expires - now <= SOON
+
+
+def overview_lines(
+    sessions: Sequence[tuple[int, Listed]],
+    total: int,
+    hidden: int,
+    expiring: int,
+    periods: Sequence[Period],
+    view: View,
+) -> Iterator[str]:
+    """What was used lately, the newest sessions by the number they are called by, what is about to go, and what to
+    type next."""
+    yield from _period_table(periods, view)
+    yield ""
+    left_out = f", {hidden:,} hidden" if hidden else ""
+    yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
+    rows = [_recent(position, each, view) for position, each in sessions]
+    if view.width < _ROOM_FOR_PROMPTS:
+        rows = [(*row[:4], row[5]) for row in rows]
+    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+    if expiring:
+        yield ""
+        warning = f"Claude Code deletes {count(expiring, 'session')} within {SOON.days} days; they are kept here"
+        yield from (view.style.paint(line, "yellow") for line in wrap(warning, view.width))
+    yield ""
+    hint = "reread show @last    reread search WORDS    reread serve    reread --help"
+    yield from (view.style.paint(line, "dim") for line in wrap(hint, view.width))
+
+
+def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
+    header = ("", "prompts", "cost", "tokens", "cache hit")
+    lines = table([header, *map(_period_row, periods)], view.width, flexible=0, right=frozenset(range(1, len(header))))
+    yield view.style.paint(next(lines), "bold")
+    yield from lines
+
+
+def _period_row(period: Period) -> tuple[str, ...]:
+    used = period.tokens
+    hit = "" if used.cache_hit is None else percent(used.cache_hit)
+    cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
+    return (period.label, f"{period.prompts:,}", cost or "$0", tokens(used.total_tokens), hit)
+
+
+def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:
+    row = each.stored.row
+    return (
+        f"@{position}",
+        when(each.stored.ended, view.timezone),
+        shorten(last_part(each.project), 16),
+        titled(row.title or "", each.stored.mark),
+        count(row.prompts, "prompt"),
+        money(nano(row.nanodollars), is_partial=row.unpriced_tokens > 0),
+    )

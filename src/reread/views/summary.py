@@ -1,0 +1,279 @@
+"""A session's summary: for a terminal, as Markdown, as a note for Obsidian, and as a JSON document."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from reread.features.edits.net import FileDiff, totals
+from reread.features.summaries import Failure, SessionSummary, SummaryStep
+
+from .file_tables import decision_document, shown_path
+from .numbers import count, duration, money, tokens
+from .session_list import last_part
+from .text import harmless, shorten, wrap
+from .values import Document, View, dollars, utc, when
+
+_MOST = 20
+"""How many of a list are told before it says how many more there are."""
+_LINE = 160
+_ANSWER = 600
+
+
+def summary_document(summary: SessionSummary) -> Document:
+    return {
+        "schema": "reread.summary/1",
+        "session": summary.id,
+        "title": summary.title,
+        "project": summary.project,
+        "started": utc(summary.started),
+        "ended": utc(summary.ended),
+        "git_branches": list(summary.git_branches),
+        "models": list(summary.models),
+        "cost_usd": dollars(summary.cost),
+        "output_tokens": summary.output_tokens,
+        "goal": summary.goal,
+        "journey": [_step_document(step) for step in summary.journey],
+        "key_exchanges": [step.turn for step in summary.exchanges],
+        "files": [_file_document(diff) for diff in summary.files],
+        "files_read": list(summary.files_read),
+        "tools": [{"name": tool.name, "calls": tool.calls, "errors": tool.errors} for tool in summary.tools],
+        "errors": [_failure_document(failure) for failure in summary.errors],
+        "decisions": [decision_document(each) for each in summary.decisions],
+        "subagents": summary.subagents,
+        "abandoned_branches": summary.abandoned,
+        "compactions": summary.compactions,
+        "outcome": {
+            "text": summary.outcome,
+            "commits": summary.commits,
+            "tests": summary.tests,
+            "pull_requests": list(summary.pull_requests),
+            "todos": summary.todos,
+            "todos_done": summary.todos_done,
+            "interrupted": summary.is_interrupted,
+        },
+    }
+
+
+def _step_document(step: SummaryStep) -> Document:
+    return {
+        "turn": step.turn,
+        "uuid": step.uuid,
+        "timestamp": utc(step.time),
+        "prompt": step.prompt,
+        "answer": step.answer,
+        "tool_calls": step.calls,
+        "errors": step.errors,
+        "files": list(step.files),
+    }
+
+
+def _file_document(diff: FileDiff) -> Document:
+    added, removed = totals([diff])
+    return {"path": diff.path, "status": diff.status, "added": added, "removed": removed, "edits": len(diff.changes)}
+
+
+def _failure_document(failure: Failure) -> Document:
+    return {
+        "turn": failure.turn,
+        "uuid": failure.uuid,
+        "tool": failure.tool,
+        "status": failure.status,
+        "text": failure.text,
+    }
+
+
+def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """For a terminal."""
+    paint = view.style.paint
+    yield paint(shorten(summary.title, view.width), "bold")
+    yield from (paint(line, "dim") for line in wrap(" · ".join(_facts(summary, view)), view.width))
+    for heading, lines in _sections(summary, view):
+        yield ""
+        yield paint(heading, "bold")
+        for line in lines:
+            for number, part in enumerate(wrap(line, view.width - 4)):
+                yield f"{'  ' if number == 0 else '    '}{part}".rstrip()
+
+
+def markdown_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    yield f"# {inline(summary.title)}"
+    yield ""
+    yield inline(" · ".join(_facts(summary, view)))
+    yield from _markdown_body(summary, view)
+
+
+def obsidian_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """Front matter, then the summary, with links to the project, the day and the files."""
+    yield from front_matter_lines(summary, view)
+    yield ""
+    yield f"# {inline(summary.title)}"
+    yield ""
+    yield _places(summary, view)
+    yield from _markdown_body(summary, view)
+    if summary.files:
+        yield ""
+        yield "## Links"
+        yield ""
+        yield from (f"- {name}" for name in _file_links(summary))
+
+
+def front_matter_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """The properties of a note."""
+    yield "---"
+    for name, value in _front_matter(summary, view).items():
+        yield f"{name}: {_yaml(value)}"
+    yield "---"
+
+
+def link_lines(summary: SessionSummary, view: View) -> Iterator[str]:
+    """Links of a note to the project, the day and the files."""
+    yield ""
+    yield " · ".join([_places(summary, view), *_file_links(summary)])
+
+
+def _places(summary: SessionSummary, view: View) -> str:
+    day = when(summary.started, view.timezone, "%Y-%m-%d")
+    return " · ".join(link for link in (_link(last_part(summary.project)), _link(day)) if link)
+
+
+def _file_links(summary: SessionSummary) -> list[str]:
+    names = dict.fromkeys(_link(shown_path(diff.path, summary.project)) for diff in summary.files)
+    return [name for name in names if name]
+
+
+def _markdown_body(summary: SessionSummary, view: View) -> Iterator[str]:
+    for heading, lines in _sections(summary, view):
+        yield ""
+        yield f"## {heading}"
+        yield ""
+        if heading in ("Goal", "Outcome"):
+            yield from (inline(line) for line in lines)
+        else:
+            yield from (f"- {inline(line)}" for line in lines)
+
+
+def _facts(summary: SessionSummary, view: View) -> list[str]:
+    length = ""
+    if summary.started is not None and summary.ended is not None:
+        length = duration((summary.ended - summary.started).total_seconds())
+    facts = [
+        summary.project or "",
+        when(summary.started, view.timezone),
+        length,
+        count(len(summary.journey), "prompt"),
+        count(summary.subagents, "subagent") if summary.subagents else "",
+        f"{count(summary.abandoned, 'branch')} left behind" if summary.abandoned else "",
+        count(summary.compactions, "compaction") if summary.compactions else "",
+        f"{tokens(summary.output_tokens)} out",
+        money(summary.cost, is_partial=False),
+        f"session {summary.id}",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def _sections(summary: SessionSummary, view: View) -> Iterator[tuple[str, list[str]]]:
+    """Headings with their lines; what a session has nothing of is left out."""
+    found = (
+        ("Goal", [shorten(summary.goal, _ANSWER)] if summary.goal else []),
+        ("Journey", _cut([_journey(step, view) for step in summary.journey])),
+        ("Files", _cut([_file(diff, summary.project) for diff in summary.files])),
+        ("Read", _cut([shown_path(path, summary.project) for path in summary.files_read])),
+        ("Tools", [", ".join(f"{tool.name} {tool.calls}" for tool in summary.tools)] if summary.tools else []),
+        ("Key exchanges", [line for step in summary.exchanges for line in _exchange(step)]),
+        ("Decisions", _cut([f"{each.question} → {each.answer or each.status}" for each in summary.decisions])),
+        ("Errors", _cut([_failure(failure) for failure in summary.errors])),
+        ("Outcome", _outcome(summary)),
+    )
+    return ((heading, lines) for heading, lines in found if lines)
+
+
+def _cut(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST:,} more"]
+
+
+def _journey(step: SummaryStep, view: View) -> str:
+    done = [
+        count(step.calls, "call") if step.calls else "",
+        f"{count(len(step.files), 'file')} changed" if step.files else "",
+        f"{step.errors} failed" if step.errors else "",
+    ]
+    facts = ", ".join(fact for fact in done if fact)
+    time = when(step.time, view.timezone, "%H:%M")
+    return f"{step.turn}. {time} {shorten(step.prompt or '(no text)', _LINE)}{f' ({facts})' if facts else ''}"
+
+
+def _file(diff: FileDiff, project: str | None) -> str:
+    added, removed = totals([diff])
+    return f"{shown_path(diff.path, project)} ({diff.status}, +{added} -{removed})"
+
+
+def _exchange(step: SummaryStep) -> list[str]:
+    lines = [f"{step.turn}. You: {shorten(step.prompt or '(no text)', _LINE)}"]
+    return [*lines, f"{step.turn}. Claude: {shorten(step.answer, _ANSWER)}"] if step.answer else lines
+
+
+def _failure(failure: Failure) -> str:
+    return f"{failure.turn}. {failure.tool} {failure.status}: {shorten(failure.text, _LINE)}"
+
+
+def _outcome(summary: SessionSummary) -> list[str]:
+    facts = [
+        count(summary.commits, "commit") if summary.commits else "",
+        f"last tests {summary.tests}" if summary.tests else "",
+        f"{summary.todos_done} of {summary.todos} todos done" if summary.todos else "",
+        *summary.pull_requests,
+        "interrupted" if summary.is_interrupted else "",
+    ]
+    told = ", ".join(fact for fact in facts if fact)
+    return [line for line in (shorten(summary.outcome, _ANSWER), told) if line]
+
+
+def _front_matter(summary: SessionSummary, view: View) -> Document:
+    return {
+        "title": summary.title,
+        "session": summary.id,
+        "project": summary.project,
+        "date": when(summary.started, view.timezone, "%Y-%m-%d") or None,
+        "started": utc(summary.started),
+        "ended": utc(summary.ended),
+        "branches": list(summary.git_branches),
+        "models": list(summary.models),
+        "cost_usd": dollars(summary.cost),
+        "prompts": len(summary.journey),
+        "errors": len(summary.errors),
+        "files": [shown_path(diff.path, summary.project) for diff in summary.files],
+        "tags": ["claude-code", *_tags(summary)],
+    }
+
+
+def _tags(summary: SessionSummary) -> Iterator[str]:
+    """A tag may hold letters, digits, hyphens and underscores, and not digits alone."""
+    name = re.sub(r"[^\w-]+", "-", last_part(summary.project)).strip("-").lower()
+    if name and not name.isdecimal():
+        yield name
+
+
+def _yaml(value: object) -> str:
+    """JSON is YAML: quoted strings need no further care."""
+    if isinstance(value, str):
+        return json.dumps(harmless(value).encode("utf-8", "replace").decode(), ensure_ascii=False)
+    if isinstance(value, list):
+        return f"[{', '.join(_yaml(item) for item in value)}]"
+    return json.dumps(value)
+
+
+def _link(name: str) -> str:
+    """`[[src/retry.py]]`, without what would end the link or mean something in it."""
+    clean = " ".join(re.sub(r"[\[\]|#^]", " ", harmless(name)).split())
+    return f"[[{clean}]]" if clean else ""
+
+
+def inline(text: str) -> str:
+    """One line of Markdown that says what the text says."""
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(harmless(text).split()))
+
+
+def lines_of(summary: SessionSummary, form: str, view: View) -> Iterable[str]:
+    return {"text": summary_lines, "markdown": markdown_lines, "obsidian": obsidian_lines}[form](summary, view)

@@ -1,0 +1,381 @@
+"""Text on a grid of character cells: colour, width, wrapping, tables, and text that arrives in pieces."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+OBEYED = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f"
+)
+"""What a terminal obeys, and what makes a line read as what it is not: overrides of direction, unseen letters. The
+joiners stay, for they spell emoji and Persian. None of these is printable, as Python has it."""
+_OBEYED = re.compile(rf"[{OBEYED}](?:(?<=\x1b)\[[0-?]*[ -/]*[@-~])?")
+"""One of them; a sequence that sets colours or moves the cursor goes as a whole."""
+UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+"""A sequence that the next piece of a text may end."""
+_BREAKS = dict.fromkeys("\x0b\x0c\x85\u2028\u2029", "\n")
+_LOOK = f"(?:{'|'.join(_CODES.values())})"
+_FOREIGN = re.compile(rf"[{OBEYED}\n](?<!\x1b(?=\[(?:0|{_LOOK}(?:;{_LOOK})*)m))")
+"""One of them that begins no colour of ours."""
+
+
+class Style:
+    """Colours text, or leaves it alone where colour is not wanted."""
+
+    def __init__(self, colour: bool) -> None:
+        self.colour = colour
+
+    def paint(self, text: str, *looks: str) -> str:
+        if not self.colour or not text or not looks:
+            return text
+        return f"\x1b[{';'.join(_CODES[look] for look in looks)}m{text}\x1b[0m"
+
+
+def harmless(text: str) -> str:
+    """Without control characters, which a transcript may hold and a terminal would obey; tabs become spaces."""
+    if text.isprintable():
+        return text
+    return tabbed(text).expandtabs(4)
+
+
+def tabbed(text: str) -> str:
+    """The same, with its tabs."""
+    return _OBEYED.sub(lambda found: _BREAKS.get(found[0], ""), text)
+
+
+def without_controls(text: str) -> str:
+    """The same for a machine to read: tabs and the ends of lines stay as they are."""
+    return _OBEYED.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """A name, however many lines it is made of: harmless, with single spaces."""
+    return " ".join(harmless(text).split())
+
+
+def printed(line: str) -> str:
+    """A line as it may be printed: the colours of `Style` and nothing else that a terminal obeys.
+
+    The last word before the terminal. Whoever makes a line has made its parts harmless; what was forgotten stops here.
+    """
+    return _FOREIGN.sub("", line)
+
+
+def cells(text: str) -> int:
+    """How many character cells a terminal needs for a text."""
+    text = _ESCAPE.sub("", text) if "\x1b" in text else text
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+@cache  # a long session asks some millions of times, of a few hundred characters
+def _cell(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shorten(text: str, width: int) -> str:
+    """The first line of a text, cut to a width."""
+    line = one_line(text)
+    if cells(line) <= width:
+        return line
+    return cut(line, max(0, width - 1)) + "…" if width > 0 else ""
+
+
+def shorten_path(path: str, width: int) -> str:
+    """The first line of a path, cut at its beginning: its end tells it from its neighbours."""
+    line = one_line(path)
+    if cells(line) <= width or not ("/" in line or "\\" in line):
+        return shorten(line, width)
+    end = cut(line[::-1], max(0, width - 1))[::-1]
+    return "…" + end if width > 0 else ""
+
+
+def clip(line: str, width: int) -> str:
+    """A line of ours, cut where the screen ends."""
+    line = line.rstrip()
+    return line if cells(line) <= width else cut(line, max(0, width - 1)) + "…"
+
+
+def cut(text: str, width: int) -> str:
+    """As much of a text as fits."""
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for position, character in enumerate(text):
+        used += _cell(character)
+        if used > width:
+            return text[:position]
+    return text
+
+
+def wrap(text: str, width: int) -> Iterator[str]:
+    """Lines no wider than `width`, broken at spaces where there are any; indentation of code is kept."""
+    width = max(4, width)
+    for line in text.split("\n"):
+        if line.isprintable():  # most are, which is sooner seen than made so
+            yield from _wrap_line(line.rstrip(), width)
+        else:
+            for part in harmless(line).split("\n"):
+                yield from _wrap_line(part.rstrip(), width)
+
+
+def _wrap_line(line: str, width: int) -> Iterator[str]:
+    """Looks at each character once: a line may be a megabyte long."""
+    is_ascii = line.isascii()
+    start = 0
+    while True:
+        end = min(start + width, len(line)) if is_ascii else _fitting(line, start, width)
+        if end >= len(line):
+            yield line[start:]
+            return
+        space = line.rfind(" ", start, end + 1)
+        if space > start and line[start:space].strip():
+            yield line[start:space].rstrip()
+            start = space
+            while start < len(line) and line[start] == " ":
+                start += 1
+        else:
+            yield line[start:end]
+            start = end
+
+
+def _fitting(line: str, start: int, width: int) -> int:
+    """Where the characters from `start` no longer fit; one at least always does."""
+    used = 0
+    for position in range(start, len(line)):
+        used += _cell(line[position])
+        if used > width:
+            return max(position, start + 1)
+    return len(line)
+
+
+Shorten = Callable[[str, int], str]
+
+
+def table(
+    rows: Sequence[Sequence[str]], width: int, *, flexible: int, right: frozenset[int], cut: Shorten = shorten
+) -> Iterator[str]:
+    """Columns two spaces apart; the flexible one shrinks until the table fits, its cells by `cut`."""
+    if not rows:
+        return
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    widths[flexible] = max(min(8, widths[flexible]), widths[flexible] - max(0, excess))
+    for row in rows:
+        short = [(cut if i == flexible else shorten)(cell, widths[i]) for i, cell in enumerate(row)]
+        parts = [_padded(cell, widths[i], i in right) for i, cell in enumerate(short)]
+        yield clip("  ".join(parts), width)
+
+
+def _padded(text: str, width: int, to_the_right: bool) -> str:
+    gap = " " * (width - cells(text))
+    return gap + text if to_the_right else text + gap
+
+
+def ruler(label: str, width: int) -> str:
+    """`─── label ──────` across the screen."""
+    head = f"─── {shorten(label, max(1, width - 8))} ───"
+    return head + "─" * max(0, width - cells(head))
+
+
+_PIECES = re.compile(r"\n|\t| +|[^ \t\n]+")
+_BULLET = re.compile(r"[-*+•–]|\d{1,3}[.)]")
+_TAB = 4
+_NARROWEST = 8
+
+_CUT_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}$")
+_CUT_WORD = re.compile(r"[,:]\s*[-+.\w]*$")
+
+Paint = Callable[[str], str]
+
+
+class Flow:
+    """One text: give it pieces, write what it returns."""
+
+    def __init__(self, width: int, further: str, paint: Paint, *, is_live: bool) -> None:
+        self._width = max(_NARROWEST, width)
+        self._further = further
+        """What stands before every line but the first."""
+        self._paint = paint
+        self._is_live = is_live
+        self._column = 0
+        self._is_fresh = True
+        """Whether nothing was written yet: a text does not begin with empty lines."""
+        self._held = ""
+        """The beginning of an escape sequence: it goes as a whole."""
+        self._breaks = 0
+        self._gap = 0
+        self._source = 0
+        self._hang: int | None = None
+        """How far lines are indented that go on with this one; None before its first word."""
+        self._word = ""
+        self._drawn = 0
+        """How many characters of the word are on the screen."""
+        self._plain: list[str] = []
+        self._out: list[str] = []
+
+    def add(self, text: str) -> str:
+        text = self._held + text
+        unfinished = UNFINISHED.search(text)
+        self._held = unfinished[0] if unfinished else ""
+        self._take(text[: len(text) - len(self._held)])
+        if self._is_live:
+            self._draw()
+        return self._taken()
+
+    def _take(self, text: str) -> None:
+        for piece in _PIECES.findall(tabbed(text)):
+            if piece == "\n":
+                self._end_word()
+                self._breaks, self._column, self._gap, self._source = self._breaks + 1, 0, 0, 0
+                self._hang = None
+            elif piece == "\t" or piece[0] == " ":
+                self._end_word()
+                size = _TAB - self._source % _TAB if piece == "\t" else len(piece)
+                # Indentation is kept as long as it leaves room for words.
+                self._gap = min(self._gap + size, self._width - _NARROWEST)
+                self._source += size
+            else:
+                self._source += len(piece)
+                self._grow(piece)
+
+    def end(self) -> str:
+        """The last word; the line stays open."""
+        self._take(self._held)
+        self._held = ""
+        self._end_word()
+        return self._taken()
+
+    def _grow(self, piece: str) -> None:
+        """Chinese, Japanese and Korean have no spaces: a line may end after any of their characters."""
+        if piece.isascii() and (not self._word or self._word.isascii()):
+            self._word += piece
+            self._break_long()
+            return
+        for character in piece:
+            size = cells(character)
+            if self._word and size and (size == 2 or cells(self._word[0]) == 2):
+                self._end_word()
+            self._word += character
+            self._break_long()
+
+    def _break_long(self) -> None:
+        """A word that no line could hold goes on over several."""
+        while cells(self._word) > self._room:
+            if self._column:
+                self._wrap()
+                continue
+            head = cut(self._word, self._room)
+            tail = self._word[len(head) :]
+            self._word = head
+            self._end_word()
+            self._wrap()
+            self._word = tail
+
+    @property
+    def _room(self) -> int:
+        """For a word that has a line to itself."""
+        return self._width - (0 if self._column else self._gap)
+
+    def _end_word(self) -> None:
+        if self._word:
+            self._draw()
+            if self._hang is None:
+                bullet = cells(self._word) + 1 if _BULLET.fullmatch(self._word) else 0
+                self._hang = min(self._gap + bullet, self._width // 2)
+            self._column += self._gap + cells(self._word)
+            self._gap, self._word, self._drawn = 0, "", 0
+
+    def _draw(self) -> None:
+        if not self._word:
+            return
+        if self._column and self._column + self._gap + cells(self._word) > self._width:
+            self._wrap()
+        if not self._drawn:
+            self._new_lines()
+            self._plain.append(" " * self._gap)
+        self._plain.append(self._word[self._drawn :])
+        self._drawn = len(self._word)
+
+    def _new_lines(self) -> None:
+        if self._breaks and not self._is_fresh:
+            self._flush()
+            self._out.append("\n" * self._breaks + self._further)
+        self._breaks, self._is_fresh = 0, False
+
+    def _wrap(self) -> None:
+        """To the next line, with what is drawn of the word."""
+        self._flush()
+        if self._drawn:
+            back = self._gap + cells(self._word[: self._drawn])
+            self._out.append(f"\x1b[{back}D\x1b[K")
+            self._drawn = 0
+        self._new_lines()
+        self._out.append("\n" + self._further)
+        self._column, self._gap = 0, self._hang or 0
+
+    def _flush(self) -> None:
+        text = "".join(self._plain)
+        self._plain.clear()
+        if text:
+            self._out.append(self._paint(text))
+
+    def _taken(self) -> str:
+        self._flush()
+        taken = "".join(self._out)
+        self._out.clear()
+        return taken
+
+
+def partial_input(text: str) -> Any:
+    """What a beginning of a JSON object says so far; None where that cannot be told yet."""
+    closing, in_string, is_escaped = _open_ends(text)
+    if in_string:
+        text = (text[:-1] if is_escaped else _CUT_ESCAPE.sub("", text)) + '"'
+    # A key without its value, half a number or a comma at the end: leave out what is not said yet.
+    for attempt in (text, text + ":null", _CUT_WORD.sub("", text), _CUT_WORD.sub(":null", text)):
+        try:
+            return json.loads(attempt + closing, strict=False)
+        except ValueError:
+            continue
+    return None
+
+
+def _open_ends(text: str) -> tuple[str, bool, bool]:
+    """The brackets that would close it, whether it ends inside a string, and there after a backslash."""
+    stack: list[str] = []
+    in_string = is_escaped = False
+    for character in text:
+        if is_escaped:
+            is_escaped = False
+        elif in_string:
+            is_escaped = character == "\\"
+            in_string = character != '"'
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            stack.append("}" if character == "{" else "]")
+        elif character in "}]" and stack:
+            stack.pop()
+    return "".join(reversed(stack)), in_string, is_escaped

@@ -1,0 +1,342 @@
+"""Usage for a terminal, as JSON, CSV and a chart, beside what the client itself said."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta, tzinfo
+from decimal import Decimal
+from types import SimpleNamespace
+
+from msgspec.structs import replace
+
+from reread.archive.reconcile import REASONS, Reconciled
+from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, UsageReport, UsageRow, block
+from reread.billing.report import Tokens
+
+from .charts import Chart, Series
+from .numbers import count, money, nano, percent, tokens
+from .session_list import last_part
+from .text import cells, harmless, one_line, shorten, shorten_path, table, wrap
+from .values import Document, View, dollars, tokens_document, utc, when
+
+Reconciliation = Mapping[str, Reconciled] | None
+"""By session what the client said; None where nobody asked."""
+COMPARED = ("client said", "difference")
+
+
+def compared(session: str | None, reconciliation: Reconciliation) -> tuple[str, ...]:
+    """The columns of a session; empty where the client said nothing."""
+    if reconciliation is None:
+        return ()
+    found = reconciliation.get(session or "")
+    if found is None:
+        return ("", "")
+    return (money(nano(found.client), is_partial=False), _difference(found))
+
+
+def _difference(found: Reconciled) -> str:
+    if found.difference is None:
+        return "no price"
+    if found.difference == 0:
+        return "none"
+    sign = "-" if found.difference < 0 else "+"
+    share = "" if found.share is None else f" ({percent(abs(found.share))})"
+    return f"{sign}{money(nano(abs(found.difference)), is_partial=False)}{share}"
+
+
+def reconciled_document(session: str | None, reconciliation: Reconciliation) -> Document:
+    """Nulls where nothing was said; nothing at all where nobody asked."""
+    if reconciliation is None:
+        return {}
+    found = reconciliation.get(session or "")
+    return {
+        "client_cost_usd": None if found is None else dollars(nano(found.client)),
+        "client_source": None if found is None else found.source,
+        "client_said": None if found is None else utc(found.said),
+        "transcript_cost_usd": None if found is None else dollars(nano(found.transcripts)),
+        "difference_usd": None if found is None else dollars(nano(found.difference)),
+        "difference_percent": None if found is None or found.share is None else round(found.share * 100, 2),
+    }
+
+
+UNKNOWN = "unknown"
+TIMES = ("day", "week", "month", "block")
+_NOBODY = {"branch": "no branch", "tool": "no tool", "agent": "main", "skill": "no skill"}
+"""What a row is called that belongs to none."""
+_SHORT_ID = 8
+_BAR = 8
+
+
+def usage_document(report: UsageReport, zone: str, now: datetime, reconciliation: Reconciliation = None) -> Document:
+    return {
+        "schema": "reread.usage/1",
+        "by": report.by,
+        "timezone": zone,
+        "cost": "recorded" if report.is_recorded else "computed",
+        "rows": [_row_document(report, row, now) | reconciled_document(row.key, reconciliation) for row in report.rows],
+        "totals": {**tokens_document(report.totals), "models": _models_document(report.models)},
+        "accounting": accounting_document(report.accounting),
+    }
+
+
+def _row_document(report: UsageReport, row: UsageRow, now: datetime) -> Document:
+    by = report.by
+    key = row.key if row.key is not None or by not in TIMES else UNKNOWN
+    document: Document = {by: key, **tokens_document(row.tokens), "suspect_output_requests": row.suspect}
+    if by == "session":
+        document |= {"title": row.title, "project": row.project}
+        document |= {"subagents": tokens_document(row.agents or Tokens())}
+        document |= {"abandoned": tokens_document(row.abandoned or Tokens())}
+    if by == "block":
+        document |= _block_document(block(row, now, report.told_windows))
+    document |= {"first": utc(row.first), "last": utc(row.last), "models": _models_document(row.models)}
+    return document
+
+
+def _models_document(models: Iterable[ModelUse]) -> list[Document]:
+    return [{"model": each.model, **tokens_document(each.tokens)} for each in models]
+
+
+def _block_document(found: FiveHourBlock | None) -> Document:
+    if found is None:
+        return {}
+    return {
+        "end": utc(found.end),
+        "is_open": found.is_open,
+        "is_estimate": found.is_estimate,
+        "cost_usd_per_hour": None if found.dollars_per_hour is None else f"{found.dollars_per_hour:.9f}",
+        "tokens_per_minute": None if found.tokens_per_minute is None else round(found.tokens_per_minute),
+        "projected_cost_usd": dollars(nano(found.projected_nanodollars)),
+        "projected_tokens": found.projected_tokens,
+    }
+
+
+def accounting_document(accounting: Accounting) -> Document:
+    return {
+        "lines_read": accounting.lines_read,
+        "malformed_lines": accounting.malformed_lines,
+        "requests": accounting.requests,
+        "duplicates_collapsed": accounting.duplicates_collapsed,
+        "unpriced_tokens": accounting.unpriced_tokens,
+        "unpriced_models": list(accounting.unpriced_models),
+        "suspect_output_requests": accounting.suspect_output_requests,
+        "provisional_requests": accounting.provisional_requests,
+        "price_table_date": accounting.price_table_date,
+        "is_lower_bound": True,
+    }
+
+
+def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconciliation = None) -> str:
+    """One line per row, or per row and model; no totals, so that columns can be added up."""
+    import csv
+
+    lines: list[str] = []
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\n")
+    names = list(tokens_document(Tokens()))
+    writer.writerow([report.by, *(["model"] if breakdown else []), *names, *reconciled_document(None, reconciliation)])
+    for row in report.rows:
+        key = row.key if row.key is not None else (UNKNOWN if report.by in TIMES else "")
+        parts = [(each.model or "", each.tokens) for each in row.models] if breakdown else [(None, row.tokens)]
+        for model, used in parts:
+            values = (*tokens_document(used).values(), *reconciled_document(row.key, reconciliation).values())
+            named = [] if model is None else [_csv_name(model)]
+            writer.writerow([_csv_name(key), *named, *("" if value is None else value for value in values)])
+    return "".join(lines)
+
+
+def _csv_name(name: str) -> str:
+    """A spreadsheet would run `=cmd|...`, and anybody names a branch: with an apostrophe it is text."""
+    text = harmless(name)
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
+
+
+def usage_lines(
+    report: UsageReport, view: View, now: datetime, *, breakdown: bool, reconciliation: Reconciliation = None
+) -> Iterator[str]:
+    if not report.rows:
+        yield "nothing was used"
+    else:
+        yield from _table(report, view, breakdown=breakdown, reconciliation=reconciliation)
+        if report.by == "block":
+            yield from _open_block(report, view, now)
+    notes = [accounting_line(report.accounting, is_recorded=report.is_recorded), *([REASONS] if reconciliation else [])]
+    for note in notes:
+        yield ""
+        yield from (view.style.paint(line, "dim") for line in wrap(note, view.width))
+
+
+_HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")
+
+
+def _table(report: UsageReport, view: View, *, breakdown: bool, reconciliation: Reconciliation) -> Iterator[str]:
+    is_compared = reconciliation is not None
+    dearest = 0 if is_compared else max((row.tokens.nanodollars or 0 for row in report.rows), default=0)
+    rows: list[tuple[str, ...]] = [(report.by, *_HEADER, *(COMPARED if is_compared else ()))]
+    looks: list[tuple[str, ...]] = [("bold",)]
+    for row in report.rows:
+        figures = (*_figures(row.tokens, row.suspect, dearest), *compared(row.key, reconciliation))
+        rows.append((row_label(report.by, row, view.timezone), *figures))
+        looks.append(())
+        if breakdown:
+            rows += [(f"└ {shown(each.model)}", *_figures(each.tokens, each.suspect, 0)) for each in row.models]
+            looks += [("dim",)] * len(row.models)
+    rows.append(("total", *_figures(report.totals, report.accounting.suspect_output_requests, 0)))
+    looks.append(("bold",))
+    rows = [(*row, *[""] * (len(rows[0]) - len(row))) for row in rows]
+    right = frozenset(range(1, len(rows[0]) - (not is_compared)))
+    cut = shorten_path if report.by == "project" else shorten
+    lines = table(narrowed(rows, view.width, _DISPENSABLE), view.width, flexible=0, right=right, cut=cut)
+    yield from (view.style.paint(line, *look) if look else line for line, look in zip(lines, looks, strict=True))
+
+
+_LEAST_KEY = {"session": 32, "project": 24}
+_DISPENSABLE = (8, 6, 1, 4, 2)
+"""Columns that go when there is no room, the least missed first: bar, hit, requests, cache write, input."""
+
+
+def narrowed(rows: list[tuple[str, ...]], width: int, dispensable: Iterable[int]) -> list[tuple[str, ...]]:
+    """Without the columns there is no room for."""
+    least = _LEAST_KEY.get(rows[0][0], 16)
+    kept = list(range(len(rows[0])))
+    for column in dispensable:
+        widest = [max(cells(row[i]) for row in rows) for i in kept]
+        if min(widest[0], least) + sum(widest[1:]) + 2 * (len(kept) - 1) <= width:
+            break
+        kept.remove(column)
+    return [tuple(row[i] for i in kept) for row in rows]
+
+
+def _figures(used: Tokens, suspect: int, dearest: int) -> tuple[str, ...]:
+    hit = used.cache_hit
+    return (
+        f"{used.requests:,}",
+        tokens(used.input_tokens),
+        tokens(used.output_tokens),
+        tokens(used.cache_write_tokens),
+        tokens(used.cache_read_tokens),
+        "" if hit is None else percent(hit),
+        money(used.cost, is_partial=used.unpriced_tokens > 0 or suspect > 0),
+        "█" * round(_BAR * (used.nanodollars or 0) / dearest) if dearest else "",
+    )
+
+
+def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
+    if row.key is None:
+        return _NOBODY.get(by, UNKNOWN)
+    if by == "block":
+        return when(datetime.fromisoformat(row.key), zone)
+    if by == "session":
+        return f"{row.key[:_SHORT_ID]}  {row.title or ''}"
+    return shown(row.key) if by == "model" else row.key
+
+
+def shown(model: str | None) -> str:
+    """Without the vendor's name and the date, which every row would repeat."""
+    return UNKNOWN if model is None else re.sub(r"-\d{8}$", "", one_line(model).removeprefix("claude-"))
+
+
+def _open_block(report: UsageReport, view: View, now: datetime) -> Iterator[str]:
+    found = block(report.rows[-1], now, report.told_windows)
+    if found is not None and found.is_open:
+        yield ""
+        yield from wrap("the open block ends " + "; ".join(block_words(found, view.timezone)), view.width)
+
+
+def block_words(found: FiveHourBlock, zone: tzinfo | None) -> list[str]:
+    """When an open block ends, how fast it goes, and where that leads."""
+    parts = [f"{when(found.end, zone)}{' (an estimate)' if found.is_estimate else ''}"]
+    if found.dollars_per_hour is not None:
+        parts.append(f"${found.dollars_per_hour:,.2f} an hour")
+    if found.tokens_per_minute is not None:
+        parts.append(f"{tokens(round(found.tokens_per_minute))} tokens a minute")
+    if found.projected_nanodollars is not None:
+        parts.append(f"{money(nano(found.projected_nanodollars), is_partial=False)} at its end if this goes on")
+    return parts
+
+
+def accounting_line(accounting: Accounting, *, is_recorded: bool = False) -> str:
+    """What the numbers were made from, and what they leave open."""
+    lines = count(accounting.lines_read, "line")
+    lines += " of usage" if accounting.malformed_lines is None else f", {accounting.malformed_lines:,} malformed"
+    models = f" ({count(len(accounting.unpriced_models), 'model')})" if accounting.unpriced_models else ""
+    parts = [
+        lines,
+        f"{count(accounting.requests, 'request')}, {count(accounting.duplicates_collapsed, 'duplicate row')} collapsed",
+        f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
+        f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
+        f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
+        "cost as the client recorded it" if is_recorded else f"prices of {accounting.price_table_date}",
+        "transcript cost: lower bound",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+_STEPS = {"day": 1, "week": 7}
+
+
+def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
+    rows = charted_rows(report)
+    models = dict.fromkeys(shown(each.model) for each in report.models)
+    is_priced = report.totals.nanodollars is not None
+    return Chart(
+        title=f"{'Cost' if is_priced else 'Tokens'} by {report.by}",
+        subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
+        footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
+        labels=tuple(_label(report.by, row, zone) for row in rows),
+        series=tuple(Series(model, tuple(_value(row, model, is_priced) for row in rows)) for model in models),
+        kind="time" if report.by in TIMES else "names",
+        unit="dollars" if is_priced else "tokens",
+    )
+
+
+def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
+    """As a table has it; of a session the title alone, which has little room beside a bar."""
+    return row.title if by == "session" and row.title else row_label(by, row, zone).strip()
+
+
+def projects_chart(report: UsageReport) -> Chart:
+    """A report by project as areas: what each took, and which models of it."""
+    chart = usage_chart(report, None)
+    names = short_names([row.key or "" for row in report.rows])
+    return replace(chart, kind="areas", labels=tuple(name or UNKNOWN for name in names))
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The last part of each path, and the one before it where several end alike."""
+    endings = Counter(map(last_part, paths))
+    return [_ending(path, 1 if endings[last_part(path)] == 1 else 2) for path in paths]
+
+
+def _ending(path: str, parts: int) -> str:
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-parts:])
+
+
+def activity_chart(report: UsageReport, first: date, last: date) -> Chart:
+    """A report by day as a calendar from one day to another: requests of each."""
+    known = {row.key: row.tokens.requests for row in report.rows}
+    days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+    values = tuple(known.get(day, 0) for day in days)
+    return Chart(title="Activity", labels=tuple(days), series=(Series("requests", values),), kind="days")
+
+
+def charted_rows(report: UsageReport) -> list[UsageRow]:
+    """What a chart shows, a label each: days and weeks on which nothing was used, too, and nothing without a time."""
+    rows = [row for row in report.rows if row.key is not None or report.by not in TIMES]
+    if report.by not in _STEPS or not rows:
+        return rows
+    known = {row.key: row for row in rows}
+    first, last = (date.fromisoformat(str(row.key)) for row in (rows[0], rows[-1]))
+    days = (first + timedelta(days=number) for number in range(0, (last - first).days + 1, _STEPS[report.by]))
+    return [known.get(day.isoformat()) or UsageRow(key=day.isoformat(), tokens=Tokens()) for day in days]
+
+
+def _value(row: UsageRow, model: str, is_priced: bool) -> Decimal | int | None:
+    """None where a model was used and has no price."""
+    used = [each.tokens for each in row.models if shown(each.model) == model]
+    if not is_priced:
+        return sum(tokens.total_tokens for tokens in used)
+    costs = [tokens.cost for tokens in used]
+    priced = [cost for cost in costs if cost is not None]
+    return sum(priced, Decimal(0)) if priced or not costs else None

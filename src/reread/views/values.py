@@ -1,0 +1,101 @@
+"""Values of JSON documents (times, money), and how something is to be shown: width, colours, time zone.
+
+Imports nothing of a session.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .text import OBEYED, Style
+
+if TYPE_CHECKING:
+    from reread.billing.report import Tokens
+
+
+Document = dict[str, Any]
+
+_OBEYED = re.compile(f"[{OBEYED}]")
+_LETTERS = bytes(range(0x20, 0x7F))
+
+
+def encoded(document: object) -> bytes:
+    """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape.
+
+    What a terminal would obey is written as an escape too, and reads as the same value: JSON is looked at as well.
+    """
+    import msgspec  # takes longer than a list of sessions, which is mostly shown as text
+
+    try:
+        raw = msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        raw = msgspec.json.encode(_representable(document))
+    if not _OBEYED.search(raw.translate(None, _LETTERS).decode()):  # a pattern takes ten times as long over everything
+        return raw
+    return _OBEYED.sub(lambda found: _escape(found[0]), raw.decode()).encode()
+
+
+def _escape(character: str) -> str:
+    """Such a character stands inside a string of the document, where JSON takes its UTF-16 in hexadecimal."""
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def _representable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_representable(key): _representable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_representable(item) for item in value]
+    return value
+
+
+def utc(time: datetime | None) -> str | None:
+    """ISO 8601 with `Z`, milliseconds as the client writes them."""
+    if time is None:
+        return None
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def dollars(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:.9f}"
+
+
+def tokens_document(used: Tokens) -> Document:
+    return {
+        "requests": used.requests,
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cache_read_tokens": used.cache_read_tokens,
+        "cache_write_5m_tokens": used.cache_write_5m_tokens,
+        "cache_write_1h_tokens": used.cache_write_1h_tokens,
+        "web_searches": used.web_searches,
+        "cost_usd": dollars(used.cost),
+        "unpriced_tokens": used.unpriced_tokens,
+    }
+
+
+class View(NamedTuple):
+    """How to show a session."""
+
+    width: int
+    style: Style
+    timezone: tzinfo | None = None
+    thinking: bool = True
+    tools: str = "brief"
+    """none, brief or full."""
+    marked: int | None = None
+    """The turn that was looked for."""
+
+
+def when(time: datetime | None, zone: tzinfo | None, form: str = "%Y-%m-%d %H:%M") -> str:
+    if time is None:
+        return ""
+    try:
+        return time.astimezone(zone).strftime(form)
+    except OverflowError:  # the first or last day there is, in a zone that would go beyond it
+        return time.strftime(form)

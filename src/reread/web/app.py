@@ -1,0 +1,257 @@
+"""The application: which address leads where, what goes around every page, and what a failure looks like."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from importlib import resources
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
+from reread.loading import load
+from reread.views.html.content import coloured
+from reread.views.html.session import page_of
+
+from . import (
+    doctor,
+    home,
+    live,
+    marks,
+    pages,
+    palette,
+    retro,
+    search,
+    secrets_page,
+    session_page,
+    sessions,
+    share,
+    usage,
+)
+from . import live as talking
+from . import usage as usage_files
+from .archive_pool import ArchivePool, link_name
+from .guard import Guard, Names, RequestRefused
+from .runs import Driver
+from .settings import ServerSettings
+from .sse import together
+from .sync_thread import Hub, Watch
+
+_ROUNDS = 2
+"""So often the samples are read: the decoder of all lines is made only once some hundred lines have come."""
+
+
+_SMALL = 200_000
+"""Bytes of a session that is worth reading for this alone."""
+
+
+def warm_up(library: ArchivePool) -> None:
+    made = pages.environment()
+    for name in made.list_templates(extensions=["html"]):
+        made.get_template(name)
+    with resources.as_file(resources.files("reread").joinpath("samples")) as samples:
+        paths = [path for path in samples.rglob("*.jsonl") if not path.name.startswith("agent-")]
+        for path in paths * _ROUNDS:
+            session = load(path)
+        page_of(session)
+    coloured("pass", path="code.py")
+    smallest = min((each.stored for each in library.sessions()), key=lambda stored: stored.row.bytes, default=None)
+    if smallest is not None and smallest.row.bytes < _SMALL:
+        with library.session(link_name(smallest)) as held:
+            page_of(held.session)
+
+
+MOST_TOPICS = 60
+MOST_STREAMS = 40
+"""At once. A browser needs one; the rest of what can be open is for pages."""
+BUSY = "Too many listen already."
+
+
+async def events(request: Request) -> Response:
+    """News as they come, for the pages whose addresses are asked for with `to`."""
+    site = pages.site_of(request)
+    if site.hub.listeners >= MOST_STREAMS:
+        return PlainTextResponse(BUSY, status_code=503)
+    site.hub.listeners += 1  # before anything waits, or all who come at once would be under the limit
+    topics = dict.fromkeys(request.query_params.getlist("to")[:MOST_TOPICS])
+    return _Listening(site.hub, together(list(_sources(site, topics))))
+
+
+class _Listening(StreamingResponse):
+    """One of those that are counted, until it ends, however early."""
+
+    def __init__(self, hub: Hub, news: AsyncGenerator[str]) -> None:
+        super().__init__(news, media_type="text/event-stream", headers={"cache-control": "no-store"})
+        self._hub, self._news = hub, news
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._hub.listeners -= 1
+            await self._news.aclose()
+
+
+def _sources(site: pages.Site, topics: Iterable[str]) -> Iterator[AsyncGenerator[str]]:
+    kept = [topic.removeprefix("/s/") for topic in topics if topic.startswith("/s/")]
+    yield session_page.heard(site, kept)
+    for topic in topics:
+        if topic == "/live":
+            yield live.live_events(site)
+        elif topic.startswith("/live/"):
+            yield talking.conversation_events(site, topic.removeprefix("/live/"))
+
+
+ROUTES = (
+    Route("/", home.home),
+    Route("/alive", pages.alive),
+    Route("/events", events),
+    Route("/live", live.live),
+    Route("/live", live.start, methods=["POST"]),
+    Route("/live/list", live.listed),
+    Route("/live/{run}", talking.show),
+    Route("/live/{run}/turns", talking.more),
+    Route("/live/{run}/states", talking.states),
+    Route("/live/{run}/part/{anchor}", talking.part),
+    Route("/live/{run}/stops", talking.stops),
+    Route("/live/{run}/where", talking.where_is),
+    Route("/live/{run}/record/{anchor}", talking.record),
+    Route("/live/{run}/now", talking.now),
+    Route("/live/{run}/say", talking.say, methods=["POST"]),
+    Route("/live/{run}/answer", talking.answer, methods=["POST"]),
+    Route("/live/{run}/interrupt", talking.interrupt, methods=["POST"]),
+    Route("/live/{run}/end", talking.end, methods=["POST"]),
+    Route("/sessions", sessions.sessions),
+    Route("/sessions/mark", marks.mark_many, methods=["POST"]),
+    Route("/s/{session}", session_page.show),
+    Route("/s/{session}/turns", session_page.more),
+    Route("/s/{session}/states", session_page.states),
+    Route("/s/{session}/part/{anchor}", session_page.part),
+    Route("/s/{session}/stops", session_page.stops),
+    Route("/s/{session}/outline", session_page.outline),
+    Route("/s/{session}/beside", session_page.beside),
+    Route("/s/{session}/where", session_page.where_is),
+    Route("/s/{session}/hits", session_page.hits_of),
+    Route("/s/{session}/compare", session_page.compare),
+    Route("/s/{session}/changes", session_page.changes),
+    Route("/s/{session}/record/{anchor}", session_page.record),
+    Route("/s/{session}/export", share.export_page),
+    Route("/s/{session}/export", share.export, methods=["POST"]),
+    Route("/s/{session}/export/preview", share.preview),
+    Route("/s/{session}/mark", marks.mark, methods=["POST"]),
+    Route("/s/{session}/go-on", live.go_on, methods=["POST"]),
+    Route("/palette", palette.palette),
+    Route("/search", search.search),
+    Route("/usage", usage.usage),
+    Route("/usage/beside", usage.beside),
+    Route("/usage/saved", usage.saved),
+    Route("/usage/budgets", usage.set_budgets, methods=["POST"]),
+    Route("/usage/{name}", usage_files.download),
+    Route("/retro", retro.retro),
+    Route("/retro/wrong", retro.judge, methods=["POST"]),
+    Route("/doctor", doctor.doctor),
+    Route("/doctor", doctor.again, methods=["POST"]),
+    Route("/secrets", secrets_page.secrets),
+    Route("/static/{name}", pages.static),
+)
+_STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
+_HINTS = {
+    404: "It may have been forgotten, or the link is from another archive. The list of sessions has all there are.",
+    400: "Go back and change what you asked for.",
+    409: "The sessions that run here are listed under Live.",
+    405: "This address cannot be asked for that.",
+    500: "This is a fault of reread. The archive is not harmed; other pages still work.",
+}
+
+
+class Application(NamedTuple):
+    """What is served, and what to do when it ends."""
+
+    asgi: Guard
+    dismiss: Callable[[], None]
+    """Inside the loop that serves: lets the pages go that wait for news."""
+
+
+def make_app(
+    settings: ServerSettings, names: Names, token: str, cookie: str, *, is_watching: bool = True
+) -> Application:
+    library, hub = ArchivePool(settings), Hub()
+    watch, driver = Watch(library, hub), Driver(settings, hub)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        hub.begin()
+        if is_watching:
+            threading.Thread(target=warm_up, args=(library,), name="reread-warm-up", daemon=True).start()
+            watch.start()
+        else:
+            watch.is_busy = False
+        try:
+            yield
+        finally:
+            await driver.close()
+            watch.stop()
+            library.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        lifespan=lifespan,
+        middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
+        exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
+    )
+    app.state.site = pages.Site(settings, library, hub, watch, driver)
+    app.state.doctor = doctor.Doctor(library)
+    app.state.secrets = secrets_page.SecretWatch(library)
+
+    def dismiss() -> None:
+        hub.close()
+        driver.dismiss()
+
+    # Around everything, the answer to a fault included.
+    return Application(Guard(app, names, token, cookie, pages.policy(), _refused), dismiss)
+
+
+def _refused(refused: RequestRefused, scope: Scope) -> Response:
+    """Before any page: nothing of the archive is in it, not even its menu."""
+    if Headers(scope=scope).get("x-part"):
+        text = pages.render("problem.html", reason=f"{refused.reason} {refused.hint}".strip())
+    else:
+        title, is_reading = HTTPStatus(refused.status).phrase, scope["method"] == "GET"
+        text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading)
+    headers = {"x-needs": "token"} if refused.needs_token else {}
+    if refused.status == 413:
+        headers["connection"] = "close"  # there may be more to come than was taken
+    return HTMLResponse(text, status_code=refused.status, headers=headers)
+
+
+def _told(request: Request, error: Exception) -> Response:
+    status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
+    return _failure(request, status, str(error) or "Something went wrong.")
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    reason = "There is no such page." if status == 404 else HTTPStatus(status).phrase
+    return _failure(request, status, reason)
+
+
+def _fault(request: Request, error: Exception) -> Response:
+    return _failure(request, 500, f"{type(error).__name__}: {error}"[:500])
+
+
+def _failure(request: Request, status: int, reason: str) -> Response:
+    title = HTTPStatus(status).phrase.capitalize()
+    if request.headers.get("x-part"):
+        return HTMLResponse(pages.render("problem.html", reason=reason), status_code=status)
+    return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))

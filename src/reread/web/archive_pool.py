@@ -1,0 +1,231 @@
+"""The archive for many requests at once: connections that are lent, answers and sessions that are kept while they hold.
+
+A connection serves one thread at a time. A session reads outputs of tools when they are first shown, so each one that
+is kept has a connection of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from reread.archive import Archive, Listed, StoredSession
+from reread.errors import AmbiguousSession, UnknownSession
+from reread.features.friction.scene import Moment
+from reread.marks import NO_MARK
+from reread.sessions import Session
+
+from .settings import ServerSettings
+
+Answer = TypeVar("Answer")
+
+MOST_IDLE = 4
+MOST_ANSWERS = 64
+MOST_HELD = 6
+MOST_HELD_BYTES = 120_000_000
+"""Of the source files of sessions that are kept; the last one is kept whatever its size."""
+_USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
+
+
+def link_name(stored: StoredSession) -> str:
+    """What a session is called in addresses: its id, or a number where the id would not survive one."""
+    name = stored.name
+    return name if _USUAL.fullmatch(name) and not name.startswith((".", "@", "~")) else f"~{stored.id}"
+
+
+class PooledArchive:
+    """A session that was read and is kept for the next question; use it under its lock."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.lock = threading.Lock()
+        self.archive = archive
+        self.name = ""
+        """What addresses call it."""
+        self.mark = NO_MARK
+        self._stored: StoredSession | None = None
+        self.stamp: Hashable = None
+        self.bytes = 0
+        self.made: Any = None
+        """What a page worked out from this state of it."""
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None  # noqa: S101  whoever has the lock has read it
+        return self._session
+
+    @property
+    def stored(self) -> StoredSession:
+        """As the archive lists it."""
+        assert self._stored is not None  # noqa: S101  whoever has the lock has read it
+        return self._stored
+
+    def moments(self) -> list[Moment]:
+        """What went wrong in it, but for what was said to be none meanwhile."""
+        return self.archive.moments_of(self.stored)
+
+    def read(self, stored: StoredSession) -> None:
+        stamp = stamp_of(stored)
+        if self._session is None or self.stamp != stamp:
+            self.made = None
+            self._session = self.archive.session_of(stored)
+            self.stamp, self.bytes = stamp, stored.row.bytes
+            self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
+
+    def close(self) -> None:
+        with self.lock:
+            self._session = None
+            self.made = None
+            self.archive.close()
+
+
+def stamp_of(stored: StoredSession) -> Hashable:
+    """Changes whenever the session does."""
+    return (stored.row.bytes, stored.row.ended, len(stored.files), stored.mtime_ns, stored.mark)
+
+
+class ArchivePool:
+    """What all pages ask."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._idle: list[Archive] = []
+        self._held: OrderedDict[int, PooledArchive] = OrderedDict()
+        self._version_lock = threading.Lock()
+        self._version_archive = self.open()
+        self._version = (0, 0)
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._asking: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+        """Of each question that is being answered; parts of a page that are fetched at once ask the same."""
+
+    def open(self) -> Archive:
+        return Archive(self.settings.home, self.settings.sources, price_file=self.settings.prices)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+            held = list(self._held.values())
+            self._held.clear()
+        for archive in (*idle, self._version_archive):
+            archive.close()
+        for each in held:
+            each.close()
+
+    @contextmanager
+    def archive(self) -> Iterator[Archive]:
+        """Lent for one question; after a failure it is not used again."""
+        with self._lock:
+            lent = self._idle.pop() if self._idle else self.open()
+            index = self._version[0]
+        with ExitStack() as stack:
+            stack.enter_context(lent)
+            yield lent
+            stack.pop_all()
+        with self._lock:
+            if len(self._idle) < MOST_IDLE and index == self._version[0]:
+                self._idle.append(lent)
+                return
+        lent.close()
+
+    def answer(self, key: Hashable, ask: Callable[[Archive], Answer]) -> Answer:
+        """An answer that holds until the archive changes; whoever asks the same meanwhile waits for it."""
+        with self._lock:
+            asking = self._asking.setdefault(key, threading.Lock())
+        with asking:
+            with self._version_lock:
+                version = self._current()
+                if key in self._answers:
+                    self._answers.move_to_end(key)
+                    found: Answer = self._answers[key]
+                    return found
+            with self.archive() as archive:
+                made = ask(archive)
+            with self._version_lock:
+                if version == self._version:
+                    self._answers[key] = made
+                    while len(self._answers) > MOST_ANSWERS:
+                        self._answers.popitem(last=False)
+        return made
+
+    def _current(self) -> tuple[int, int]:
+        """The state of the archive; answers to an older one are gone after this."""
+        with ExitStack() as stack:
+            stack.callback(self._answers.clear)  # after a failure: what two connections count cannot be compared
+            stack.enter_context(self._version_archive)
+            version = self._version_archive.version()
+            if self._version[0] not in (0, version[0]):
+                self._reopen()
+                version = self._version_archive.version()
+            stack.pop_all()
+        if version != self._version:
+            self._answers.clear()
+            self._version = version
+        return version
+
+    def _reopen(self) -> None:
+        """Another process made the index anew: what is open is the old one, which lies aside."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._held.clear()
+        for archive in (*idle, self._version_archive):
+            archive.close()
+
+    def sessions(self) -> list[Listed]:
+        """All of them, the one that ended last first."""
+        return self.answer("sessions", lambda archive: archive.sessions(cleanup_days=self.settings.cleanup_days))
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The other places that have a session of this id."""
+        if not stored.has_copies:
+            return []
+        named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
+        return [each for each in named if each.id != stored.id]
+
+    def stamps(self, names: Iterable[str]) -> dict[str, Hashable]:
+        """The state that each of these sessions is in, by what an address calls it; nothing of those not kept."""
+        known = {link_name(each.stored): each.stored for each in self.sessions()}
+        found: dict[str, Hashable] = {}
+        for name in names:
+            try:
+                found[name] = stamp_of(known.get(name) or self.find(name))
+            except (UnknownSession, AmbiguousSession):
+                continue
+        return found
+
+    def find(self, name: str) -> StoredSession:
+        """A session by what an address calls it, or by what a person would type."""
+        for each in self.sessions():
+            if link_name(each.stored) == name:
+                return each.stored
+        with self.archive() as archive:
+            return archive.find(name)
+
+    @contextmanager
+    def session(self, name: str) -> Iterator[PooledArchive]:
+        """A session, read from the safe unless it was read before and did not change."""
+        stored = self.find(name)
+        with self._lock:
+            held = self._held.get(stored.id) or PooledArchive(self.open())
+            self._held[stored.id] = held
+            self._held.move_to_end(stored.id)
+            surplus = self._surplus()
+        for each in surplus:
+            each.close()
+        with held.lock:
+            held.read(stored)
+            yield held
+
+    def _surplus(self) -> list[PooledArchive]:
+        """The ones that were not asked for the longest, where there are too many."""
+        found: list[PooledArchive] = []
+        while len(self._held) > 1 and (
+            len(self._held) > MOST_HELD or sum(each.bytes for each in self._held.values()) > MOST_HELD_BYTES
+        ):
+            found.append(self._held.popitem(last=False)[1])
+        return found

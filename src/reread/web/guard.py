@@ -1,0 +1,316 @@
+"""Who may ask what: every request passes here before any page sees it, and every answer on its way out.
+
+A page of a stranger can make a browser send requests to this machine. It can do so under a name of its own that
+resolves to it, which the Host tells; from its own place, which the Origin tells; and without the token, which only the
+person who started the server has.
+
+A browser sends a cookie to every port of a machine, so servers of other users see ours. It is not the token, the token
+cannot be worked out from it, and on Linux it counts for nothing in the hands of another user's program. Whatever
+changes or starts something needs the page key as well, which a browser keeps for one port alone (local storage) and
+gets only in answer to the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import secrets
+import socket
+import sys
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LONGEST_ADDRESS = 8_000
+"""Characters of path and query."""
+LARGEST_BODY = 256_000
+"""Bytes of what is sent to us."""
+MOST_UNREAD = 32_000_000
+"""Bytes beyond that which are taken and thrown away: a browser that cannot send to the end does not read the answer."""
+KEY_HEADER = "x-page-key"
+KEY_FIELD = "page-key"
+_READING = frozenset({"GET", "HEAD"})
+_FREE = "/static/"
+"""Style and script, which are the same for everybody; all else needs the token."""
+
+
+class Names:
+    """The names that this server answers to, with its port.
+
+    A name can be made to resolve to this machine by anybody; an address cannot. So when the server is told to listen
+    for others, addresses are welcome, and of names only its own.
+    """
+
+    def __init__(self, host: str, port: int, own: Iterable[str] = ()) -> None:
+        self._port = port
+        self._names = {"localhost", host.lower(), *(name.lower() for name in own)}
+        self._is_open = not is_loopback(host)
+
+    def has(self, host: str) -> bool:
+        name, separator, port = host.strip().lower().rpartition(":")
+        if not separator or name.endswith(":") or port.endswith("]"):
+            name, port = host.strip().lower(), "80"
+        return port == str(self._port) and (name in self._names or self._is_address(name))
+
+    def _is_address(self, name: str) -> bool:
+        try:
+            found = ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+        except ValueError:
+            return False
+        return found.is_loopback or self._is_open
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+class Credentials(NamedTuple):
+    """The token that a person has, and what browsers get for it; neither leads back to it or to the other."""
+
+    token: str
+
+    @property
+    def cookie(self) -> str:
+        return self._derived(b"cookie")
+
+    @property
+    def page_key(self) -> str:
+        return self._derived(b"page key")
+
+    def _derived(self, purpose: bytes) -> str:
+        return urlsafe_b64encode(hmac.digest(self.token.encode(), purpose, "sha256")).decode().rstrip("=")
+
+
+class RequestRefused(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, reason: str, hint: str = "", *, needs_token: bool = False) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.hint = hint
+        self.needs_token = needs_token
+        """Whether the token would open it, so that the answer should have a field for it."""
+
+
+_TOO_LARGE = RequestRefused(
+    413, f"That is more than this server takes: {LARGEST_BODY:,} bytes.", "Go back and send less at once."
+)
+_NO_TOKEN = RequestRefused(
+    403,
+    "This page needs the token of this archive.",
+    "It is in the address that `reread serve` prints, and in the file web-token of the archive's folder.",
+    needs_token=True,
+)
+_NO_KEY = RequestRefused(
+    403,
+    "This browser may read, but not change anything yet.",
+    "Give it the token that is in the address that `reread serve` prints.",
+    needs_token=True,
+)
+_OTHER_USER = RequestRefused(
+    403,
+    "This request comes from another user of this machine.",
+    "Open the address that `reread serve` printed in a browser of your own.",
+)
+
+
+class Guard:
+    """The outermost layer of the application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        names: Names,
+        token: str,
+        cookie: str,
+        policy: str,
+        refuse: Callable[[RequestRefused, Scope], Response],
+    ) -> None:
+        self.app = app
+        self.names = names
+        self.credentials = Credentials(token)
+        self.cookie = cookie
+        self.refuse = refuse
+        self.headers = _headers(policy)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        outgoing = _Outgoing(send, self.headers)
+        try:
+            if self._check(scope):
+                outgoing.cookie = f"{self.cookie}={self.credentials.cookie}; Path=/; HttpOnly; SameSite=Strict"
+                scope["page_key"] = self.credentials.page_key
+            if scope["method"] not in _READING:
+                body = await _body(receive)
+                if body is None:
+                    return  # whoever asked has gone
+                self._check_key(Headers(scope=scope), body)
+                receive = _Again(body, receive)
+            await self.app(scope, receive, outgoing)
+        except RequestRefused as refused:
+            await self.refuse(refused, scope)(scope, receive, outgoing)
+
+    def _check(self, scope: Scope) -> bool:
+        """Raises Refused; tells whether the token came with the address, so that the browser should be given more."""
+        headers = Headers(scope=scope)
+        if not self.names.has(headers.get("host", "")):
+            raise RequestRefused(
+                421, "This is not the name of this server.", "Open the address that `reread serve` printed."
+            )
+        if len(scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
+            raise RequestRefused(414, "The address is too long.")
+        self._check_origin(scope["method"], headers)
+        if not headers.get("content-length", "0").isdecimal():
+            raise RequestRefused(400, "The request does not say how long it is.")
+        if scope["method"] in _READING and scope["path"].startswith(_FREE):
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["method"] in _READING and _is_same(given, self.credentials.token):
+            return True
+        if not any(
+            _is_same(value, self.credentials.cookie) for value in _cookies(headers.get("cookie", ""), self.cookie)
+        ):
+            raise _NO_TOKEN
+        if is_other_user(scope):
+            raise _OTHER_USER
+        return False
+
+    def _check_key(self, headers: Headers, body: bytes) -> None:
+        given = headers.get(KEY_HEADER, "")
+        if not given and headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            given = parse_qs(body.decode("utf-8", "replace")).get(KEY_FIELD, [""])[0]
+        if not _is_same(given, self.credentials.page_key):
+            raise _NO_KEY
+
+    def _check_origin(self, method: str, headers: Headers) -> None:
+        """What changes something must come from a page of ours; what reads must not come from a page of others."""
+        origin = headers.get("origin")
+        # Another of our names may be somebody else's server at the same port: 127.0.0.2 is not 127.0.0.1.
+        is_ours = origin is not None and origin.lower() == f"http://{headers['host'].strip().lower()}"
+        site = headers.get("sec-fetch-site", "same-origin")
+        is_foreign = (origin is not None and not is_ours) or (method not in _READING and site != "same-origin")
+        if is_foreign or (method not in _READING and not is_ours):
+            raise RequestRefused(
+                403, "This request comes from elsewhere.", "Only pages of this server may ask for that."
+            )
+
+
+def _is_same(given: str, expected: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+
+
+class _Outgoing:
+    """Puts our headers on every answer."""
+
+    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+        self._send = send
+        self._headers = headers
+        self.cookie = ""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "private, no-cache")
+            headers.add_vary_header("x-part")  # a piece of a page must not come back in its stead
+            if self.cookie:
+                headers.append("set-cookie", self.cookie)
+        await self._send(message)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """All that is sent, None where it did not come whole. Raises Refused where it is too much, after taking the rest:
+    a browser that cannot send to the end shows a broken connection in the place of our answer."""
+    parts: list[bytes] = []
+    taken = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        taken += len(message.get("body", b""))
+        if taken <= LARGEST_BODY:
+            parts.append(message.get("body", b""))
+        if taken > MOST_UNREAD or not message.get("more_body", False):
+            break
+    if taken > LARGEST_BODY:
+        raise _TOO_LARGE
+    return b"".join(parts)
+
+
+class _Again:
+    """A body that was read, for the page to read it."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+def is_other_user(scope: Scope) -> bool:
+    """Whether the program at the other end belongs to another user of this machine, as far as Linux tells; root, who
+    may read everything here, is nobody else."""
+    client, server = scope.get("client"), scope.get("server")
+    if sys.platform != "linux" or client is None or server is None or not is_loopback(client[0]):
+        return False
+    owner = _owner_of_socket(tuple(client), tuple(server))
+    return owner is not None and owner not in (0, os.getuid())
+
+
+def _owner_of_socket(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
+    """The user of the socket between these two, seen from its end; None where the machine does not say."""
+    try:
+        ends = [_as_kernel_writes(*local), _as_kernel_writes(*remote)]
+        table = Path("/proc/net/tcp6" if ":" in local[0] else "/proc/net/tcp").read_text("ascii")
+    except (OSError, ValueError):
+        return None
+    rows = (line.split() for line in table.splitlines()[1:])
+    return next((int(row[7]) for row in rows if row[1:3] == ends), None)
+
+
+def _as_kernel_writes(host: str, port: int) -> str:
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host)
+    words = (packed[at : at + 4] for at in range(0, len(packed), 4))
+    order = -1 if sys.byteorder == "little" else 1
+    return f"{b''.join(word[::order] for word in words).hex().upper()}:{port:04X}"
+
+
+def _headers(policy: str) -> dict[str, str]:
+    return {
+        "content-security-policy": policy,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        # Nothing to others. With `no-referrer` a browser would not tell us either where a form was sent from.
+        "referrer-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+def _cookies(header: str, name: str) -> Iterator[str]:
+    """All of that name, as browsers write them. Servers at other ports of this machine have theirs in the same header,
+    and the standard library drops all of them where one is odd."""
+    for each in header.split(";"):
+        found, _, value = each.strip().partition("=")
+        if found == name:
+            yield value

@@ -1,0 +1,101 @@
+"""Home: what happened lately, what runs, what will be deleted soon."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from reread.archive import Archive, Listed
+from reread.archive.filters import Filter
+from reread.archive.usage_report import Period, beginnings, counted_to, periods
+from reread.views.charts import Chart, Series
+from reread.views.charts.svg import Sheet
+from reread.views.session_list import fate, is_expiring
+from reread.views.usage_table import activity_chart, charted_rows, usage_chart
+
+from . import pages
+from .archive_pool import ArchivePool
+from .live import running, runs_of
+from .usage import day_address
+
+NEWEST = 9
+MOST_GOING = 3
+_YEAR = timedelta(days=364)
+_CHART = Sheet(width=660, plot=120, crop=18)
+
+
+class Lately(NamedTuple):
+    periods: list[Period]
+    files: int
+    """Changed today."""
+    cost: Chart
+    days: tuple[str, ...]
+    """Of the chart of cost."""
+    activity: Chart
+
+
+def home(request: Request) -> HTMLResponse:
+    site = pages.site_of(request)
+    now = site.settings.now
+    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    last = max((each.stored.ended for each in sessions if each.stored.ended is not None), default=None)
+    until = counted_to(now, last, site.settings.timezone)
+    midnight = beginnings(until, site.settings.timezone)[0]
+    lately = _lately(site.library, until, is_past=until is not now)
+    going = sorted((each for each in sessions if is_expiring(each, now)), key=lambda each: each.expires or now)
+    used = [(total or 0) > 0 for total in lately.activity.totals]
+    days = zip(lately.activity.labels, used, strict=True)
+    links = tuple(day_address(day) if is_used else "" for day, is_used in days)
+    return pages.page(
+        request,
+        "home.html",
+        "Home",
+        scripts=["charts.js", "lists.js"],
+        sessions=sessions,
+        sessions_today=_since(sessions, midnight),
+        newest=sessions[:NEWEST],
+        **running(site, runs_of(site)),
+        going=[(each, fate(each, now)) for each in going],
+        most_going=MOST_GOING,
+        lately=lately,
+        is_past=until is not now,
+        last_day=midnight.date(),
+        chart=pages.drawn(lately.cost, replace(_CHART, links=tuple(map(day_address, lately.days))))
+        if lately.days
+        else "",
+        activity=pages.drawn(lately.activity, replace(_CHART, links=links)) if any(used) else "",
+    )
+
+
+def _plain(chart: Chart, span: str) -> Chart:
+    """Without its models, which the page of usage has."""
+    title = f"Cost, {span}" if chart.unit == "dollars" else f"Tokens, {span}"
+    return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
+
+
+def _since(sessions: list[Listed], moment: datetime) -> int:
+    edge = moment.timestamp() * 1000
+    return sum((each.stored.row.ended or 0) >= edge for each in sessions)
+
+
+def _lately(library: ArchivePool, until: datetime, *, is_past: bool) -> Lately:
+    zone = library.settings.timezone
+    starts = beginnings(until, zone)
+    today = starts[0]
+
+    def ask(archive: Archive) -> Lately:
+        year = archive.usage("day", Filter(since=today - _YEAR), zone)
+        month = archive.usage("day", Filter(since=min(starts)), zone)
+        return Lately(
+            periods(month.rows, starts, archive.prompts_since(starts), is_past=is_past),
+            archive.files_changed_since(today),
+            _plain(usage_chart(month, zone), f"30 days to {today:%Y-%m-%d}" if is_past else "30 days"),
+            tuple(row.key for row in charted_rows(month) if row.key is not None),
+            replace(activity_chart(year, (today - _YEAR).date(), today.date()), title="Requests, a year"),
+        )
+
+    return library.answer(("lately", today), ask)

@@ -1,0 +1,540 @@
+"""Live: every session that runs, one of them while it happens, and how to start or continue one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from reread.archive import Listed, StoredSession
+from reread.blocks.model import CallBlock, ShownBlock, ThinkingBlock
+from reread.config import expanded
+from reread.errors import BadInput, ClientError, RereadError
+from reread.features.activity import Activity, Doing, activity_of
+from reread.live.client import POLICIES, Policy
+from reread.live.events import Permission, TurnResult
+from reread.live.transport import Resumed, is_folder, program, resumed
+from reread.loading import last_of
+from reread.sessions import Session
+from reread.views.html.call_parts import asking_of
+from reread.views.outcome import outcome_of
+from reread.views.reports import activity_words
+from reread.views.session_list import last_part
+from reread.views.text import harmless, shorten
+
+from . import pages
+from .archive_pool import link_name
+from .paging import FIRST_STEPS, PageStretch
+from .runs import MOST_AT_ONCE, NOT_HERE, Run, RunRequest, checked_prompt, decision_of
+from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
+from .sse import BEAT, told
+
+RECENT = timedelta(minutes=30)
+"""A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
+MOST_OTHERS = 30
+_ORDER = {Doing.ASKING: 0, Doing.WAITING: 2, Doing.SILENT: 3, Doing.ENDED: 4}
+_RUNS = 1
+"""Where the others come: they work by themselves."""
+
+
+class RunningSnapshot(NamedTuple):
+    """A client of this server, as the loop knew it a moment ago."""
+
+    id: str
+    session: str
+    title: str
+    folder: str
+    activity: Activity
+    since: datetime
+    problem: str
+
+
+class RunningRow(NamedTuple):
+    href: str
+    title: str
+    project: str
+    place: str
+    """The whole path of the project."""
+    activity: Activity
+    words: str
+    time: datetime | None
+    is_here: bool
+    problem: str = ""
+
+
+def runs_of(site: pages.Site) -> list[RunningSnapshot]:
+    """Inside the loop, or where a moment's difference does no harm."""
+    return [
+        RunningSnapshot(run.id, run.session_id, run.title, str(run.wanted.folder), run.activity, run.began, run.problem)
+        for run in site.driver.runs
+    ]
+
+
+def running(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
+    """What the list shows, and what it says in the title of a tab."""
+    rows = [*map(_of_run, runs), *_others(site, {run.session for run in runs})]
+    rows.sort(key=lambda row: (_ORDER.get(row.activity.doing, _RUNS), row.activity.is_guess))
+    return {"running": rows, "waiting": _waiting([row.activity for row in rows])}
+
+
+def _waiting(activities: Sequence[Activity]) -> str:
+    """`(2) ` where two wait for the person, `(1?) ` where one may."""
+    asking = [each for each in activities if each.needs_person]
+    certain = [each for each in asking if not each.is_guess]
+    if certain:
+        return f"({len(certain)}) "
+    return f"({len(asking)}?) " if asking else ""
+
+
+def _of_run(run: RunningSnapshot) -> RunningRow:
+    return RunningRow(
+        href=f"/live/{run.id}",
+        title=run.title,
+        project=last_part(run.folder) or run.folder,
+        place=run.folder,
+        activity=run.activity,
+        words=activity_words(run.activity),
+        time=run.since,
+        is_here=True,
+        problem=run.problem,
+    )
+
+
+def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
+    now = site.settings.now
+    recent = [
+        each
+        for each in site.library.sessions()
+        if is_recent(each.stored, now) and each.stored.row.uuid not in driven and not each.stored.mark.hidden
+    ]
+    return [_of_other(each) for each in recent[:MOST_OTHERS]]
+
+
+def is_recent(stored: StoredSession, now: datetime) -> bool:
+    return stored.present and (stored.mtime_ns or 0) / 1e9 >= (now - RECENT).timestamp()
+
+
+def _of_other(each: Listed) -> RunningRow:
+    stored, row = each.stored, each.stored.row
+    activity = activity_now(stored)
+    return RunningRow(
+        href=f"/s/{link_name(stored)}",
+        title=row.title or "(no title)",
+        project=last_part(row.project) or "no project",
+        place=row.project or "",
+        activity=activity,
+        words=activity_words(activity),
+        time=stored.ended,
+        is_here=False,
+    )
+
+
+def activity_now(stored: StoredSession) -> Activity:
+    """By the last lines of its transcript, and by when anything was last written to its files."""
+    written = [status.st_mtime for path in stored.files if (status := _status(path)) is not None]
+    trunk = next((path for path in stored.files if Path(path).name == f"{stored.row.uuid}.jsonl"), None)
+    status = _status(trunk) if trunk is not None else None
+    if trunk is None or status is None:
+        return Activity(Doing.SILENT, is_guess=True)
+    try:
+        session = _last_of(trunk, status.st_mtime_ns, status.st_size)
+    except (RereadError, OSError):  # it vanished, or may not be read any more
+        return Activity(Doing.SILENT, is_guess=True)
+    return activity_of(session, max(0.0, time.time() - max(written)))
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=MOST_OTHERS)
+def _last_of(path: str, _written: int, _size: int) -> Session:
+    """Read again when the file has changed."""
+    return last_of(Path(path))
+
+
+LOOK_AGAIN = 3.0
+"""Seconds: how long a session is silent says something, too."""
+AT_MOST_EVERY = 0.3
+MOST_PROJECTS = 60
+_NAME = re.compile(r"[\w.@:/\[\]-]{1,100}")
+MODES = {
+    "acceptEdits": "accept edits, ask for the rest",
+    "plan": "only plan",
+    "dontAsk": "deny what is not allowed already",
+    "bypassPermissions": "ask for nothing, allow everything",
+}
+"""The client's own, by what they mean."""
+WIDER = frozenset({"allow", "mode:acceptEdits", "mode:bypassPermissions"})
+"""Permissions beyond the usual ones; they must be typed besides being chosen."""
+_EMPTY = {"prompt": "", "permission": "ask", "model": "", "thinking": ""}
+_POLICIES = {"ask": "ask me", "allow": "allow whatever asks", "deny": "deny whatever asks"}
+
+
+async def live(request: Request) -> HTMLResponse:
+    return await _page(request, {})
+
+
+async def _page(request: Request, given: dict[str, str], problem: str = "", status: int = 200) -> HTMLResponse:
+    site = pages.site_of(request)
+    runs = runs_of(site)
+
+    def made() -> HTMLResponse:
+        shown = running(site, runs)
+        known = _projects(site)
+        return pages.page(
+            request,
+            "live.html",
+            f"{shown['waiting']}Live",
+            status=status,
+            scripts=["hearing.js", "live.js"],
+            given={**_EMPTY, "folder": known[0] if known else "", **given},
+            known=known,
+            problem=problem,
+            policies=_POLICIES,
+            modes=MODES,
+            wider=sorted(WIDER),
+            refusal="" if site.settings.may_run else NOT_HERE,
+            missing=_missing(site),
+            most=MOST_AT_ONCE,
+            **shown,
+        )
+
+    return await run_in_threadpool(made)
+
+
+def _missing(site: pages.Site) -> str:
+    """Why no client could be started now, so that nobody writes a prompt in vain."""
+    try:
+        program(site.settings.claude, os.environ)
+    except ClientError as error:
+        return str(error)
+    return ""
+
+
+def _projects(site: pages.Site) -> list[str]:
+    """The folders that were worked in, the last one first, as far as they still exist."""
+    found = dict.fromkeys(each.stored.row.project for each in site.library.sessions() if each.stored.row.project)
+    return [project for project in list(found)[:MOST_PROJECTS] if project and is_folder(project)]
+
+
+def listed(request: Request) -> HTMLResponse:
+    """The list alone, for a page to look again."""
+    site = pages.site_of(request)
+    return pages.fragment("running.html", **running(site, runs_of(site)))
+
+
+async def live_events(site: pages.Site) -> AsyncGenerator[str]:
+    """The list whenever it is another."""
+    seen = ""
+    while not site.hub.is_closed:
+        shown = await run_in_threadpool(running, site, runs_of(site))
+        html = pages.render("running.html", **shown)
+        news = told("/live", "list", html=html, title=f"{shown['waiting']}Live · reread")
+        if news != seen:
+            seen = news
+            yield news
+        await site.hub.wait(AT_MOST_EVERY)
+        await site.hub.wait(LOOK_AGAIN)
+
+
+async def start(request: Request) -> Response:
+    """A new session, from the form."""
+    form = await pages.form(request)
+    given = {name: values[0] for name, values in form.items()}
+    try:
+        wanted = await run_in_threadpool(_wanted, given)
+        run = await pages.site_of(request).driver.start(wanted)
+    except RereadError as problem:
+        return await _page(request, given, str(problem), status=400)
+    return RedirectResponse(f"/live/{run.id}", status_code=303)
+
+
+def _wanted(given: dict[str, str]) -> RunRequest:
+    """Raises BadInput with what to change."""
+    prompt = checked_prompt(given.get("prompt", ""))
+    name = given.get("folder", "").strip()
+    if not name:
+        raise BadInput("Say in which folder to work.")
+    folder = expanded(name[: pages.LONGEST_VALUE])
+    if not folder.is_absolute() or "\0" in name or not is_folder(folder):
+        raise BadInput(f"{name[:200]!r} is no folder on this machine; give the whole path of one that exists.")
+    model = given.get("model", "").strip()
+    if model and (not _NAME.fullmatch(model) or model.startswith("-")):
+        raise BadInput(f"{model[:100]!r} is no name of a model; try opus, sonnet or haiku.")
+    thinking = given.get("thinking", "").strip()
+    if thinking and (not thinking.isdecimal() or len(thinking) > 7):
+        raise BadInput(f"{thinking[:100]!r} is no number of tokens; leave it empty for the usual.")
+    permission = given.get("permission", "ask")
+    mode = permission.removeprefix("mode:") if permission.startswith("mode:") else None
+    policy: Policy = next((each for each in POLICIES if each == permission), "ask")
+    if mode is not None and mode not in MODES:
+        raise BadInput(f"{mode[:100]!r} is no permission mode that is known here.")
+    word = permission.removeprefix("mode:")
+    if permission in WIDER and given.get("confirm", "").strip() != word:
+        raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")
+    return RunRequest(prompt, folder, model or None, policy, mode, int(thinking) if thinking else None)
+
+
+async def go_on(request: Request) -> Response:
+    """A session that is kept, with another prompt; where a client of ours has it, that client gets the prompt."""
+    form = await pages.form(request)
+    site = pages.site_of(request)
+    stored = await run_in_threadpool(site.library.find, request.path_params["session"])
+    prompt, fork = checked_prompt(form.get("prompt", [""])[0]), bool(form.get("fork"))
+    run = site.driver.of_session(stored.row.uuid)
+    if run is not None and not run.has_ended and not fork:
+        await run.say(prompt)
+    else:
+        run = await _resume(site, stored, prompt, fork=fork)
+    return RedirectResponse(f"/live/{run.id}", status_code=303)
+
+
+class Going(NamedTuple):
+    """Whether a session can be gone on with from its page."""
+
+    run: str = ""
+    """The run that has it already."""
+    refusal: str = ""
+    warning: str = ""
+
+
+def going_of(site: pages.Site, name: str) -> Going:
+    stored = site.library.find(name)
+    run = site.driver.of_session(stored.row.uuid)
+    if run is not None and not run.has_ended:
+        return Going(run=run.id)
+    if not site.settings.may_run:
+        return Going(refusal=NOT_HERE)
+    try:
+        _folder(stored)
+    except BadInput as problem:
+        return Going(refusal=str(problem))
+    doing = activity_now(stored).doing if is_recent(stored, site.settings.now) else Doing.ENDED
+    is_open = doing not in (Doing.ENDED, Doing.SILENT)
+    return Going(warning="It may be open in a terminal; a fork leaves that one alone." if is_open else "")
+
+
+def _folder(stored: StoredSession) -> Resumed:
+    """Raises BadInput with what to do, where the client could not go on with it."""
+    found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
+    if found.folder is None:
+        where = stored.row.project or "its folder"
+        raise BadInput(f"{where} is not there any more, and Claude Code knows the session only there.")
+    return found
+
+
+async def _resume(site: pages.Site, stored: StoredSession, prompt: str, *, fork: bool) -> Run:
+    found = await run_in_threadpool(_folder, stored)
+    wanted = RunRequest(prompt, Path(found.folder or ""), resume=found.session, fork=fork)
+    return await site.driver.start(wanted)
+
+
+REDRAW_SECONDS = 0.04
+"""Seconds: a page is told of new letters so often, of all that came meanwhile at once."""
+LONGEST_FAILURE = 2_000
+GONE = "It was answered already, or the client does not ask any more."
+
+
+def _run_of(request: Request) -> Run:
+    run = pages.site_of(request).driver.find(request.path_params["run"])
+    if run is None:
+        raise HTTPException(404)
+    return run
+
+
+async def show(request: Request) -> HTMLResponse:
+    run = _run_of(request)
+    site, seen, read = pages.site_of(request), _Now.of(run), run.reading()
+
+    def made() -> HTMLResponse:
+        values = seen.shown(site)
+        reading = read()
+        unfolding = reading.branch("") if reading.branches else None
+        stretch = unfolding.before(unfolding.total, FIRST_STEPS) if unfolding else PageStretch([], [], 0, -1, 0, [])
+        return pages.page(
+            request,
+            "talking.html",
+            f"{'(1) ' if values['asked'] else ''}{run.title}",
+            scripts=["hearing.js", "reading.js", "live.js"],
+            stretch=stretch,
+            part_base=part_base(request),
+            agent_base=part_base(request),
+            branch=unfolding.name if unfolding else "",
+            **values,
+        )
+
+    return await run_in_threadpool(made)
+
+
+def _kept(site: pages.Site, run: Run) -> str:
+    """What addresses call it in the archive; empty until it was taken in."""
+    try:
+        return link_name(site.library.find(run.session_id)) if run.session_id else ""
+    except RereadError:
+        return ""
+
+
+class _Now(NamedTuple):
+    """What of a run is no part of the conversation, as the loop knew it a moment ago."""
+
+    run: Run
+    version: int
+    activity: Activity
+    asked: list[Permission]
+    result: TurnResult | None
+    problem: str
+    has_told_failure: bool
+    note: str
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        told = run.has_told_failure
+        return cls(run, run.version, run.activity, run.asked, run.result, run.problem, told, run.note)
+
+    def shown(self, site: pages.Site) -> dict[str, Any]:
+        project = str(self.run.wanted.folder)
+        outcome = outcome_of(self.result) if self.result is not None else None
+        failure = self.problem or (outcome.failure if outcome is not None and not self.has_told_failure else "")
+        return {
+            "run": self.run,
+            "version": self.version,
+            "words": activity_words(self.activity),
+            "doing": self.activity.doing.value,
+            "project": project,
+            "asked": [asking_of(each, project) for each in self.asked],
+            "outcome": outcome,
+            "failure": harmless(failure)[:LONGEST_FAILURE],
+            "note": shorten(self.note, 300),
+            "kept": _kept(site, self.run),
+        }
+
+
+async def now(request: Request) -> HTMLResponse:
+    """State, questions and outcome alone, for the page to look again."""
+    site, seen = pages.site_of(request), _Now.of(_run_of(request))
+    return await run_in_threadpool(lambda: pages.fragment("now.html", **seen.shown(site)))
+
+
+async def more(request: Request) -> Response:
+    return await _read(request, lambda reading: more_of(reading, request) if reading.branches else _nothing())
+
+
+async def part(request: Request) -> Response:
+    return await _read(request, lambda reading: part_in(reading, request))
+
+
+async def states(request: Request) -> Response:
+    return await _read(request, lambda reading: states_in(reading, request))
+
+
+async def stops(request: Request) -> Response:
+    return await _read(request, lambda reading: stops_in(reading, request))
+
+
+async def where_is(request: Request) -> Response:
+    return await _read(request, lambda reading: where_in(reading, request))
+
+
+async def record(request: Request) -> Response:
+    run = _run_of(request)
+    return await _read(request, lambda reading: record_in(reading, request, back=f"/live/{run.id}", title=run.title))
+
+
+async def _read(request: Request, made: Callable[[SessionView], Response]) -> Response:
+    read = _run_of(request).reading()
+    return await run_in_threadpool(lambda: made(read()))
+
+
+def _nothing() -> Response:
+    return HTMLResponse("", headers={"x-next": "-1", "x-first": "0"})
+
+
+async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str]:
+    """Blocks as they form, and which version of the run there is; a page that shows another asks again."""
+    run, topic = site.driver.find(name), f"/live/{name}"
+    seen, sent = -1, dict[str, int]()
+    while run is not None and not run.hub.is_closed:
+        news = [told(topic, "forming", **each) for each in _grown(run, sent)]
+        if seen != run.version:
+            seen = run.version
+            news.append(told(topic, "changed", version=seen, forming=list(run.forming)))
+        for each in news:
+            yield each
+        if news:
+            await asyncio.sleep(REDRAW_SECONDS)
+        else:
+            await run.hub.wait(BEAT)
+    if not site.hub.is_closed:
+        yield told(topic, "gone")
+
+
+def _grown(run: Run, sent: dict[str, int]) -> list[dict[str, Any]]:
+    """What the blocks that form have gained since they were last told."""
+    for key in [key for key in sent if key not in run.forming]:
+        del sent[key]
+    found = []
+    for key, block in run.forming.items():
+        kind, text, name = _letters(block)
+        start, end = sent.get(key, 0), len(text)
+        if end > start or key not in sent:
+            about = {"key": key, "kind": kind, "name": name, "agent": block.place.agent is not None, "at": start}
+            found.append({**about, "end": end, "text": harmless(text[start:end])})
+            sent[key] = end
+    return found
+
+
+def _letters(block: ShownBlock) -> tuple[str, str, str]:
+    """What forms, as much of it as there is, and of a call its tool."""
+    if isinstance(block, CallBlock):
+        return "tool", block.written, block.name
+    return "thinking" if isinstance(block, ThinkingBlock) else "text", getattr(block, "text", ""), ""
+
+
+# What a person does
+
+
+async def say(request: Request) -> Response:
+    run, form = _run_of(request), await pages.form(request)
+    await run.say(form.get("prompt", [""])[0])
+    return _done(request, run)
+
+
+async def answer(request: Request) -> Response:
+    run, form = _run_of(request), await pages.form(request)
+    is_first = await run.answer(form.get("request", [""])[0], lambda asked: decision_of(asked, form))
+    if not is_first and request.headers.get("x-part"):
+        return HTMLResponse(pages.render("problem.html", reason=GONE), status_code=409)
+    return _done(request, run)
+
+
+async def interrupt(request: Request) -> Response:
+    run = _run_of(request)
+    run.interrupt()
+    return _done(request, run)
+
+
+async def end(request: Request) -> Response:
+    run = _run_of(request)
+    await run.end()
+    return _done(request, run)
+
+
+def _done(request: Request, run: Run) -> Response:
+    if request.headers.get("x-part"):
+        return Response(status_code=204)
+    return RedirectResponse(f"/live/{run.id}", status_code=303)

@@ -1,0 +1,266 @@
+"""Pages: templates filled and sent, the frame around them, and the few files that go with them."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+from msgspec.structs import replace
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from reread import __version__
+from reread.errors import BadInput
+from reread.views.charts import Chart
+from reread.views.charts.svg import Sheet, chart_style, chart_svg
+from reread.views.html.page import asset
+from reread.views.html.templates import environment as session_environment
+from reread.views.numbers import money, nano, size, tokens
+from reread.views.session_list import last_part
+
+from .archive_pool import ArchivePool, link_name
+from .paging import LATER_FROM
+from .settings import ServerSettings
+from .sync_thread import Hub, Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .runs import Driver  # which shows sessions, and so needs this
+
+LONGEST_VALUE = 1_000
+"""Characters of one value in an address."""
+MOST_FIELDS = 400
+"""Of a form: a question may have many answers, a list many sessions that are ticked."""
+
+COMPRESSION = 5
+_GZIP = 16
+"""What zlib wants added for a stream with gzip's own beginning and end."""
+
+Form = Mapping[str, Sequence[str]]
+
+STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
+"""Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
+SCRIPTS = (
+    *("web.js", "palette.js", "door.js", "hearing.js", "news.js"),
+    *("reading.js", "matching.js", "finding.js", "marking.js"),
+    *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
+)
+"""Each sent by its name: the first two go with every page, `news.js` with `hearing.js`, the others with one."""
+
+
+class NavEntry(NamedTuple):
+    """A page of the menu."""
+
+    address: str
+    name: str
+    key: str
+    """Pressed after `g`."""
+    below: str = "\n"
+    """How addresses begin that are below it, too; by default as none does."""
+
+
+PLACES = (
+    NavEntry("/", "Home", "h"),
+    NavEntry("/live", "Live", "l"),
+    NavEntry("/sessions", "Sessions", "s", "/s/"),
+    NavEntry("/search", "Search", "f"),
+    NavEntry("/usage", "Usage", "u"),
+    NavEntry("/retro", "Retrospective", "r"),
+    NavEntry("/doctor", "Doctor", "d"),
+)
+"""The menu."""
+
+
+class Site(NamedTuple):
+    """What every page needs; it hangs at the application."""
+
+    settings: ServerSettings
+    library: ArchivePool
+    hub: Hub
+    watch: Watch
+    driver: Driver
+
+
+def site_of(request: Request) -> Site:
+    found: Site = request.app.state.site
+    return found
+
+
+@cache
+def environment() -> Environment:
+    """The templates of sessions, with ours over them."""
+    base = session_environment()
+    assert base.loader is not None  # noqa: S101  it is ours
+    own = PackageLoader("reread.web", "templates")
+    made = base.overlay(loader=ChoiceLoader([own, base.loader]))
+    made.filters = {**base.filters, "money": _money, "tokens": tokens, "last_part": last_part, "size": size}
+    made.filters |= {"link_name": link_name, "query": query}
+    made.globals = {**base.globals, "places": PLACES, "version": __version__, "pause": PAUSE, "later_from": LATER_FROM}
+    return made
+
+
+def _money(nanodollars: int | None, unpriced: int = 0) -> str:
+    return money(nano(nanodollars), is_partial=unpriced > 0)
+
+
+def query(values: Mapping[str, object], **changes: object) -> str:
+    """The part of an address after the path: these values with some changed; empty ones are left out."""
+    merged = {name: value for name, value in {**values, **changes}.items() if value not in (None, "", False, (), [])}
+    return f"?{urlencode(merged, doseq=True)}" if merged else "?"
+
+
+def quoted(name: str) -> str:
+    """A name as one part of a path."""
+    return quote(name, safe="")
+
+
+def render(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(values)
+
+
+PAUSE = Markup("<!-- the first screen ends here -->")
+"""Where a template says so, what is made up to there is sent at once."""
+
+
+def page(
+    request: Request, template: str, title: str, *, status: int = 200, scripts: Sequence[str] = (), **values: Any
+) -> HTMLResponse:
+    """A whole page in the frame."""
+    return HTMLResponse(render(template, **_framed(request, title, scripts), **values), status_code=status)
+
+
+def page_in_parts(
+    request: Request,
+    lock: AbstractContextManager[Any],
+    template: str,
+    title: str,
+    *,
+    scripts: Sequence[str],
+    **values: Any,
+) -> StreamingResponse:
+    """The same, its first screen before the rest is made. Whoever asks has the lock; the rest takes it again."""
+    made = environment().get_template(template).generate(**_framed(request, title, scripts), **values)
+    first = "".join(itertools.takewhile(lambda piece: piece != PAUSE, made))
+
+    def parts() -> Iterator[str]:
+        yield first
+        with lock:
+            rest = "".join(made)
+        yield rest
+
+    return streamed(request, parts())
+
+
+def streamed(request: Request, parts: Iterator[str]) -> StreamingResponse:
+    """Each part on its way as soon as it is there, compressed or not: what compresses for all would keep it back."""
+    headers = {"vary": "accept-encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return StreamingResponse((part.encode() for part in parts), media_type="text/html", headers=headers)
+    return StreamingResponse(_gzipped(parts), media_type="text/html", headers={**headers, "content-encoding": "gzip"})
+
+
+def _gzipped(parts: Iterator[str]) -> Iterator[bytes]:
+    packing = zlib.compressobj(COMPRESSION, wbits=zlib.MAX_WBITS | _GZIP)
+    for part in parts:
+        yield packing.compress(part.encode()) + packing.flush(zlib.Z_SYNC_FLUSH)
+    yield packing.flush()
+
+
+def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, Any]:
+    """What the frame around every page needs."""
+    watch = site_of(request).watch
+    return {
+        "scripts": scripts,
+        "title": title,
+        "here": request.url.path,
+        "busy": watch.is_busy,
+        "sync_problem": watch.problem,
+        "page_key": request.scope.get("page_key", ""),
+    }
+
+
+def fragment(template: str, **values: Any) -> HTMLResponse:
+    """A piece that a script puts into a page."""
+    return HTMLResponse(render(template, **values))
+
+
+def value(request: Request, name: str) -> str:
+    """One value of the address, empty where it has none."""
+    found = request.query_params.get(name, "").strip()
+    if len(found) > LONGEST_VALUE:
+        raise BadInput(f"{name} is longer than {LONGEST_VALUE:,} characters")
+    return found
+
+
+async def form(request: Request) -> Form:
+    """What a form of ours says; empty fields count, for an empty note takes the note away."""
+    try:
+        body = (await request.body()).decode("utf-8", "replace")
+    except ClientDisconnect:
+        raise BadInput("the form did not come whole") from None
+    if body.count("&") >= MOST_FIELDS:
+        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
+    return parse_qs(body, keep_blank_values=True)
+
+
+def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:
+    found = value(request, name)
+    return min(int(found), most) if found.isdecimal() and len(found) < 9 else default
+
+
+def drawn(chart: Chart, sheet: Sheet | None = None) -> Markup:
+    """A chart in a page, which says itself what the numbers were made from."""
+    return Markup(chart_svg(replace(chart, footnote=""), sheet))  # noqa: S704  it escapes every text itself
+
+
+class Static(NamedTuple):
+    body: bytes
+    kind: str
+
+
+@cache
+def static_files() -> dict[str, Static]:
+    """All files there are to be had: nothing is looked up on the disk by a name that came from outside."""
+    own = resources.files("reread.web").joinpath("assets")
+    style = "\n".join([asset("style.css"), *(own.joinpath(name).read_text("utf-8") for name in STYLES)])
+    scripts = {name: Static(own.joinpath(name).read_bytes(), "text/javascript") for name in SCRIPTS}
+    return {
+        "reread.css": Static(style.encode(), "text/css"),
+        "icon.svg": Static(own.joinpath("icon.svg").read_bytes(), "image/svg+xml"),
+        **scripts,
+    }
+
+
+def static(request: Request) -> Response:
+    found = static_files().get(request.path_params["name"])
+    if found is None:
+        return Response("there is no such file", status_code=404, media_type="text/plain")
+    etag = f'"{sha256(found.body).hexdigest()[:16]}"'
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"etag": etag})
+    return Response(found.body, media_type=found.kind, headers={"etag": etag})
+
+
+def alive(_: Request) -> Response:
+    """For another process to see that this is the server of its archive."""
+    return Response(f"reread {__version__}", media_type="text/plain")
+
+
+@cache
+def policy() -> str:
+    """Our own script and style, the style inside charts by its digest, pictures in the page itself; nothing else."""
+    style = b64encode(sha256(chart_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{style}'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )

@@ -1,0 +1,373 @@
+"""A session in pieces that fit a screen or two: what to send first, what comes next, where a message stands."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from reread.sessions import Branch, Conversation, Notice, Session, Step, Subagent, ToolCall, Turn
+from reread.views.html import parts
+from reread.views.html.content import MOST_COLOURED, USUAL, WIDEST, CutLimits, anchor, colouring_at_most
+from reread.views.html.session import SessionParts, branch_anchor, branch_label, outline_of
+from reread.views.text import one_line, shorten
+
+LATER_FROM = 900
+"""Letters of what is folded in a call, as markup; longer ones are sent when they are opened."""
+LONGEST_PIECE = 40
+"""Steps: a turn may have thousands."""
+FIRST_STEPS, NEXT_STEPS = 30, 120
+"""Steps that are sent at first, and whenever more are wanted."""
+MOST_MARKS = 700
+MOST_PROMPTS = 3_000
+"""That an outline names at first; the others when they are asked for."""
+HEIGHT = 1_000
+"""Of the map, in units of its own."""
+FAILURES = frozenset({"failed", "rejected", "interrupted"})
+_SHAPES = {"prompt": (3, 6, 3), "corrected": (0, 8, 8), "slowed": (8, 4, 5)}
+_NOTED = {"interrupted": "interrupted", "api_error": "failed", "compacted": "compacted", "rewound": "rewound"}
+
+
+class MessagePlace(NamedTuple):
+    """A place in a session."""
+
+    branch: str
+    piece: int
+    anchor: str
+    within: tuple[str, ...] = ()
+    """The agents that it is part of, the outer one first."""
+
+
+class MapMark(NamedTuple):
+    """A line on the map beside the conversation."""
+
+    what: str
+    y: int
+    tip: str
+    anchor: str
+    piece: int = -1
+    """Known where a key leads to it."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Where it begins, how wide and how high it is: what it is must not be told by its colour alone."""
+        return _SHAPES.get(self.what, (0, 12, 3))
+
+
+class Stop(NamedTuple):
+    """A place that a key leads to."""
+
+    to: str
+    piece: int
+    within: tuple[str, ...] = ()
+    """The agents that it is part of, the outer one first."""
+
+
+class PageStretch(NamedTuple):
+    """Some pieces of a branch, ready to be shown."""
+
+    pieces: list[tuple[int, parts.TurnPart]]
+    agents: list[parts.AgentPart]
+    """That no call names; they stand at the end."""
+    first: int
+    next: int
+    """The piece after the last one here; -1 at the end."""
+    total: int
+    states: list[str]
+    """Of each piece here, see `Unfolding.states`."""
+
+
+class BranchPages(NamedTuple):
+    """A branch to choose."""
+
+    name: str
+    label: str
+    lead: str
+    prompts: int
+    is_active: bool
+    is_shown: bool
+    forked_at: str
+
+
+class SessionPages:
+    """One branch of a session."""
+
+    def __init__(self, session: Session, branch: Branch) -> None:
+        self.session = session
+        self.branch = branch
+        self.name = branch_anchor(branch.id)
+        self.pieces = list(_pieces(branch.turns))
+        self.lone = (
+            [agent for agent in session.subagents if agent.call is None and agent.turns] if branch.active else []
+        )
+
+    @property
+    def total(self) -> int:
+        """The agents that no call names are a piece, too."""
+        return len(self.pieces) + bool(self.lone)
+
+    def stretch(self, start: int, budget: int) -> PageStretch:
+        """From a piece on, until there are enough steps."""
+        start = max(0, min(start, self.total))
+        end = start
+        while end < len(self.pieces) and (budget > 0 or end == start):
+            budget -= _weight(self.pieces[end])
+            end += 1
+        return self._shown(start, end)
+
+    def before(self, end: int, budget: int) -> PageStretch:
+        """Up to a piece, not further back than needed."""
+        end = max(0, min(end, len(self.pieces)))
+        start = end
+        while start > 0 and (budget > 0 or start == end):
+            start -= 1
+            budget -= _weight(self.pieces[start])
+        return self._shown(start, end)
+
+    def whole(self, number: int) -> PageStretch:
+        """One piece, with what is too long for a page otherwise."""
+        start = min(number, self.total)
+        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST, is_lean=False)
+
+    def with_parts(self, number: int) -> PageStretch:
+        """One piece, with all that is folded in it."""
+        start = min(number, self.total)
+        return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
+
+    def _shown(self, start: int, end: int, limits: CutLimits = USUAL, *, is_lean: bool = True) -> PageStretch:
+        made = SessionParts(self.session, parts.Sections(limits=limits, open_agents=False))
+        with colouring_at_most(0 if is_lean else MOST_COLOURED):
+            shown = [(number, made.turn(self.session, self.pieces[number])) for number in range(start, end)]
+        agents = [made.agent(agent) for agent in self.lone] if end == len(self.pieces) else []
+        after = end + bool(agents)
+        states = self.states(start, after)
+        return PageStretch(shown, agents, start, after if after < self.total else -1, self.total, states)
+
+    def part(self, place: str) -> parts.CallPart | parts.AgentPart | None:
+        """What stands folded at a place: a call with what it was given and gave back, or an agent with what it did."""
+        made = SessionParts(self.session, parts.Sections(open_agents=False))
+        for agent in self.session.subagents:
+            if anchor(f"agent-{agent.id}") == place:
+                turns = [made.turn(agent, turn, 1) for turn in _pieces(agent.turns)]
+                return made.agent(agent, 1)._replace(turns=turns)
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        for talk in talks:
+            for turn in self.pieces if talk is self.session else _pieces(talk.turns):
+                if any(isinstance(step, ToolCall) and place in _names(step) for step in turn.steps):
+                    items = SessionParts(self.session, parts.Sections(open_agents=False)).turn(talk, turn).items
+                    rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
+                    return next((row for row in rows if row.anchor == place), None)
+        return None
+
+    def states(self, start: int, end: int) -> list[str]:
+        """Of each piece: changes when it was given something since, such as a late result or lines of an agent."""
+        agents = self.session.agents_by_call
+        found = [_state(turn, agents) for turn in self.pieces[start:end]]
+        if self.lone and start <= len(self.pieces) < end:
+            found.append(str(sum(len(agent.records) for agent in self.lone)))
+        return found
+
+    @cached_property
+    def outline(self) -> list[parts.OutlineRow]:
+        return outline_of(self.branch.turns)
+
+    @property
+    def named(self) -> list[parts.OutlineRow]:
+        """The rows of the outline that come with the page."""
+        return self.outline[:MOST_PROMPTS]
+
+    @cached_property
+    def places(self) -> dict[str, MessagePlace]:
+        """Every message by its anchor, in the order of the conversation."""
+        return places([self])
+
+    @cached_property
+    def marks(self) -> list[MapMark]:
+        """Prompts and what went wrong, each at its share of the way; of many at one height the first is kept."""
+        total = sum(map(_weight, self.pieces)) or 1
+        found: dict[tuple[str, int], MapMark] = {}
+        done = 0
+        for piece, turn in enumerate(self.pieces):
+            place = anchor(turn.prompt.uuid) if turn.prompt is not None and turn.prompt.uuid else ""
+            if turn.prompt is not None:
+                mark = MapMark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
+                found.setdefault((mark.what, mark.y), mark)
+            for number, step in enumerate(turn.steps):
+                told = _told(step)
+                if told is not None:
+                    where = anchor(step.uuid) if step.uuid else place
+                    mark = MapMark(told[0], _height(done + 1 + number, total), told[1], where, piece)
+                    found.setdefault((mark.what, mark.y), mark)
+            done += _weight(turn)
+        return sorted(found.values(), key=lambda mark: mark.what != "prompt")[:MOST_MARKS]
+
+    @cached_property
+    def prompts(self) -> list[Stop]:
+        prompts = ((number, turn.prompt) for number, turn in enumerate(self.pieces))
+        return [Stop(anchor(asked.uuid), number) for number, asked in prompts if asked is not None and asked.uuid]
+
+    @cached_property
+    def failures(self) -> list[Stop]:
+        """What failed, was refused or broken off, in agents too, in the order of the conversation; each place once."""
+        agents = self.session.agents_by_call
+        found = [
+            Stop(place, number, within)
+            for number, turn in enumerate(self.pieces)
+            for place, within in _failed(turn, agents, ())
+        ]
+        for agent in self.lone:
+            within = (anchor(f"agent-{agent.id}"),)
+            for turn in agent.turns:
+                found += [Stop(place, len(self.pieces), each) for place, each in _failed(turn, agents, within)]
+        return list({stop.to: stop for stop in found}.values())
+
+    def found(self, uuids: Container[str]) -> Iterator[tuple[str, int, int]]:
+        """Of some messages the piece they stand in and their height on the map, in the order of the conversation."""
+        total = sum(map(_weight, self.pieces)) or 1
+        done = 0
+        for piece, turn in enumerate(self.pieces):
+            if turn.prompt is not None and turn.prompt.uuid and turn.prompt.uuid in uuids:
+                yield turn.prompt.uuid, piece, _height(done, total)
+            for number, step in enumerate(turn.steps):
+                if step.uuid and step.uuid in uuids:
+                    yield step.uuid, piece, _height(done + 1 + number, total)
+            done += _weight(turn)
+
+
+def _weight(turn: Turn) -> int:
+    return 1 + len(turn.steps)
+
+
+def _state(turn: Turn, agents: Mapping[str, Subagent]) -> str:
+    found: list[object] = [turn.prompt and turn.prompt.uuid, len(turn.records), turn.duration_ms]
+    for step in turn.steps:
+        found.append(step.uuid)
+        if isinstance(step, ToolCall):
+            found += [step.output is not None, step.permission is not None, _lines_below(step, agents, set())]
+    return f"{crc32(repr(found).encode()):08x}"
+
+
+def _lines_below(call: ToolCall, agents: Mapping[str, Subagent], seen: set[str]) -> int:
+    """Of the agent that a call started, and of those that this one started."""
+    agent = agents.get(call.id or "")
+    if agent is None or agent.id in seen:
+        return 0
+    seen.add(agent.id)
+    return len(agent.records) + sum(_lines_below(each, agents, seen) for each in agent.tool_calls)
+
+
+def _names(call: ToolCall) -> tuple[str, ...]:
+    return tuple(anchor(each) for each in (call.uuid, call.id) if each)
+
+
+def _failed(
+    turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for step in turn.steps:
+        told = _told(step)
+        if told is not None and told[0] in FAILURES and step.uuid:
+            yield anchor(step.uuid), within
+        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+        if agent is not None and inside not in within:
+            for below in agent.turns:
+                yield from _failed(below, agents, (*within, inside))
+
+
+def _height(done: int, total: int) -> int:
+    """In steps of three units, so that lines stay apart."""
+    return int(HEIGHT * done / total) // 3 * 3
+
+
+def _told(step: Step) -> tuple[str, str] | None:
+    if isinstance(step, ToolCall) and step.status in parts.BAD:
+        ended = parts.BAD[step.status]
+        return ended, f"{ended}: {one_line(step.name)[:80]}"
+    if isinstance(step, Notice) and step.what in _NOTED:
+        return _NOTED[step.what], shorten(step.text[:300], 80)
+    return None
+
+
+def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Turns, the long ones cut; what a turn used stands under its last piece."""
+    for turn in turns:
+        if turn.prompt is None and not turn.steps:
+            continue
+        starts = range(0, max(1, len(turn.steps)), LONGEST_PIECE)
+        if len(starts) == 1:
+            yield turn
+            continue
+        for start in starts:
+            is_last = start + LONGEST_PIECE >= len(turn.steps)
+            yield replace(
+                turn,
+                prompt=turn.prompt if start == 0 else None,
+                steps=turn.steps[start : start + LONGEST_PIECE],
+                records=turn.records if is_last else (),
+                duration_ms=turn.duration_ms if is_last else None,
+            )
+
+
+def ways(session: Session, shown: str) -> list[BranchPages]:
+    found = []
+    for branch in session.branches:
+        name = branch_anchor(branch.id)
+        prompts = [turn.prompt for turn in branch.turns if turn.prompt is not None]
+        found.append(
+            BranchPages(
+                name=name,
+                label=branch_label(branch),
+                lead=shorten(prompts[0].text[:300], 70) if prompts else "",
+                prompts=len(prompts),
+                is_active=branch.active,
+                is_shown=name == shown,
+                forked_at=anchor(branch.forked_at) if branch.forked_at else "",
+            )
+        )
+    return found
+
+
+def places(unfoldings: Iterable[SessionPages]) -> dict[str, MessagePlace]:
+    """Every message by its anchor. A result is where its call is, any other line that is not shown by itself where the
+    one before it is.
+    """
+    found: dict[str, MessagePlace] = {}
+    for unfolding in unfoldings:
+        agents = unfolding.session.agents_by_call
+        for number, turn in enumerate(unfolding.pieces):
+            here = MessagePlace(unfolding.name, number, "")
+            for name, place, within in _anchors(turn, agents, ()):
+                found.setdefault(name, here._replace(anchor=place, within=within))
+        last = MessagePlace(unfolding.name, 0, "")
+        for turn in unfolding.pieces:
+            for record in turn.records:
+                if record.uuid:
+                    last = found.setdefault(anchor(record.uuid), last)
+        for agent in unfolding.lone:
+            inside = (anchor(f"agent-{agent.id}"),)
+            for turn in agent.turns:
+                for name, place, within in _anchors(turn, agents, inside):
+                    found.setdefault(name, MessagePlace(unfolding.name, len(unfolding.pieces), place, within))
+    return found
+
+
+def _anchors(
+    turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Of the lines of a turn and of the agents below it, each with that of what shows it (of a result, its call) and
+    the agents around it."""
+    if turn.prompt is not None and turn.prompt.uuid:
+        yield (place := anchor(turn.prompt.uuid)), place, within
+    for step in turn.steps:
+        if step.uuid:
+            yield (place := anchor(step.uuid)), place, within
+            if isinstance(step, ToolCall) and step.output is not None and step.output.uuid:
+                yield anchor(step.output.uuid), place, within
+        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+        if agent is not None and inside not in within:
+            for below in agent.turns:
+                yield from _anchors(below, agents, (*within, inside))

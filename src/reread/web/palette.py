@@ -1,0 +1,102 @@
+"""The palette (Ctrl-K): sessions, projects, text and commands by a few letters, from every page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reread.archive import Archive, Listed
+from reread.archive.filters import Filter
+from reread.archive.search_language import DEFAULT_FIELDS
+from reread.errors import BadInput
+from reread.views.hits import Snippet, snippet
+from reread.views.html.content import anchor
+from reread.views.session_list import last_part
+
+from . import pages
+from .archive_pool import link_name
+
+MOST_SESSIONS, MOST_PROJECTS, MOST_HITS = 7, 3, 5
+FEWEST_LETTERS = 2
+"""For a look into the text: a single letter stands everywhere."""
+_WIDTH = 90
+
+
+class Offer(NamedTuple):
+    """One line to choose."""
+
+    kind: str
+    title: str
+    about: str
+    href: str
+
+
+def palette(request: Request) -> Response:
+    """What a few letters could mean, as JSON; commands of the page itself are known to its script."""
+    typed = pages.value(request, "q")
+    site = pages.site_of(request)
+    listed = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    words = typed.casefold().split()
+    offers = [*_sessions(listed, words), *_projects(listed, words)]
+    if len(typed) >= FEWEST_LETTERS:
+        offers += _hits(site, typed)
+    found: list[dict[str, Any]] = [each._asdict() for each in offers]
+    return Response(msgspec.json.encode(found), media_type="application/json")
+
+
+def _sessions(listed: list[Listed], words: list[str]) -> list[Offer]:
+    """The newest whose title, project, tags or id have all the words."""
+    found = []
+    for each in listed:
+        row = each.stored.row
+        text = f"{row.title or ''} {row.project or ''} {' '.join(each.stored.mark.tags)} {row.uuid}".casefold()
+        if all(word in text for word in words):
+            title = ("★ " if each.stored.mark.starred else "") + (row.title or "(no title)")
+            ended = f"{each.stored.ended:%Y-%m-%d}" if each.stored.ended else ""
+            about = " · ".join(part for part in (last_part(row.project) or "", ended) if part)
+            found.append(Offer("session", title[:120], about, f"/s/{link_name(each.stored)}"))
+        if len(found) == MOST_SESSIONS:
+            break
+    return found
+
+
+def _projects(listed: list[Listed], words: list[str]) -> Iterator[Offer]:
+    if not words:
+        return
+    names = dict.fromkeys(each.stored.row.project for each in listed if each.stored.row.project)
+    matching = [name for name in names if name and all(word in name.casefold() for word in words)]
+    for name in matching[:MOST_PROJECTS]:
+        number = sum(each.stored.row.project == name for each in listed)
+        about = f"{number} session{'' if number == 1 else 's'} · {name}"
+        yield Offer("project", last_part(name) or name, about, "/sessions" + pages.query({"project": name}))
+
+
+def _hits(site: pages.Site, typed: str) -> list[Offer]:
+    """The best few places of the text; letters that are no query yet have none."""
+
+    def ask(archive: Archive) -> list[Offer]:
+        answer = archive.search(typed, DEFAULT_FIELDS, Filter(), MOST_HITS)
+        return [
+            Offer(
+                "text",
+                _words(snippet(hit.text, answer.terms, _WIDTH)),
+                f"{hit.field.value} · {hit.session.row.title or '(no title)'}"[:80],
+                f"/s/{link_name(hit.session)}"
+                + pages.query({"q": typed, "at": anchor(hit.uuid) if hit.uuid else ""})
+                + (f"#{anchor(hit.uuid)}" if hit.uuid else ""),
+            )
+            for hit in answer.hits
+        ]
+
+    try:
+        return site.library.answer(("palette", typed), ask)
+    except BadInput:
+        return []
+
+
+def _words(cut: Snippet) -> str:
+    return "".join([cut.before, *(part.text for part in cut.parts), cut.after])

@@ -1,0 +1,453 @@
+"""The retrospective as a page: groups that open to their moments, verdicts, and moments on a session's map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from reread.archive import Listed, StoredSession
+from reread.archive.friction import ORDERS, FrictionGroup, Retro, cost_of, kind_called, ranked
+from reread.errors import BadInput
+from reread.features.friction.patterns import RepeatedPattern
+from reread.features.friction.scene import FrictionKind, Moment
+from reread.features.friction.suggestions import Suggestion
+from reread.views.html.content import anchor
+from reread.views.retro_report import (
+    MOST_WEEKS,
+    NOTHING,
+    NOTHING_AT_ALL,
+    about_name,
+    causes_line,
+    change_text,
+    checked,
+    compared,
+    facts,
+    guess,
+    kind_name,
+    labelled,
+    left_out,
+    losses,
+    pattern_title,
+    rate_text,
+    subject_facts,
+    times_in,
+    title,
+    weeks_chart,
+)
+from reread.views.text import Style, shorten
+from reread.views.values import View
+
+from . import pages
+from .archive_pool import link_name
+from .paging import MOST_MARKS, MapMark, SessionPages
+from .sessions import blamed, make_filter, projects
+
+
+class RetroLimits(NamedTuple):
+    """How much of it is shown."""
+
+    subjects: int
+    """Of each kind."""
+    moments: int
+    """Of each subject."""
+    alone: int
+    """Of the only subject of a kind."""
+
+
+OVERVIEW = RetroLimits(subjects=6, moments=4, alone=6)
+ONE_KIND = RetroLimits(subjects=40, moments=6, alone=200)
+MOST_FIRST = 3
+MOST_SUGGESTIONS = 30
+MOST_PATTERNS = 30
+MOST_EVIDENCE = 12
+_LONGEST_EXAMPLE = 300
+
+
+class Evidence(NamedTuple):
+    """A link to the very message."""
+
+    href: str
+    session: str
+    """Its title."""
+    time: datetime | None
+    words: str
+
+
+class MomentLine(NamedTuple):
+    """A moment."""
+
+    id: str
+    event: Moment
+    at: Evidence
+    further: Evidence | None
+    loss: str
+    guess: str
+    is_wrong: bool
+
+
+class Subject(NamedTuple):
+    """Moments of a kind about the same thing."""
+
+    name: str
+    facts: str
+    about: str
+    moments: list[MomentLine]
+    left_out: int
+
+
+class Hurt(NamedTuple):
+    """All moments of a kind."""
+
+    kind: str
+    name: str
+    times: str
+    loss: tuple[str, str]
+    rate: str
+    compared: str
+    change: str
+    share: float
+    """Of all that hurt."""
+    subjects: list[Subject]
+    left_out: int
+    """Subjects that are not shown."""
+
+
+class Repeated(NamedTuple):
+    """A pattern."""
+
+    title: str
+    example: str
+    evidence: list[Evidence]
+    left_out: int
+
+
+class Advice(NamedTuple):
+    """A suggestion."""
+
+    suggestion: Suggestion
+    number: int
+    """By which `reread retro apply` knows it."""
+    seen: str
+    checked: str
+    evidence: list[Evidence]
+
+
+class RetroSections:
+    """Sessions by their name, for links to them."""
+
+    def __init__(self, sessions: Iterable[Listed]) -> None:
+        self._known = {each.stored.row.uuid: each.stored for each in sessions}
+
+    def evidence(self, session: str, uuid: str | None, time: datetime | None = None, words: str = "") -> Evidence:
+        """Without an address where the session is not in the archive any more."""
+        stored = self._known.get(session)
+        if stored is None:
+            return Evidence("", shorten(session, 60), time, words)
+        place = f"?at={anchor(uuid)}#{anchor(uuid)}" if uuid else ""
+        title = shorten(stored.row.title or "(no title)", 90)
+        return Evidence(f"/s/{link_name(stored)}{place}", title, time, words)
+
+
+def moment_id(uuid: str, kind: str) -> str:
+    """What a moment is called in a page; the line alone may show several."""
+    return f"e-{sha256(f'{kind} {uuid}'.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
+
+
+def hurts(found: Retro, shelf: RetroSections, order: str, limits: RetroLimits, about: str | None = None) -> list[Hurt]:
+    """What hurt most first; of one subject alone where it is named."""
+    moments: dict[tuple[str, str], list[Moment]] = {}
+    for event in found.events:
+        moments.setdefault((event.kind.value, event.about), []).append(event)
+    subjects: dict[str, list[FrictionGroup]] = {}
+    for group in ranked(found.subjects, order):
+        if about is None or group.about == about:
+            subjects.setdefault(group.kind.value, []).append(group)
+    made = []
+    for group in ranked(found.kinds, order):
+        kind = group.kind.value
+        own = subjects.get(kind, [])
+        if own:
+            most = limits.moments if len(own) > 1 else limits.alone
+            shown = [
+                _subject(each, moments[kind, each.about or ""], found, shelf, most) for each in own[: limits.subjects]
+            ]
+            made.append(_hurt(group, shown, len(own) - len(shown)))
+    return made
+
+
+def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
+    return Hurt(
+        kind=group.kind.value,
+        name=kind_name(group.kind.value),
+        times=times_in(group.count, group.sessions),
+        loss=losses(group.seconds, group.nanodollars),
+        rate=rate_text(group.rate),
+        compared=compared(group),
+        change=group.change or "",
+        share=group.hurt,
+        subjects=shown,
+        left_out=left_out,
+    )
+
+
+def _subject(group: FrictionGroup, events: Sequence[Moment], found: Retro, shelf: RetroSections, most: int) -> Subject:
+    """Its moments, what cost most first; they came with the newest first."""
+    shown = sorted(events, key=lambda event: cost_of(event)[:2], reverse=True)[:most]
+    return Subject(
+        name=about_name(group),
+        facts=subject_facts(group),
+        about=group.about or "",
+        moments=[_told(event, found, shelf) for event in shown],
+        left_out=len(events) - len(shown),
+    )
+
+
+def _told(event: Moment, found: Retro, shelf: RetroSections) -> MomentLine:
+    first = event.details.get("first")
+    return MomentLine(
+        id=moment_id(event.uuid or "", event.kind.value),
+        event=event,
+        at=shelf.evidence(event.session, event.uuid, event.time, event.evidence),
+        further=shelf.evidence(event.session, first) if isinstance(first, str) else None,
+        loss=" · ".join(each for each in losses(event.loss.seconds, event.loss.nanodollars) if each),
+        guess=guess(event),
+        is_wrong=(event.uuid, event.kind) in found.wrong,
+    )
+
+
+def repeated(patterns: Sequence[RepeatedPattern], shelf: RetroSections) -> list[Repeated]:
+    return [
+        Repeated(
+            title=pattern_title(pattern),
+            example=shorten(pattern.example, _LONGEST_EXAMPLE),
+            evidence=[
+                shelf.evidence(
+                    moment.session, moment.uuid, moment.time, moment.text if moment.text != pattern.example else ""
+                )
+                for moment in pattern.moments[:MOST_EVIDENCE]
+            ],
+            left_out=max(0, len(pattern.moments) - MOST_EVIDENCE),
+        )
+        for pattern in patterns[:MOST_PATTERNS]
+    ]
+
+
+def advice(found: Retro, shelf: RetroSections) -> list[Advice]:
+    moments = _moments(found)
+    return [
+        Advice(
+            suggestion=each,
+            number=number,
+            checked=checked(each),
+            seen=times_in(each.count, each.sessions),
+            evidence=[
+                shelf.evidence(found.homes[uuid], uuid, *moments.get(uuid, (None, "")))
+                for uuid in each.evidence[:MOST_EVIDENCE]
+                if uuid in found.homes
+            ],
+        )
+        for number, each in enumerate(found.suggestions[:MOST_SUGGESTIONS], 1)
+    ]
+
+
+def _moments(found: Retro) -> Mapping[str, tuple[datetime | None, str]]:
+    """Time and words of every line that is named."""
+    told = {moment.uuid: (moment.time, moment.text) for pattern in found.patterns for moment in pattern.moments}
+    return told | {event.uuid: (event.time, event.evidence) for event in found.events if event.uuid is not None}
+
+
+SPANS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "all": "everything"}
+USUAL_SPAN = "30d"
+FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsure", "wrong")
+_SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
+"""What brings back what is left out."""
+_FEWEST_WEEKS = 2
+
+
+def retro(request: Request) -> HTMLResponse:
+    site = pages.site_of(request)
+    given = {name: pages.value(request, name) for name in FIELDS}
+    order = given["by"] if given["by"] in ORDERS else ORDERS[0]
+    stored = site.library.find(given["session"]) if given["session"] else None
+    span = given["since"] or ("all" if stored is not None else USUAL_SPAN)
+    try:
+        found = _found(site, given, span, stored)
+    except BadInput as error:
+        return _wrong(request, given, span, order, str(error))
+    shelf = RetroSections(site.library.sessions())
+    about = given["about"] if given["about"] and given["kind"] else None
+    limits = ONE_KIND if given["kind"] else OVERVIEW
+    shown = hurts(found, shelf, order, limits, about)
+    suggestions = advice(found, shelf)
+    weeks = found.weeks[-MOST_WEEKS:]
+    view = View(width=10_000, style=Style(colour=False), timezone=site.settings.timezone)
+    return pages.page(
+        request,
+        "retro.html",
+        "Retrospective",
+        scripts=("charts.js", "retro.js"),
+        problem="",
+        given=given,
+        span=span,
+        spans=SPANS,
+        about=about,
+        order=order,
+        orders=ORDERS,
+        kinds={kind.value: kind_name(kind.value) for kind in FrictionKind},
+        projects=projects(site),
+        is_empty=not site.library.sessions(),
+        found=found,
+        name=link_name(stored) if stored is not None else "",
+        title_of_it=title(found, view),
+        facts=facts(found),
+        causes=causes_line(found) if found.events else "",
+        nothing=NOTHING if found.prompts else NOTHING_AT_ALL,
+        hurts=shown,
+        first=suggestions[:MOST_FIRST],
+        suggestions=suggestions[MOST_FIRST:],
+        more_suggestions=len(found.suggestions) - len(suggestions),
+        repeated=repeated(found.patterns, shelf),
+        chart=pages.drawn(weeks_chart(weeks)) if len(weeks) >= _FEWEST_WEEKS else "",
+        weeks=weeks[::-1],
+        earlier_weeks=len(found.weeks) - len(weeks),
+        rate_text=rate_text,
+        changes=[change_text(each, view) for each in found.changes],
+        left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
+        said=_said(request, shown),
+        is_open=bool(given["kind"]),
+        back=_query(given),
+    )
+
+
+def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
+    """The page with what was asked for, but for what is wrong with it: that has no field to be mended in."""
+    site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in FrictionKind}
+    kept = {**given, "since": "" if blamed(site, given) else given["since"], "about": ""}
+    return pages.page(
+        request,
+        "retro.html",
+        "Retrospective",
+        status=400,
+        given={**kept, "kind": given["kind"] if given["kind"] in kinds else ""},
+        span=span,
+        spans=SPANS,
+        order=order,
+        kinds=kinds,
+        projects=projects(site),
+        problem=problem,
+        is_empty=False,
+        name="",
+    )
+
+
+def _found(site: pages.Site, given: Mapping[str, str], span: str, stored: StoredSession | None) -> Retro:
+    """The answer holds for an hour, or until the archive changes: the order of groups is not part of it."""
+    wanted = make_filter(site, {"project": given["project"], "since": "" if span == "all" else span, "hidden": "1"})
+    since = wanted.since.replace(minute=0, second=0) if wanted.since is not None else None
+    hour = wanted._replace(since=since)
+    kind = kind_called(given["kind"]).value if given["kind"] else None
+    switches = tuple(bool(given[name]) for name in ("agents", "unsure", "wrong"))
+    session = stored.row.uuid if stored is not None else None
+    return site.library.answer(
+        ("retro", hour, kind, switches, session),
+        lambda archive: archive.retro(
+            hour,
+            session,
+            kinds=[kind] if kind is not None else None,
+            with_agents=switches[0],
+            least_confidence=0.0 if switches[1] else None,
+            with_wrong=switches[2],
+            timezone=site.settings.timezone,
+        ),
+    )
+
+
+def _query(given: Mapping[str, str]) -> str:
+    return urlencode({name: given[name] for name in FIELDS if given.get(name)})
+
+
+class MomentVerdict(NamedTuple):
+    """What the person just said of a moment, where no script could show it in place."""
+
+    uuid: str
+    kind: str
+    id: str
+    """Empty where the moment itself is in the page and has it."""
+    words: str
+    is_wrong: bool
+    has_group: bool
+    """Whether the moment's group is there to tell it in."""
+
+
+def _said(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
+    uuid, of = pages.value(request, "said"), pages.value(request, "of")
+    if not uuid or not of:
+        return None
+    kind, is_wrong = kind_called(of).value, pages.value(request, "to") != "right"
+    name = moment_id(uuid, kind)
+    there = {told.id for hurt in shown for subject in hurt.subjects for told in subject.moments}
+    return MomentVerdict(
+        uuid=uuid,
+        kind=kind,
+        id="" if name in there else name,
+        words=labelled([kind], is_wrong=is_wrong),
+        is_wrong=is_wrong,
+        has_group=any(hurt.kind == kind for hurt in shown),
+    )
+
+
+async def judge(request: Request) -> Response:
+    """Keeps that a moment is none, or takes that back; the guard has made sure that it is a form of ours."""
+    given = await pages.form(request)
+    uuid, kind, to, back = (given.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
+    await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")
+    if request.headers.get("x-part"):
+        return Response(status_code=204)
+    known = {name: value for name, value in parse_qsl(back) if name in FIELDS}
+    place = urlencode({**known, "said": uuid, "of": kind, "to": to})
+    return RedirectResponse(f"/retro?{place}#{moment_id(uuid, kind)}", status_code=303)
+
+
+def _judge(site: pages.Site, uuid: str, kind: str, is_wrong: bool) -> None:
+    name = kind_called(kind).value
+    with site.library.archive() as archive:
+        if is_wrong:
+            archive.mark_wrong(uuid, name)
+        else:
+            archive.mark_right(uuid, name)
+
+
+_MARKED = {
+    FrictionKind.CORRECTION: "corrected",
+    FrictionKind.RE_ASK: "corrected",
+    FrictionKind.LOOP: "slowed",
+    FrictionKind.REWORK: "slowed",
+    FrictionKind.MANUAL_STEP: "slowed",
+    FrictionKind.STALL: "slowed",
+}
+"""The others are there already, as failed, rejected and interrupted calls, rewinds and compactions; or, as files that
+were read again, are too many and matter too little for a map."""
+
+
+def friction_marks(unfolding: SessionPages, events: Iterable[Moment]) -> list[MapMark]:
+    """In the order of the conversation; what happened on another branch is not among it."""
+    wanted = {event.uuid: event for event in events if event.kind in _MARKED and event.uuid is not None}
+    found = unfolding.found(wanted) if wanted else iter(())
+    return [
+        MapMark(
+            what=_MARKED[wanted[uuid].kind],
+            y=height,
+            tip=f"{kind_name(wanted[uuid].kind.value)}: {shorten(wanted[uuid].evidence, 90)}",
+            anchor=anchor(uuid),
+            piece=piece,
+        )
+        for uuid, piece, height in islice(found, MOST_MARKS)
+    ]

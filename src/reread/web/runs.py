@@ -1,0 +1,397 @@
+"""The clients that this server runs, and the forms that answer their questions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import threading
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from reread.blocks.model import BlockState, ShownBlock
+from reread.blocks.of_events import StreamBlocks
+from reread.errors import BadInput, ClientError, ClientRefused, RereadError
+from reread.features.activity import Activity, Doing
+from reread.live import events, outgoing
+from reread.live.client import NO_PLAN, Client, Policy, by_policy
+from reread.live.events import Event, Permission
+from reread.live.outgoing import Allow, Decision, Deny
+from reread.live.transport import Errands
+from reread.views.html.call_parts import MOST_SUGGESTIONS
+from reread.views.permissions import questions_of
+from reread.views.text import shorten
+
+from .session_view import SessionView
+from .settings import ServerSettings
+from .sync_thread import Hub
+
+MOST_AT_ONCE = 5
+"""Clients: each is a process of some hundred megabytes."""
+MOST_ENDED = 10
+"""Runs that are over and still shown here; the archive has them all."""
+STOPS_WITHIN = 2.0
+"""Seconds for the turn to be broken off before the client ends."""
+LONGEST_PROMPT = 50_000
+"""Characters."""
+_CHANGES_NOTHING = (events.MessageUsage, events.ControlAnswer, events.HookCallback, events.ControlQuestion)
+
+
+class RunRequest(NamedTuple):
+    """What a run is to be."""
+
+    prompt: str
+    folder: Path
+    model: str | None = None
+    policy: Policy = "ask"
+    mode: str | None = None
+    thinking: int | None = None
+    resume: str | None = None
+    fork: bool = False
+
+
+class Run:
+    """One client, from its first prompt to its end."""
+
+    def __init__(self, wanted: RunRequest, client: Client, on_news: Callable[[], None]) -> None:
+        self.id = secrets.token_urlsafe(9)
+        self.wanted = wanted
+        self.began = datetime.now(UTC)
+        self.client = client
+        self.hub = Hub()
+        """Wakes the pages of this run."""
+        self.version = 0
+        """Grows with everything that a page must ask for again."""
+        self._blocks = StreamBlocks()
+        self.forming: dict[str, ShownBlock] = {}
+        self.activity = Activity(Doing.THINKING)
+        self.model = wanted.model or ""
+        self.result: events.TurnResult | None = None
+        self.note = ""
+        """What goes on that is no part of the talk: a retry, a capture that fails."""
+        self.problem = ""
+        """Why it ended, where that was not well."""
+        self.has_ended = False
+        self.has_told_failure = False
+        """Whether the talk itself says what went wrong."""
+        self._on_news = on_news
+        self._is_busy = True
+        self._calls: dict[str, events.ToolCall] = {}
+        self._errands = Errands()
+        self._task: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
+        self._read: tuple[int, SessionView] | None = None
+
+    async def start(self) -> None:
+        """Raises ClientError where there is no client to be run."""
+        self.hub.begin()
+        await self.client.__aenter__()
+        self._task = asyncio.create_task(self._follow())
+        try:
+            await self.client.send(self.wanted.prompt)
+        except ClientError:
+            await self._task  # it has ended at once; it says why
+            raise BadInput(self.problem or "Claude Code ended at once") from None
+
+    @property
+    def session_id(self) -> str:
+        return self.client.stream.session or ("" if self.wanted.fork else self.wanted.resume or "")
+
+    @property
+    def title(self) -> str:
+        return shorten(self.wanted.prompt[:400], 90)
+
+    @property
+    def asked(self) -> list[Permission]:
+        """The questions that wait for a person, the first one first."""
+        asked = self.client.stream.open_permissions.values()
+        return [self._with_plan(each) for each in asked if self._is_for_person(each)]
+
+    def _with_plan(self, asked: Permission) -> Permission:
+        """Some clients (2.1.325) ask about a plan without it; the call has it."""
+        call = self._calls.get(asked.id or "") if asked.is_plan and not asked.input else None
+        return replace(asked, input=call.input) if call is not None else asked
+
+    def _is_for_person(self, asked: Permission) -> bool:
+        return by_policy(self.wanted.policy, asked) is None
+
+    def reading(self) -> Callable[[], SessionView]:
+        """The conversation so far. Called inside the loop, which is where it grows; worked out in any thread."""
+        version, session = self.version, self.client.session
+
+        def read() -> SessionView:
+            with self._lock:
+                if self._read is None or self._read[0] < version:
+                    self._read = (version, SessionView(session))
+                return self._read[1]
+
+        return read
+
+    # What a person does
+
+    async def say(self, prompt: str) -> None:
+        checked = checked_prompt(prompt)
+        self._is_busy = True
+        await self.client.send(checked)
+
+    async def answer(self, request: str, decide: Callable[[Permission], Decision]) -> bool:
+        """Whether it was still open: of two windows the first one counts."""
+        asked = self.client.stream.open_permissions.get(request)
+        if asked is None or self.has_ended:
+            return False
+        await self.client.decide(asked, decide(asked))
+        return True
+
+    def interrupt(self) -> None:
+        if not self.has_ended:
+            self._send_out(self.client.interrupt())
+
+    async def end(self) -> None:
+        """Returns when the client is gone. In the middle of a turn it would else go on as if a tool had failed."""
+        if self.activity.doing not in (Doing.WAITING, Doing.ENDED):
+            with suppress(ClientError, ClientRefused, TimeoutError):  # then it ends as it is
+                async with asyncio.timeout(STOPS_WITHIN):
+                    await self.client.interrupt()
+        await self.client.close()
+        if self._task is not None:
+            await self._task
+
+    # What happens
+
+    async def _follow(self) -> None:
+        try:
+            async for event in self.client:
+                self._saw(event)
+        except Exception as problem:  # noqa: BLE001  a mistake of ours must reach whoever looks at the page, too
+            self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
+        finally:
+            self.has_ended, self._is_busy = True, False
+            self.forming.clear()
+            self._calls.clear()
+            await self.client.close()
+            self._changed()
+
+    def _saw(self, event: Event) -> None:
+        for block in self._blocks.feed(event):
+            if block.state is BlockState.FORMING and isinstance(event, events.Delta):
+                self.forming[block.key] = block
+            else:
+                self.forming.pop(block.key, None)
+        if isinstance(event, events.Delta):
+            self._grow(event)
+            return
+        if isinstance(event, _CHANGES_NOTHING):
+            return
+        if isinstance(event, events.ToolCall) and event.agent is None and not event.is_server:
+            self._calls[event.id or ""] = event
+        elif isinstance(event, events.ToolResult):
+            self._calls.pop(event.id or "", None)
+        elif isinstance(event, events.Text) and event.agent is None:
+            self.has_told_failure = event.is_synthetic
+        elif isinstance(event, events.SessionStarted):
+            self.model = event.model or self.model
+        elif isinstance(event, events.Permission):
+            decision = by_policy(self.wanted.policy, event)
+            if decision is not None:
+                self._send_out(self.client.decide(event, decision))
+        elif isinstance(event, events.Trouble):
+            self.note = event.text
+        self._turned(event)
+        self._changed()
+
+    def _turned(self, event: Event) -> None:
+        """Whether the client works on something, and how the last turn came out."""
+        if isinstance(event, events.TurnResult):
+            self.result, self.note, self._is_busy = event, "", False
+            self._calls.clear()
+            self.forming.clear()
+        elif isinstance(event, events.Prompt) and event.agent is None and not event.is_synthetic:
+            self.result, self.has_told_failure = None, False
+        elif isinstance(event, events.Notice) and event.what == "retry":
+            self.note = f"trying again: {event.text}"
+        elif isinstance(event, events.Notice) and event.what == "status" and event.text == "requesting":
+            self._is_busy = True
+        elif isinstance(event, events.Whole) and event.agent is None:
+            self.note, self._is_busy = "", True
+
+    def _grow(self, event: events.Delta) -> None:
+        if event.agent is None:
+            self.note, self._is_busy = "", True
+            is_thinking = isinstance(event, events.ThinkingDelta)
+            self._set_activity(self._activity(Doing.THINKING if is_thinking else Doing.WRITING))
+        self.hub.wake()
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._set_activity(self._activity(Doing.THINKING))
+        self.hub.wake()
+
+    def _activity(self, otherwise: Doing) -> Activity:
+        if self.has_ended:
+            return Activity(Doing.ENDED)
+        asked = self.asked
+        if asked:
+            return Activity(Doing.ASKING, asked[0].tool)
+        if self._calls:
+            return Activity(Doing.WORKING, list(self._calls.values())[-1].name)
+        if self._is_busy:
+            return Activity(otherwise)
+        return Activity(Doing.WORKING if self.client.stream.open_tasks else Doing.WAITING)
+
+    def _set_activity(self, activity: Activity) -> None:
+        if activity != self.activity:
+            self.activity = activity
+            self.version += 1
+            self._on_news()
+
+    def _send_out(self, errand: Coroutine[Any, Any, None]) -> None:
+        """Beside the loop over the events, which must not wait for an answer of the client."""
+        self._errands.send(self._quietly(errand))
+
+    async def _quietly(self, errand: Coroutine[Any, Any, None]) -> None:
+        try:
+            await errand
+        except (ClientError, ClientRefused) as problem:
+            self.note = str(problem)
+            self._changed()
+
+
+class Driver:
+    """All of them."""
+
+    def __init__(self, settings: ServerSettings, hub: Hub) -> None:
+        self._settings = settings
+        self._hub = hub
+        self._runs: dict[str, Run] = {}
+
+    @property
+    def runs(self) -> list[Run]:
+        """The newest first."""
+        return list(reversed(self._runs.values()))
+
+    def find(self, name: str) -> Run | None:
+        return self._runs.get(name)
+
+    def of_session(self, session: str) -> Run | None:
+        """The run of a session, one that goes on before one that is over."""
+        found = [run for run in self.runs if run.session_id == session and session]
+        return next((run for run in found if not run.has_ended), found[0] if found else None)
+
+    async def start(self, wanted: RunRequest) -> Run:
+        """Raises BadInput or ClientError, in a sentence for the person; nothing runs then."""
+        settings = self._settings
+        if not settings.may_run:
+            raise BadInput(NOT_HERE)
+        if sum(not run.has_ended for run in self._runs.values()) >= MOST_AT_ONCE:
+            raise BadInput(f"{MOST_AT_ONCE} sessions run here already; end one of them first")
+        client = Client(
+            settings.claude,
+            cwd=wanted.folder,
+            model=wanted.model,
+            permission_mode=wanted.mode,
+            max_thinking_tokens=wanted.thinking,
+            resume=wanted.resume,
+            fork=wanted.fork,
+            capture=settings.wire,
+        )
+        run = Run(wanted, client, self._hub.wake)
+        self._runs[run.id] = run
+        try:
+            await run.start()
+        except BaseException:
+            del self._runs[run.id]
+            await client.close()
+            raise
+        self._forget()
+        self._hub.wake()
+        return run
+
+    def _forget(self) -> None:
+        ended = [run.id for run in self._runs.values() if run.has_ended]
+        for name in ended[: max(0, len(ended) - MOST_ENDED)]:
+            self._runs.pop(name).hub.close()  # pages that still listen would else hold their connections for good
+
+    def dismiss(self) -> None:
+        """Inside the loop: no page waits any longer."""
+        for run in self._runs.values():
+            run.hub.close()
+
+    async def close(self) -> None:
+        """The server ends, and so do they."""
+        await asyncio.gather(*(run.end() for run in self._runs.values()))
+
+
+NOT_HERE = "This server listens for others, too, so it runs no client; start it with --allow-run to let it."
+
+
+def checked_prompt(text: str) -> str:
+    prompt = text.replace("\r\n", "\n").strip()  # as forms send it
+    if not prompt:
+        raise BadInput("Write a prompt first.")
+    if len(prompt) > LONGEST_PROMPT:
+        raise BadInput(f"The prompt has {len(prompt):,} characters; at most {LONGEST_PROMPT:,} can be sent from here.")
+    return prompt
+
+
+LONGEST_NUMBER = 9
+"""Digits."""
+Form = Mapping[str, Sequence[str]]
+
+
+def decision_of(asked: Permission, given: Form) -> Decision:
+    """Raises BadInput where the form does not say enough, or what is no JSON."""
+    decision = _one(given, "decision")
+    if decision == "deny":
+        return Deny(reason=_one(given, "reason").strip() or (NO_PLAN if asked.is_plan else ""))
+    suggested = asked.suggestions[:MOST_SUGGESTIONS]  # the page shows no more, and nobody agrees to what is not shown
+    if decision == "always":
+        return Allow(remember=suggested)
+    if decision.startswith("always-"):
+        number = _number(decision.removeprefix("always-"))
+        if number is None or number >= len(suggested):
+            raise BadInput("Claude Code did not suggest that.")
+        return Allow(remember=suggested[number : number + 1])
+    if decision == "edit":
+        return Allow(input=_edited(_one(given, "input")))
+    if decision == "answer":
+        return outgoing.answers(asked.input, _chosen(asked, given))
+    if decision == "allow":
+        return Allow()
+    raise BadInput("Choose an answer.")
+
+
+def _one(given: Form, name: str) -> str:
+    return next(iter(given.get(name, ())), "")
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else None
+
+
+def _edited(text: str) -> dict[str, Any]:
+    try:
+        edited = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"That is no JSON: {error}.") from error
+    if not isinstance(edited, dict):
+        raise BadInput("The input of a tool is a JSON object.")
+    return edited
+
+
+def _chosen(asked: Permission, given: Form) -> dict[str, str]:
+    """By question: the labels that were chosen, and own words behind them."""
+    chosen: dict[str, str] = {}
+    for number, question in enumerate(questions_of(asked)):
+        labels = [option.label for option in question.options]
+        picked = dict.fromkeys(map(_number, given.get(f"q{number}", ())))
+        words = [labels[each] for each in picked if each is not None and each < len(labels)]
+        own = _one(given, f"q{number}-own").strip()
+        if not words and not own:
+            raise BadInput(f"Choose an answer to “{question.text or 'the question'}”.")
+        chosen[question.text] = ", ".join([*words, *([own] if own else [])])
+    return chosen

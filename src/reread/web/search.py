@@ -1,0 +1,184 @@
+"""Search: as one types, by field, with where all the hits lie."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from reread.archive import Archive, SearchAnswer, StoredSession
+from reread.archive.filters import Filter
+from reread.archive.search_language import DEFAULT_FIELDS, fields_of
+from reread.archive.text_search import Facets, Hit, facets
+from reread.errors import BadInput
+from reread.features.search_text import Field
+from reread.views.hits import Snippet, snippet
+from reread.views.html.content import anchor
+from reread.views.session_list import last_part
+from reread.views.usage_table import shown as shown_model
+
+from . import pages
+from .sessions import blamed, make_filter
+from .usage import month_span
+
+SHOWN = 60
+MOST = 600
+FILTERS = ("project", "since", "until", "model")
+RECENT = 8
+OPEN_HITS = 3
+"""Hits of one session that are shown at once."""
+MOST_CHOICES = 8
+_WIDTH = 260
+"""Characters of a text around its match."""
+EXAMPLES = (
+    ("flaky retry", "both words"),
+    ('"exit code 137"', "these words in this order"),
+    ("oom*", "words that begin like this"),
+    ("docker OR podman", "one or the other"),
+    ("migration -test", "the first without the second"),
+    ("title:release", "in one field only"),
+    ("thinking:maybe", "what was thought and not said"),
+)
+
+
+class Shown(NamedTuple):
+    hit: Hit
+    snippet: Snippet
+    anchor: str
+
+
+class HitGroup(NamedTuple):
+    """The hits of one session, the best first."""
+
+    session: StoredSession
+    hits: list[Shown]
+
+
+class FieldChoice(NamedTuple):
+    """One line of a facet: what it narrows to, and whether it does already."""
+
+    name: str
+    full: str
+    hits: int
+    link: str
+    is_on: bool
+
+
+class SearchRequest(NamedTuple):
+    given: dict[str, str]
+    fields: frozenset[Field]
+    filter: Filter
+    number: int
+
+    @property
+    def address(self) -> dict[str, Any]:
+        """What leads back to this search."""
+        named = () if self.fields == DEFAULT_FIELDS else tuple(field.value for field in Field if field in self.fields)
+        return {**self.given, "in": named}
+
+
+def search(request: Request) -> HTMLResponse:
+    """The page; the hits alone where a script asks for them."""
+    site = pages.site_of(request)
+    values: dict[str, Any] = {"problem": "", "answer": None, "groups": [], "facets": [], "examples": EXAMPLES}
+    given = {name: pages.value(request, name) for name in ("q", *FILTERS)}
+    wanted = SearchRequest(given, DEFAULT_FIELDS, Filter(), SHOWN)
+    try:
+        wanted = _wanted(request, site, given)
+        if given["q"]:
+            values |= _found(site, wanted)
+    except BadInput as error:
+        values["problem"] = str(error)
+    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    values |= {
+        "given": given,
+        "blamed": blamed(site, given) if values["problem"] else [],
+        "address": wanted.address,
+        "chips": [(name, text) for name in FILTERS if (text := given[name])],
+        "fields": [(field.value, field in wanted.fields) for field in Field],
+        "recent": sessions[:RECENT],
+        "is_empty": not sessions,
+        "open_hits": OPEN_HITS,
+    }
+    if request.headers.get("x-part"):
+        return pages.fragment("hits.html", **values)
+    title = f"{given['q']} – search" if given["q"] else "Search"
+    status = 400 if values["problem"] else 200
+    return pages.page(request, "search.html", title, status=status, scripts=["lists.js", "search.js"], **values)
+
+
+def _wanted(request: Request, site: pages.Site, given: dict[str, str]) -> SearchRequest:
+    chosen = request.query_params.getlist("in")[: len(Field)]
+    fields = fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS
+    number = max(SHOWN, pages.number(request, "n", SHOWN, MOST))
+    return SearchRequest(given, fields, make_filter(site, {**given, "hidden": "1"}), number)
+
+
+def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
+    query = wanted.given["q"]
+
+    def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
+        answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
+        cells = archive.count_hits(query, wanted.fields, wanted.filter)
+        listed = {each.stored.id: each for each in site.library.sessions()}
+        return answer, facets(cells, listed, site.settings.timezone)
+
+    answer, counted = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
+    number = len(answer.hits)
+    return {
+        "answer": answer,
+        "number": number,
+        "total": max(counted.total, number),
+        "counted": counted,
+        "groups": _groups(answer),
+        "facets": _facets(wanted, counted),
+        "more": min(number + SHOWN, MOST) if number < min(counted.total, MOST) and number >= wanted.number else 0,
+    }
+
+
+def _groups(answer: SearchAnswer) -> list[HitGroup]:
+    """Sessions in the order of their best hit."""
+    found: dict[int, HitGroup] = {}
+    for hit in answer.hits:
+        shown = Shown(hit, snippet(hit.text, answer.terms, _WIDTH), anchor(hit.uuid) if hit.uuid else "")
+        found.setdefault(hit.session.id, HitGroup(hit.session, [])).hits.append(shown)
+    return list(found.values())
+
+
+def _facets(wanted: SearchRequest, counted: Facets) -> list[tuple[str, list[FieldChoice], int]]:
+    """Name, choices, and how many more there are."""
+    given = wanted.given
+    fields = [
+        _choice(wanted, field.value, field.value, hits, {"in": (field.value,)}, is_on=wanted.fields == {field})
+        for field, hits in counted.fields
+        if hits
+    ]
+    projects = [
+        _choice(wanted, last_part(name), name, hits, {"project": name}, is_on=given["project"] == name)
+        for name, hits in counted.projects
+        if name
+    ]
+    months = []
+    for name, hits in counted.months:
+        since, until = month_span(name)
+        is_on = (given["since"], given["until"]) == (since, until)
+        months.append(_choice(wanted, name, name, hits, {"since": since, "until": until}, is_on=is_on))
+    models = [
+        _choice(wanted, shown_model(name), name, hits, {"model": name}, is_on=given["model"] == name)
+        for name, hits in counted.models
+    ]
+    named = {"field": fields, "project": projects, "month": months, "model": models}
+    return [
+        (name, choices[:MOST_CHOICES], max(0, len(choices) - MOST_CHOICES))
+        for name, choices in named.items()
+        if choices
+    ]
+
+
+def _choice(
+    wanted: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool
+) -> FieldChoice:
+    """A link that narrows, or, where it does already, one that takes that back."""
+    address = dict.fromkeys(changes, ()) if is_on else changes
+    return FieldChoice(name, full, hits, "/search" + pages.query({**wanted.address, **address}), is_on)

@@ -1,0 +1,185 @@
+"""Starts the server: a port, a token, the browser, and an end that comes when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NamedTuple, Protocol
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from reread.errors import BadInput
+
+from .app import make_app
+from .guard import Names, is_loopback
+from .server_state import PORTS, Standing, cookie_name, kept_token, noted
+from .settings import ServerSettings
+
+MOST_AT_ONCE = 100
+"""Connections; those on which nothing is asked make room for new ones."""
+FEW_COLLECTIONS = 500_000
+"""Allocations before the collector looks for cycles. Reading a session makes none, and its looks would cost a third."""
+PATIENCE = 2
+"""Seconds that answers under way have when the server is asked to end."""
+
+
+class Announce(Protocol):
+    def __call__(self, address: str, *, is_open: bool) -> None: ...
+
+
+class Terminal(NamedTuple):
+    """How to speak to the person who started it."""
+
+    announce: Announce
+    """Is told the address, token included, once connections are taken, and whether others can reach it."""
+    complain: Callable[[str], None]
+    """Is given a fault of ours, with its traceback."""
+
+
+class ListenAt(NamedTuple):
+    """Where to listen, and what to open first."""
+
+    host: str
+    port: int | None = None
+    """None is the usual one, or another where that is taken; 0 any free one."""
+    path: str = "/"
+    is_new_token: bool = False
+
+
+def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, opens_browser: bool) -> None:
+    """Until Ctrl-C or SIGTERM."""
+    host = place.host
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listening(host, place.port))
+        port = listener.getsockname()[1]
+        token = kept_token(settings.home, is_new=place.is_new_token)
+        stack.enter_context(noted(settings.home, host, port))
+        own = () if is_loopback(host) else (socket.gethostname(),)
+        app = make_app(settings, Names(host, port, own), token, cookie_name(port))
+        address = Standing(host, port, token).address(place.path)
+        terminal.announce(address, is_open=not is_loopback(host))
+        if opens_browser and has_screen():
+            threading.Thread(target=open_browser, args=(address,), daemon=True).start()
+        _log_to(terminal)
+        gc.set_threshold(FEW_COLLECTIONS, 50, 100)
+        config = uvicorn.Config(
+            app.asgi,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            date_header=False,
+            limit_concurrency=MOST_AT_ONCE,
+            http=_Connection,
+            timeout_graceful_shutdown=PATIENCE,
+            ws="none",
+            lifespan="on",
+        )
+        asyncio.run(_Server(config, app.dismiss).serve([listener]))
+
+
+class _Connection(H11Protocol):
+    """One that takes the place of another on which nothing happens, where there are too many: anything on this machine
+    can open connections and keep them, and must not lock the person out by it."""
+
+    used = 0.0
+    """When something last came, by the clock of the loop."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.used = self.loop.time()
+        if len(self.connections) >= MOST_AT_ONCE:
+            idle = [
+                each for each in self.connections if isinstance(each, _Connection) and each.is_idle and each is not self
+            ]
+            if idle:
+                min(idle, key=lambda each: each.used).leave()
+
+    def data_received(self, data: bytes) -> None:
+        self.used = self.loop.time()
+        super().data_received(data)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was asked, or not wholly, or all is answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def leave(self) -> None:
+        self.connections.discard(self)  # at once: the loop tells only later that it is closed
+        self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """Ends when it is asked to, without passing the signal on: to be stopped is no failure."""
+
+    def __init__(self, config: uvicorn.Config, dismiss: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._dismiss = dismiss
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._dismiss()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class _Complaints(logging.Handler):
+    """Faults of ours; what the server has to say about requests would quote them, and nobody needs it."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__(logging.ERROR)
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._terminal.complain(self.format(record))
+
+
+def _log_to(terminal: Terminal) -> None:
+    logger = logging.getLogger("uvicorn")
+    logger.handlers = [_Complaints(terminal)]
+    logger.propagate = False
+
+
+def _listening(host: str, port: int | None) -> socket.socket:
+    if port is None:
+        for usual in PORTS:
+            with contextlib.suppress(BadInput):
+                return _listening(host, usual)
+        port = 0
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise BadInput(f"cannot listen on {host} port {port} ({reason}); try another --port or --host") from error
+
+
+def has_screen() -> bool:
+    """Without one there are only browsers that would take the terminal."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def open_browser(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)

@@ -1,0 +1,193 @@
+"""A session: its first screen at once, the rest as one scrolls, what is added while it runs, its branches compared."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from reread.views.html.branch_table import compared
+from reread.views.retro_report import kinds_line
+
+from . import pages
+from .archive_pool import PooledArchive
+from .live import going_of
+from .marks import tag_names
+from .paging import FIRST_STEPS, ways
+from .retro import friction_marks
+from .session_view import SessionView, more_of, part_base, part_in, record_in, sought, states_in, stops_in, where_in
+from .session_view import told as told_of
+from .sse import BEAT, told
+
+
+def show(request: Request) -> Response:
+    """The page, at its beginning, at a piece or at a message; outline and map follow when the first screen is sent."""
+    with _reading(request) as (reading, held):
+        where = reading.where(pages.value(request, "at"))
+        moments = held.moments()
+        unfolding = reading.branch(where.branch if where else pages.value(request, "branch"))
+        start = where.piece if where else pages.number(request, "from")
+        lead, wanted = reading.lead(held.stored), sought(request)
+        stretch = unfolding.stretch(min(start, max(0, unfolding.total - 1)), FIRST_STEPS)
+        return pages.page_in_parts(
+            request,
+            held.lock,
+            "reading.html",
+            lead.title or "A session",
+            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js"),
+            sought=wanted,
+            terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
+            at=where.anchor if where else "",
+            page=lead,
+            reading=reading,
+            name=held.name,
+            mark=held.mark,
+            copies=pages.site_of(request).library.copies(held.stored),
+            folder=held.stored.row.folder,
+            project=held.stored.row.project or "",
+            cost=held.stored.row.nanodollars,
+            unpriced=held.stored.row.unpriced_tokens,
+            own_title=lead.title,
+            tag_names=tag_names(pages.site_of(request).library),
+            branch=unfolding.name,
+            is_active=unfolding.branch.active,
+            ways=ways(reading.session, unfolding.name),
+            stretch=stretch,
+            part_base=part_base(request),
+            agent_base=part_base(request),
+            friction=kinds_line(moments),
+            marks=lambda: [*unfolding.marks, *friction_marks(unfolding, moments)],
+            unfolding=unfolding,
+            stamp=_stamp(held.stamp),
+            going=going_of(pages.site_of(request), held.name),
+        )
+
+
+def more(request: Request) -> Response:
+    """Pieces of a branch from one on, or before one."""
+    with _reading(request) as (reading, _):
+        return more_of(reading, request)
+
+
+def part(request: Request) -> Response:
+    """What is folded in a page, when it is opened."""
+    with _reading(request) as (reading, _):
+        return part_in(reading, request)
+
+
+def states(request: Request) -> Response:
+    """What a page compares with what it shows, when the session grew."""
+    with _reading(request) as (reading, _):
+        return states_in(reading, request)
+
+
+def stops(request: Request) -> Response:
+    """Where keys lead to: prompts, failures, corrections."""
+    with _reading(request) as (reading, held):
+        unfolding = reading.branch(pages.value(request, "branch"))
+        return stops_in(reading, request, friction_marks(unfolding, held.moments()))
+
+
+def outline(request: Request) -> Response:
+    """The prompts that a page did not name at first."""
+    with _reading(request) as (reading, _):
+        rows = reading.branch(pages.value(request, "branch")).outline
+        return pages.fragment("prompts.html", rows=rows[pages.number(request, "from") :])
+
+
+def beside(request: Request) -> Response:
+    """What stands around a conversation that grew: new prompts; figures, friction and map, unless the page has them."""
+    with _reading(request) as (reading, held):
+        unfolding = reading.branch(pages.value(request, "branch"))
+        moments = held.moments()
+        friction, marks = kinds_line(moments), [*unfolding.marks, *friction_marks(unfolding, moments)]
+        state = _stamp((reading.figures, friction, marks))
+        body = pages.render(
+            "beside.html",
+            rows=unfolding.outline[pages.number(request, "from") :],
+            is_changed=state != pages.value(request, "seen"),
+            reading=reading,
+            friction=friction,
+            marks=marks,
+            name=held.name,
+        )
+        return HTMLResponse(body, headers={"x-seen": state})
+
+
+def hits_of(request: Request) -> Response:
+    """Which messages of a branch have the words that led here, or were typed; and whether other branches do."""
+    with _reading(request) as (reading, held):
+        found = told_of(pages.site_of(request).library, held.stored, reading, request)
+        return Response(msgspec.json.encode(found), media_type="application/json")
+
+
+def where_is(request: Request) -> Response:
+    """Where in a session a message stands, for a link to one that is not in the page."""
+    with _reading(request) as (reading, _):
+        return where_in(reading, request)
+
+
+def compare(request: Request) -> Response:
+    """Two branches beside each other; where none are named, the one that was left last and the one that went on."""
+    with _reading(request) as (reading, held):
+        branches = reading.branches
+        left = pages.value(request, "left") or list(branches)[:2][-1]
+        right = pages.value(request, "right") or next(iter(branches))
+        one, other = reading.branch(left), reading.branch(right)
+        found = reading.comparison(one.branch, other.branch) if one is not other else None
+        return pages.page(
+            request,
+            "compare.html",
+            f"Compare branches of {reading.session.title or 'a session'}",
+            name=held.name,
+            session_title=reading.session.title or "a session",
+            ways=ways(reading.session, ""),
+            left=one.name,
+            right=other.name,
+            compared=compared(reading.session, found) if found is not None else None,
+        )
+
+
+def changes(request: Request) -> Response:
+    """The files that the session changed in the end."""
+    with _reading(request) as (reading, _):
+        return pages.fragment("changes.html", files=reading.files)
+
+
+def record(request: Request) -> Response:
+    """The lines of the transcript that a message came from."""
+    with _reading(request) as (reading, held):
+        return record_in(reading, request, back=f"/s/{held.name}", title=reading.session.title or "a session")
+
+
+async def heard(site: pages.Site, names: Sequence[str]) -> AsyncGenerator[str]:
+    """The state of each of these sessions, whenever it is another; nothing of those that are not kept."""
+    seen: dict[str, str] = {}
+    while not site.hub.is_closed:
+        changes = site.hub.changes
+        stamps = await run_in_threadpool(site.library.stamps, names) if names else {}
+        for name in names:
+            stamp = _stamp(stamps[name]) if name in stamps else ""
+            if stamp and stamp != seen.get(name):
+                seen[name] = stamp
+                yield told(f"/s/{name}", "grown", stamp=stamp)
+        await site.hub.wait(BEAT, since=changes)
+
+
+def _stamp(stamp: object) -> str:
+    return sha256(repr(stamp).encode()).hexdigest()[:16]
+
+
+@contextmanager
+def _reading(request: Request) -> Iterator[tuple[SessionView, PooledArchive]]:
+    """The session that the address names."""
+    with pages.site_of(request).library.session(request.path_params["session"]) as held:
+        if held.made is None:
+            held.made = SessionView(held.session, held.archive.kept_backups())
+        made: SessionView = held.made
+        yield made, held

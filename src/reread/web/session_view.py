@@ -1,0 +1,385 @@
+"""One state of a session as its pages need it: its head, its branches in pieces, its words, where a message stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from reread.archive import Archive, StoredSession
+from reread.archive.file_history import edits_of
+from reread.archive.search_language import ALL_FIELDS, DEFAULT_FIELDS, Field, fields_of, parse
+from reread.archive.text_search import Letters, as_read, readied
+from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
+from reread.blocks.of_session import SessionBlocks
+from reread.errors import BadInput
+from reread.features.branch_comparison import Comparison, compare
+from reread.features.edits.history import ReadBackup
+from reread.features.edits.net import SessionEdits
+from reread.records import Record
+from reread.sessions import Branch, Conversation, Session
+from reread.views.html import call_parts, parts
+from reread.views.html.call_parts import raw_of
+from reread.views.html.content import anchor
+from reread.views.html.session import SessionParts
+
+from . import pages
+from .archive_pool import ArchivePool
+from .paging import NEXT_STEPS, MapMark, MessagePlace, SessionPages, Stop, places
+
+
+class Worded(NamedTuple):
+    """One text."""
+
+    anchor: str
+    piece: int
+    text: str
+    as_written: str = ""
+    """Where the page shows it otherwise than it was written."""
+
+    def count(self, wanted: Letters) -> int:
+        return wanted.count(self.text) or (wanted.count(self.as_written) if self.as_written else 0)
+
+
+def wording(unfolding: SessionPages) -> list[Worded]:
+    """In the order of the conversation."""
+    found: list[Worded] = []
+    session = unfolding.session
+    for number, turn in enumerate(unfolding.pieces):
+        shown = SessionBlocks(session).turn(session, turn)
+        found += (each._replace(piece=number) for each in _of_turn(shown, set()))
+    for agent in unfolding.lone:
+        shown_agent = SessionBlocks(session).agent(agent)
+        found += (each._replace(piece=len(unfolding.pieces)) for each in _of_agent(shown_agent, set()))
+    return found
+
+
+def counted(words: list[Worded], wanted: Letters) -> list[tuple[str, int, int]]:
+    """Place and piece of what has these letters, and how often."""
+    found: dict[tuple[str, int], int] = {}
+    for each in words:
+        number = each.count(wanted)
+        if number:
+            place = (each.anchor, each.piece)
+            found[place] = found.get(place, 0) + number
+    return [(name, piece, number) for (name, piece), number in found.items()]
+
+
+def _of_turn(turn: TurnBlocks, named: set[str]) -> Iterator[Worded]:
+    place = ""
+    if turn.prompt is not None:
+        place = anchor(turn.prompt.place.uuid) if turn.prompt.place.uuid else ""
+        named.add(place)
+        yield Worded(place, 0, readied(turn.prompt.text))
+    for step in turn.steps:
+        place = _place(step, place, named)
+        yield from _of_step(step, place)
+        if isinstance(step, CallBlock) and step.agent is not None:
+            yield from _of_agent(step.agent, named)
+
+
+def _of_agent(agent: AgentBlock, named: set[str]) -> Iterator[Worded]:
+    for turn in agent.turns:
+        yield from _of_turn(turn, named)
+
+
+def _place(step: StepBlock, before: str, named: set[str]) -> str:
+    """As the page names it: of several blocks in one line the first has the line's name, other calls their own."""
+    place = anchor(step.place.uuid) if step.place.uuid else before
+    if isinstance(step, CallBlock) and step.id and (place in named or not place):
+        place = anchor(step.id)
+    named.add(place)
+    return place
+
+
+def _of_step(step: StepBlock, place: str) -> Iterator[Worded]:
+    if isinstance(step, CallBlock):
+        yield Worded(place, 0, readied("\n".join(call_parts.words_of(step))))
+        yield Worded(place, 0, readied(call_parts.output_of(step)))
+    elif isinstance(step, WordsBlock):
+        shown = as_read(step.text)
+        yield Worded(place, 0, readied(shown), readied(step.text) if shown != step.text else "")
+    else:
+        yield Worded(place, 0, readied(step.text))
+        if isinstance(step, NoticeBlock) and step.detail:
+            yield Worded(place, 0, readied(step.detail))
+
+
+MOST_RECORDS = 5
+LARGEST_RECORD = 2_000_000
+"""Characters of a record that are shown."""
+
+
+class SessionView:
+    """What is worth keeping of one state of a session."""
+
+    def __init__(self, session: Session, kept_backups: ReadBackup | None = None) -> None:
+        self.session = session
+        self._kept_backups = kept_backups
+        self._words: dict[str, list[Worded]] = {}
+        self._parts = SessionParts(session, parts.Sections())
+
+    def lead(self, stored: StoredSession) -> parts.Page:
+        """From what the archive knows, so that nothing is counted before the first screen is sent."""
+        return self._parts.lead(stored.row.title, stored.started, stored.ended)
+
+    @cached_property
+    def figures(self) -> parts.Figures:
+        return self._parts.figures()
+
+    @cached_property
+    def files(self) -> list[parts.ChangedFile]:
+        return self._parts.files(self._edits)
+
+    @cached_property
+    def branches(self) -> dict[str, SessionPages]:
+        return {made.name: made for made in (SessionPages(self.session, each) for each in self.session.branches)}
+
+    @cached_property
+    def _edits(self) -> SessionEdits:
+        return edits_of(self.session, self._kept_backups)
+
+    def comparison(self, left: Branch, right: Branch) -> Comparison:
+        return compare(self.session, left, right, self._edits)
+
+    @cached_property
+    def _places(self) -> dict[str, MessagePlace]:
+        return places(self.branches.values())
+
+    def count(self, branch: str, letters: Letters) -> list[tuple[str, int, int]]:
+        """Where a branch has these letters, and how often."""
+        self.prepare()
+        return counted(self._words[branch], letters)
+
+    def prepare(self) -> None:
+        """Gathers the words of all branches, which takes a tenth of a second for 10,000 messages; once."""
+        if not self._words:
+            self._words = {name: wording(each) for name, each in self.branches.items()}
+
+    def where(self, wanted: str) -> MessagePlace | None:
+        """A message by its anchor or its uuid."""
+        return (self._places.get(wanted) or self._places.get(anchor(wanted))) if wanted else None
+
+    def records(self, place: str) -> list[Record]:
+        """The lines that something in the page came from: a message, a call and its result, the first of an agent."""
+        talks: list[Conversation] = [self.session, *self.session.subagents]
+        found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
+        calls = [call for talk in talks for call in talk.tool_calls]
+        found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        lines = {id(record) for record in found}
+        found += [call.output.record for call in calls if call.output is not None and id(call.record) in lines]
+        begun = (agent.records[:1] for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)
+        return (found or [each for first in begun for each in first])[:MOST_RECORDS]
+
+    def branch(self, name: str) -> SessionPages:
+        """A branch by its anchor; without one the branch that the conversation ended on."""
+        if not name:
+            return next(each for each in self.branches.values() if each.branch.active)
+        if name not in self.branches:
+            raise BadInput("this session has no such branch; it may have grown since")
+        return self.branches[name]
+
+
+def more_of(reading: SessionView, request: Request) -> Response:
+    """Pieces of a branch from one on, or before one."""
+    unfolding = reading.branch(pages.value(request, "branch"))
+    before = pages.number(request, "before", -1)
+    if pages.value(request, "whole"):
+        stretch = unfolding.whole(pages.number(request, "from"))
+    elif pages.value(request, "parts"):
+        stretch = unfolding.with_parts(pages.number(request, "from"))
+    elif before >= 0:
+        stretch = unfolding.before(before, NEXT_STEPS)
+    else:
+        stretch = unfolding.stretch(pages.number(request, "from"), NEXT_STEPS)
+    base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
+    body = pages.render("pieces.html", stretch=stretch, part_base=base, agent_base=part_base(request))
+    return HTMLResponse(body, headers={"x-next": str(stretch.next), "x-first": str(stretch.first)})
+
+
+def part_base(request: Request) -> str:
+    """Where what is folded in a page can be asked for, by its place."""
+    kind = "live" if "run" in request.path_params else "s"
+    name = request.path_params["run" if kind == "live" else "session"]
+    return f"/{kind}/{pages.quoted(name)}/part/"
+
+
+def part_in(reading: SessionView, request: Request) -> Response:
+    """What stands folded at a place."""
+    found = reading.branch(pages.value(request, "branch")).part(request.path_params["anchor"])
+    if isinstance(found, parts.AgentPart):
+        return pages.fragment("agent.html", agent=found, part_base=part_base(request), agent_base=part_base(request))
+    if isinstance(found, parts.CallPart):
+        return pages.fragment("call.html", item=found)
+    raise HTTPException(404)
+
+
+def states_in(reading: SessionView, request: Request) -> Response:
+    """Of the pieces from one on, for a page to see which of those it shows were given something since."""
+    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    states = unfolding.states(pages.number(request, "from"), unfolding.total) if unfolding else []
+    return Response(msgspec.json.encode(states), media_type="application/json")
+
+
+def stops_in(reading: SessionView, request: Request, corrections: Sequence[MapMark] = ()) -> Response:
+    """Where keys lead to in a branch, loaded or not."""
+    unfolding = reading.branch(pages.value(request, "branch")) if reading.branches else None
+    found = {
+        "prompt": unfolding.prompts if unfolding else [],
+        "failure": unfolding.failures if unfolding else [],
+        "correction": [Stop(mark.anchor, mark.piece) for mark in corrections if mark.what == "corrected"],
+    }
+    told = {name: [stop._asdict() for stop in stops] for name, stops in found.items()}
+    return Response(msgspec.json.encode(told), media_type="application/json")
+
+
+def where_in(reading: SessionView, request: Request) -> Response:
+    """Where in a session a message stands, for a link to one that is not in the page."""
+    found = reading.where(pages.value(request, "at"))
+    return Response(msgspec.json.encode(found._asdict() if found else None), media_type="application/json")
+
+
+def record_in(reading: SessionView, request: Request, *, back: str, title: str) -> Response:
+    """The lines of the transcript that a message came from, with a way back to it."""
+    wanted = request.path_params["anchor"]
+    found = [_told(each) for each in reading.records(wanted)]
+    if not found:
+        raise HTTPException(404)
+    values = {"records": found, "anchor": wanted, "back": back, "session_title": title}
+    return pages.page(request, "record.html", f"Record of {title}", **values)
+
+
+def _told(record: Record) -> dict[str, object]:
+    """A line of the transcript to be looked at."""
+    text = raw_of(record.data) if record.data else record.raw.decode("utf-8", "replace")
+    cut = len(text) - LARGEST_RECORD
+    return {"line": record.line, "text": text[:LARGEST_RECORD], "left_out": max(0, cut), "type": record.type or ""}
+
+
+class Sought(NamedTuple):
+    """What a page is asked to mark."""
+
+    words: str
+    """As they were typed."""
+    is_search: bool
+    fields: frozenset[Field]
+
+    @property
+    def terms(self) -> list[tuple[tuple[str, ...], bool]]:
+        """For the script, which marks what is loaded: of each term its pieces, and whether its last is a beginning.
+
+        Raises BadInput where a search has nothing to look for.
+        """
+        if not self.is_search:
+            return [(pieces, False)] if (pieces := Letters(self.words).pieces) else []
+        wanted = [term for term in parse(self.words, self.fields).terms if not term.negated]
+        return [(pieces, term.is_prefix) for term in wanted if (pieces := term.pieces)]
+
+    def as_search(self) -> Sought:
+        return Sought(self.words, True, ALL_FIELDS)
+
+
+Hits = list[tuple[str, int, int]]
+"""Anchor, piece, and how often it is there; a message that answers a search counts once."""
+
+
+class FoundElsewhere(NamedTuple):
+    """Another branch that has it."""
+
+    branch: str
+    anchor: str
+    number: int
+
+
+class FindAnswer(NamedTuple):
+    wanted: Sought
+    hits: Hits
+    elsewhere: list[FoundElsewhere]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        others = [each._asdict() for each in self.elsewhere]
+        return {"search": self.wanted.is_search, "terms": self.wanted.terms, "hits": self.hits, "elsewhere": others}
+
+
+def sought(request: Request) -> Sought | None:
+    """What an address asks to mark; None where it asks for nothing, or for what is found nowhere."""
+    if not (pages.value(request, "find") or pages.value(request, "q")):
+        return None
+    try:
+        wanted = asked(request)
+        return wanted if wanted is not None and wanted.terms else None
+    except BadInput:
+        return None
+
+
+def asked(request: Request) -> Sought | None:
+    """Raises BadInput for a field that is none."""
+    typed = pages.value(request, "find")
+    if typed:
+        return Sought(typed, False, ALL_FIELDS)
+    words = pages.value(request, "q")
+    chosen = request.query_params.getlist("in")[: len(Field)]
+    return Sought(words, True, fields_of(",".join(chosen)) if chosen else DEFAULT_FIELDS) if words else None
+
+
+def told(library: ArchivePool, stored: StoredSession, reading: SessionView, request: Request) -> dict[str, Any]:
+    """What the page is answered; what cannot be looked for is said in a sentence."""
+    unfolding = reading.branch(pages.value(request, "branch"))
+    try:
+        wanted = asked(request)
+        if wanted is None:
+            reading.prepare()
+            return _NOTHING
+        return find(library, stored, reading, unfolding, wanted).document
+    except BadInput as error:
+        return {**_NOTHING, "search": True, "problem": str(error)}
+
+
+_NOTHING: dict[str, Any] = {"search": False, "terms": [], "hits": [], "elsewhere": []}
+
+
+def find(
+    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, wanted: Sought
+) -> FindAnswer:
+    """In a branch, and what the others have. Raises BadInput for a search that has nothing to look for."""
+    if wanted.is_search:
+        return _searched(library, stored, reading, unfolding, wanted)
+    letters = Letters(wanted.words)
+    found = {name: reading.count(name, letters) for name in reading.branches}
+    if any(found.values()):
+        return FindAnswer(wanted, found.pop(unfolding.name), _elsewhere(found))
+    try:
+        searched = _searched(library, stored, reading, unfolding, wanted.as_search())
+    except BadInput:
+        return FindAnswer(wanted, [], [])
+    return searched if searched.hits or searched.elsewhere else FindAnswer(wanted, [], [])
+
+
+def _searched(
+    library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, wanted: Sought
+) -> FindAnswer:
+    def ask(archive: Archive) -> set[str]:
+        return archive.hits_in(stored, wanted.words, wanted.fields)
+
+    uuids = library.answer(("hits in", stored.id, wanted.words, wanted.fields), ask)
+    if not uuids:
+        return FindAnswer(wanted, [], [])
+    anchors = [anchor(uuid) for uuid in uuids]
+    found = {name: _in_order(each, anchors) for name, each in reading.branches.items()}
+    return FindAnswer(wanted, found.pop(unfolding.name), _elsewhere(found))
+
+
+def _in_order(unfolding: SessionPages, anchors: list[str]) -> Hits:
+    known = unfolding.places
+    found = {known[place].anchor for place in anchors if place in known}
+    return [(place, where.piece, 1) for place, where in known.items() if place in found]
+
+
+def _elsewhere(found: dict[str, Hits]) -> list[FoundElsewhere]:
+    return [FoundElsewhere(name, hits[0][0], sum(each[2] for each in hits)) for name, hits in found.items() if hits]

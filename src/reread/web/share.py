@@ -1,0 +1,139 @@
+"""A session handed out from its page: what goes out is seen before it does, and checked before it is offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reread.errors import BadInput
+from reread.features.secrets import Redactor, redacted_session
+from reread.features.secrets.redact import PLACEHOLDER
+from reread.sessions import Session
+from reread.views.exports import left_in_export
+
+from . import pages
+
+MOST_FINDS = 200
+_AROUND = 60
+"""Letters before and behind a find."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class ExportForm(NamedTuple):
+    """A kind of file."""
+
+    label: str
+    suffix: str
+    media: str
+    write: Callable[[Session], str]
+
+
+class RedactionFind(NamedTuple):
+    """Something that is taken out, where it stands first."""
+
+    name: str
+    kind: str
+    number: int
+    before: str
+    after: str
+
+
+def _html(session: Session) -> str:
+    from reread.views.html.page import session_page
+
+    return session_page(session)
+
+
+def _markdown(session: Session) -> str:
+    from reread.views.markdown import MarkdownOptions, markdown_lines
+
+    return "\n".join(markdown_lines(session, MarkdownOptions())) + "\n"
+
+
+def _json(session: Session) -> str:
+    import msgspec
+
+    from reread.views.session_json import session_document
+    from reread.views.values import encoded
+
+    document = session_document(session, session.branches, None, None)
+    return msgspec.json.format(encoded(document), indent=2).decode("utf-8", "replace") + "\n"
+
+
+FORMS = {
+    "html": ExportForm("HTML, one file that any browser opens", ".html", "text/html", _html),
+    "markdown": ExportForm("Markdown", ".md", "text/markdown", _markdown),
+    "json": ExportForm("JSON", ".json", "application/json", _json),
+}
+
+
+def export_page(request: Request) -> Response:
+    """What to hand out, and how."""
+    library = pages.site_of(request).library
+    stored = library.find(request.path_params["session"])
+    title = stored.row.title or "a session"
+    return pages.page(
+        request,
+        "export.html",
+        f"Export {title}",
+        scripts=["export.js"],
+        session_title=title,
+        name=request.path_params["session"],
+        forms=FORMS,
+    )
+
+
+def preview(request: Request) -> Response:
+    """What would be taken out, each with the words around it; kinds that are to stay are not."""
+    spared = frozenset(request.query_params.getlist("keep")[:50])
+    with pages.site_of(request).library.session(request.path_params["session"]) as held:
+        whole = Redactor()
+        text = _markdown(redacted_session(held.session, whole))
+    finds = _finds(text)
+    return pages.fragment(
+        "export_finds.html", finds=finds[:MOST_FINDS], left_out=max(0, len(finds) - MOST_FINDS), spared=spared
+    )
+
+
+def _finds(text: str) -> list[RedactionFind]:
+    found: dict[str, RedactionFind] = {}
+    for match in PLACEHOLDER.finditer(text):
+        name = match[0].replace("\\", "")
+        if name in found:
+            found[name] = found[name]._replace(number=found[name].number + 1)
+            continue
+        before, after = text[max(0, match.start() - _AROUND) : match.start()], text[match.end() : match.end() + _AROUND]
+        found[name] = RedactionFind(name, match["kind"], 1, before.replace("\n", " "), after.replace("\n", " "))
+    return list(found.values())
+
+
+async def export(request: Request) -> Response:
+    """The file. Raises BadInput where what was to be taken out is still in it."""
+    given = await pages.form(request)
+    form = FORMS.get(next(iter(given.get("format", ())), ""))
+    if form is None:
+        raise BadInput("Choose a format.")
+    redacts, spared = bool(given.get("redact")), given.get("keep", ())
+    name = request.path_params["session"]
+    text = await run_in_threadpool(_made, pages.site_of(request), name, form, redacts, spared)
+    file_name = f"{_NOT_IN_NAMES.sub('-', name)[:80] or 'session'}{form.suffix}"
+    headers = {"content-disposition": f'attachment; filename="{file_name}"', "cache-control": "no-store"}
+    return Response(text.encode("utf-8", "replace"), media_type=form.media, headers=headers)
+
+
+def _made(site: pages.Site, name: str, form: ExportForm, redacts: bool, spared: Iterable[str]) -> str:
+    with site.library.session(name) as held:
+        if not redacts:
+            return form.write(held.session)
+        redactor = Redactor(spared=frozenset(spared))
+        text = form.write(redacted_session(held.session, redactor))
+    left = left_in_export(redactor, text, next(each for each, known in FORMS.items() if known is form))
+    if left:
+        kinds = ", ".join(sorted(left))
+        raise BadInput(f"The file still holds what was to be taken out ({kinds}), so it is not handed out.")
+    return text

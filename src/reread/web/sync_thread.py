@@ -1,0 +1,103 @@
+"""Takes in what is written while the server runs, and wakes the pages that wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from reread.errors import RereadError
+
+from .archive_pool import ArchivePool
+
+RETRY_SECONDS = 5.0
+
+
+class Hub:
+    """Tells waiting pages that something changed; the change happens in another thread."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed: asyncio.Event | None = None
+        self.is_closed = False
+        self.changes = 0
+        """How often something changed."""
+        self.listeners = 0
+        """Connections that wait for news."""
+
+    def begin(self) -> None:
+        """Inside the loop that serves."""
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+
+    def tell(self) -> None:
+        """From any thread."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self.wake)
+
+    def close(self) -> None:
+        """Inside the loop: nobody waits any longer."""
+        self.is_closed = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Inside the loop."""
+        self.changes += 1
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    async def wait(self, seconds: float, since: int | None = None) -> bool:
+        """Whether something changed within so many seconds, or already after the change of that number."""
+        changed = self._changed
+        if changed is None or self.is_closed:
+            return False
+        if since is not None and since != self.changes:
+            return True
+        try:
+            async with asyncio.timeout(seconds):
+                await changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class Watch:
+    """A thread that syncs at once, and then whenever a source grows."""
+
+    def __init__(self, library: ArchivePool, hub: Hub) -> None:
+        self._library = library
+        self._hub = hub
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reread-watch", daemon=True)
+        self.is_busy = True
+        """Whether the first sync still runs."""
+        self.problem = ""
+        """Why the archive is not up to date, where it is not."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Does not wait long: a sync that is cut short costs nothing but reading again."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=2)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with self._library.open() as archive:
+                    archive.sources = tuple(source for source in archive.sources if source.exists())
+                    for result in archive.watch(self._stop):
+                        self.is_busy = False
+                        self.problem = str(result.problems[0]) if result.problems else ""
+                        self._hub.tell()
+            except (RereadError, OSError) as problem:
+                self.problem = str(problem)
+                self._hub.tell()
+            except Exception as problem:  # noqa: BLE001  a thread that dies is seen by nobody, and nothing is kept then
+                self.problem = f"{type(problem).__name__}: {problem}"
+                self._hub.tell()
+            self.is_busy = False
+            self._stop.wait(RETRY_SECONDS)

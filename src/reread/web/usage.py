@@ -1,0 +1,376 @@
+"""Usage as a page: filters, a chart with its table, and files to keep."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from reread.archive import CacheReport, UsageReport
+from reread.archive.budgets import DAYS_BACK, PERIODS, dollars_to_nano, read_limits, spending, write_limits
+from reread.archive.filters import Filter
+from reread.archive.status import SECONDS
+from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
+from reread.errors import BadInput
+from reread.views.budgets import BEFORE, NAMES, budget_words, dollars, projection_words
+from reread.views.cache_table import cause_words, signed_money, told_or_inferred
+from reread.views.charts import Chart
+from reread.views.charts.chart import fold_names
+from reread.views.charts.png import NEEDED, can_draw_png, chart_png
+from reread.views.charts.svg import Sheet, chart_svg
+from reread.views.numbers import money, nano, percent
+from reread.views.usage_table import (
+    TIMES,
+    accounting_line,
+    block_words,
+    charted_rows,
+    projects_chart,
+    row_label,
+    short_names,
+    shown,
+    usage_chart,
+    usage_csv,
+)
+from reread.views.values import when
+
+from . import pages
+from .sessions import blamed, make_filter
+
+SPANS = {"today": "today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "everything"}
+_DAYS = {"today": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365}
+"""Whole days, the present one included, as `reread` itself counts today and 30 days; and from sums that are there."""
+FILTERS = ("project", "model", "tool", "branch", "since", "until")
+
+
+class UsageFilters(NamedTuple):
+    by: str
+    given: dict[str, str]
+    """As the address has it; only what was given."""
+    span: str
+    """One of `SPANS`, or empty for a time of one's own."""
+    wanted: Filter
+
+    @property
+    def chips(self) -> list[tuple[str, str]]:
+        """What can be taken away again: its name, and what it says."""
+        return [(name, text) for name, text in self.given.items() if not (name == "since" and self.span)]
+
+
+def asked(request: Request) -> UsageFilters:
+    """Raises BadInput for a date that is none."""
+    site, named = pages.site_of(request), _named(request)
+    given, span = named.given, named.span
+    wanted = make_filter(site, {**given, "since": "" if span else given.get("since", ""), "hidden": "1"})
+    if span in _DAYS:
+        midnight = site.settings.now.astimezone(site.settings.timezone)
+        midnight = midnight.replace(hour=0, minute=0, second=0, microsecond=0)
+        wanted = wanted._replace(since=midnight - timedelta(days=_DAYS[span] - 1))
+    return named._replace(wanted=wanted)
+
+
+def asked_or_why_not(request: Request) -> tuple[UsageFilters, str]:
+    """The same for a page that stays, with what was typed; and what is wrong with it, if anything is."""
+    try:
+        return asked(request), ""
+    except BadInput as error:
+        return _named(request), str(error)
+
+
+def _named(request: Request) -> UsageFilters:
+    """As the address has it, without making sense of it."""
+    given = {name: text for name in FILTERS if (text := pages.value(request, name))}
+    by = pages.value(request, "by")
+    span = given.get("since", "" if "until" in given else "30d")
+    return UsageFilters(by if by in GROUPINGS else "day", given, span if span in SPANS else "", Filter())
+
+
+def narrowed(asked: UsageFilters, key: str | None) -> str:
+    """The address of one row; empty where there is none."""
+    if key is None or asked.by not in _NARROWER:
+        return ""
+    changes = _NARROWER[asked.by](key)
+    if isinstance(changes, str):
+        return changes
+    return f"/usage{pages.query(asked.given, **changes)}"
+
+
+Changes = dict[str, str]
+
+
+def _span(by: str, first: str, last: str) -> Changes:
+    return {"by": by, "since": first, "until": last}
+
+
+def _day(key: str) -> Changes:
+    return _span("session", key, key)
+
+
+def day_address(day: str) -> str:
+    """The usage of one day."""
+    return f"/usage{pages.query(_day(day))}"
+
+
+def _week(key: str) -> Changes:
+    sunday = date.fromisoformat(key) + timedelta(days=6)
+    return _span("day", key, sunday.isoformat())
+
+
+def _month(key: str) -> Changes:
+    return _span("day", *month_span(key))
+
+
+def month_span(month: str) -> tuple[str, str]:
+    """Its first day and its last."""
+    first = date.fromisoformat(f"{month}-01")
+    return first.isoformat(), first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
+
+
+def _block(key: str) -> Changes:
+    start = datetime.fromisoformat(key)
+    return _span("session", start.isoformat(), (start + timedelta(seconds=SECONDS)).isoformat())
+
+
+_NARROWER: dict[str, Callable[[str], Changes | str]] = {
+    "day": _day,
+    "week": _week,
+    "month": _month,
+    "block": _block,
+    "model": lambda key: {"by": "day", "model": key},
+    "project": lambda key: {"by": "day", "project": key},
+    "branch": lambda key: {"by": "day", "branch": key},
+    "tool": lambda key: {"by": "day", "tool": key},
+    "session": lambda key: f"/s/{pages.quoted(key)}",
+}
+
+
+SHOWN = ("day", "week", "month", "model", "project", "session", "tool", "block")
+"""The groupings with a tab; the others answer to their address."""
+MOST_ROWS = 400
+MOST_NAMES = 12
+"""Bars of a chart of names: the table has the others."""
+MOST_PROJECTS = 10
+_LAST_BLOCKS = timedelta(days=1)
+"""An open block began within this time."""
+_MAIN = Sheet(width=860, plot=230, crop=16)
+_BESIDE = Sheet(width=520, plot=250, crop=16)
+
+
+def usage(request: Request) -> HTMLResponse:
+    site = pages.site_of(request)
+    values: dict[str, Any]
+    given, problem = asked_or_why_not(request)
+    if problem:
+        values = {
+            "asked": given,
+            "tabs": SHOWN,
+            "spans": SPANS,
+            "problem": problem,
+            "blamed": blamed(site, given.given),
+        }
+        return pages.page(request, "usage.html", f"Usage by {given.by}", status=400, **values)
+    report = usage_report(site, given)
+    rows = _limited(report)
+    # A chart of names adds up those it does not name: all of them, not only those of the table.
+    charted = rows if report.by in TIMES else report
+    chart = usage_chart(charted, site.settings.timezone)
+    links = [narrowed(given, row.key) for row in charted_rows(charted)]
+    if chart.kind == "names":
+        chart = fold_names(chart, MOST_NAMES)
+        links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links
+    values = {
+        "problem": "",
+        "blamed": [],
+        "asked": given,
+        "tabs": SHOWN,
+        "spans": SPANS,
+        "report": rows,
+        "left_out": len(report.rows) - len(rows.rows),
+        "chart": pages.drawn(chart, replace(_MAIN, links=tuple(links))) if rows.rows else "",
+        "rows": _rows(site, given, rows),
+        "accounting": accounting_line(report.accounting),
+        "unpriced": [shown(model) for model in report.accounting.unpriced_models],
+        "png": "" if can_draw_png() else NEEDED,
+        "money": money,
+        "percent": percent,
+        "is_whole": bool(pages.value(request, "whole")),
+    }
+    values |= _spending(site)
+    if values["is_whole"]:
+        values |= _beside(site, given) | _saved(site, given)
+    return pages.page(request, "usage.html", f"Usage by {given.by}", scripts=["charts.js"], **values)
+
+
+def _spending(site: pages.Site) -> dict[str, Any]:
+    """Day, week and month so far, whatever the page is narrowed to."""
+    zone = site.settings.timezone
+    today = site.settings.now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    wanted = Filter(since=today - timedelta(days=DAYS_BACK))
+    report = site.library.answer(("spending", wanted.since), lambda archive: archive.usage("day", wanted, zone))
+    by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
+    found = spending(by_day, today.date().isoformat(), read_limits(str(site.settings.home)))
+    return {
+        "spending": found,
+        "limits_set": {each.period: each for each in found.budgets},
+        "budget_words": budget_words,
+        "projection": projection_words(found),
+        "periods": PERIODS,
+        "period_names": NAMES,
+        "period_before": BEFORE,
+        "dollars": dollars,
+    }
+
+
+async def set_budgets(request: Request) -> Response:
+    """Budgets from the form of the page; an empty field takes one away."""
+    given = await pages.form(request)
+    limits: dict[str, int] = {}
+    for name in PERIODS:
+        text = next(iter(given.get(name, ())), "").strip()
+        try:
+            if text:
+                limits[name] = dollars_to_nano(text[:40])
+        except ValueError:
+            raise BadInput(f"{text[:40]!r} is no amount of dollars for a {name}") from None
+    await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
+    return RedirectResponse("/usage#budgets", status_code=303)
+
+
+def beside(request: Request) -> HTMLResponse:
+    """What stands beside the chart: limits, projects, the cache."""
+    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), asked(request)))
+
+
+def saved(request: Request) -> HTMLResponse:
+    """What the cache saved, in a line of its card."""
+    return pages.fragment("usage_saved.html", **_saved(pages.site_of(request), asked(request)))
+
+
+def usage_report(site: pages.Site, given: UsageFilters) -> UsageReport:
+    zone = site.settings.timezone
+    return site.library.answer(
+        ("usage", given.by, given.wanted),
+        lambda archive: archive.usage(given.by, given.wanted, zone, folds_worktrees=True),
+    )
+
+
+def projects_report(site: pages.Site, given: UsageFilters) -> UsageReport:
+    """The same by project."""
+    return _by_project(site, given)[0]
+
+
+def _by_project(site: pages.Site, given: UsageFilters) -> tuple[UsageReport, CacheReport]:
+    """What stands beside the chart, whatever the chart is by."""
+    zone = site.settings.timezone
+    return site.library.answer(
+        ("beside", given.wanted),
+        lambda archive: archive.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
+    )
+
+
+def _limited(report: UsageReport) -> UsageReport:
+    rows = report.rows[-MOST_ROWS:] if report.by in TIMES else report.rows[:MOST_ROWS]
+    return replace(report, rows=rows)
+
+
+def _rows(site: pages.Site, given: UsageFilters, report: UsageReport) -> list[dict[str, Any]]:
+    """The table, the newest first where it is of times."""
+    zone = site.settings.timezone
+    rows = reversed(report.rows) if report.by in TIMES else report.rows
+    return [
+        {
+            "label": row.title or row.key if report.by == "session" and row.key else row_label(report.by, row, zone),
+            "link": narrowed(given, row.key),
+            "tokens": row.tokens,
+            "is_partial": row.tokens.unpriced_tokens > 0 or row.suspect > 0,
+        }
+        for row in rows
+    ]
+
+
+def _saved(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
+    _, found = _by_project(site, given)
+    is_partial = found.totals.unpriced_tokens > 0
+    return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
+
+
+def _beside(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
+    projects = projects_report(site, given)
+    by_project = given._replace(by="project")
+    links = tuple(narrowed(by_project, row.key) for row in projects.rows)
+    _, cache = _by_project(site, given)
+    names = short_names([row.key or "" for row in projects.rows])
+    total = projects.totals.nanodollars or 0
+    return {
+        "asked": given,
+        "projects": [
+            (name or "no project", row, link, (row.tokens.nanodollars or 0) / total if total else None)
+            for name, row, link in zip(names, projects.rows, links, strict=True)
+        ],
+        "most": MOST_PROJECTS,
+        "projects_chart": pages.drawn(projects_chart(projects), replace(_BESIDE, links=links)) if projects.rows else "",
+        "cache": cache,
+        "cache_rows": [
+            (cause_words(each.name), told_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
+        ],
+        "premium": money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0),
+        "money": money,
+        "nano": nano,
+        "percent": percent,
+        "png": "" if can_draw_png() else NEEDED,
+        **_limits(site),
+    }
+
+
+def _limits(site: pages.Site) -> dict[str, Any]:
+    """The open block and the windows that a status line told of, whatever the page is narrowed to."""
+    now, zone = site.settings.now, site.settings.timezone
+    limits = site.library.answer(("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.limits(now))
+    recent = Filter(since=now.replace(minute=0, second=0, microsecond=0) - _LAST_BLOCKS)
+    found = site.library.answer(("blocks", recent.since), lambda archive: archive.usage("block", recent, zone))
+    open_block = _open_block(found, site)
+    return {
+        "limits": limits,
+        "block_cost": None if open_block is None else found.rows[-1].tokens,
+        "block_words": None if open_block is None else block_words(open_block, zone),
+        "is_told": open_block is not None and not open_block.is_estimate,
+        "when": lambda moment: when(moment, zone),
+    }
+
+
+def _open_block(report: UsageReport, site: pages.Site) -> FiveHourBlock | None:
+    found = block(report.rows[-1], site.settings.now, report.told_windows) if report.rows else None
+    return found if found is not None and found.is_open else None
+
+
+_DRAWINGS: dict[str, tuple[str, Callable[[Chart], bytes]]] = {
+    "svg": ("image/svg+xml", lambda chart: chart_svg(chart).encode()),
+    "png": ("image/png", chart_png),
+}
+
+
+def download(request: Request) -> Response:
+    """`usage.svg`, `usage.png`, `usage.csv`, and the same of `projects`; narrowed as the page is."""
+    site = pages.site_of(request)
+    what, _, ending = request.path_params["name"].partition(".")
+    if what not in ("usage", "projects") or ending not in (*_DRAWINGS, "csv"):
+        raise HTTPException(404)
+    given = asked(request)
+    report = usage_report(site, given) if what == "usage" else projects_report(site, given)
+    if ending == "csv":
+        kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()
+    else:
+        kind, draw = _DRAWINGS[ending]
+        body = draw(_chart(site, what, report))
+    name = f"reread-usage-by-{report.by}.{ending}"
+    return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+def _chart(site: pages.Site, what: str, report: UsageReport) -> Chart:
+    return projects_chart(report) if what == "projects" else usage_chart(report, site.settings.timezone)
