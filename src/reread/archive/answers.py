@@ -277,7 +277,7 @@ def _parts(sessions: Iterable[Session], wanted: Filter) -> Iterator[_Part]:
 
 def _part(session: Session, agent: str | None, conversation: Conversation, copies: Copies) -> _Part:
     copied = copies.take(conversation)
-    return _Part(session, agent, conversation, frozenset(id(record) for record in conversation.records[:copied]))
+    return _Part(session, agent, conversation, conversation.identities(conversation.records[:copied]))
 
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)

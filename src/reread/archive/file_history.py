@@ -373,7 +373,7 @@ class _Gathered:
 
     def add(self, session: Session) -> None:
         parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
-        copied = frozenset(id(record) for part in parts for record in part.records[: self._copies.take(part)])
+        copied = frozenset[int]().union(*(part.identities(part.records[: self._copies.take(part)]) for part in parts))
         told: list[Event] = [*sightings_of(session), *changes_of(session, copied)]
         found = [event for event in told if event.key == self._key]
         if found:

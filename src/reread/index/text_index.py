@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread.features.search_text import texts_of
-from reread.records import decode
+from reread.records import ProgressLine, decode
 
 __all__ = [
     "Occurrence",
@@ -350,5 +350,9 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
 
         return BlockText(*withdrawn_in(content))
     record = decode(content)
+    if isinstance(record, ProgressLine):
+        from reread.sessions.agents import agent_line  # with all of a session: few hits are such
+
+        record = agent_line(record) or record
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None

@@ -49,7 +49,18 @@ from reread.index.safe_reader import remains
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import indexable_bytes
 from reread.loading import DISK, FileReader, load_session, records_of
-from reread.records import Assistant, CostState, QueueOperation, Record, RedactedThinking, Result, Unknown, parse_time
+from reread.records import (
+    AgentProgress,
+    Assistant,
+    CostState,
+    ProgressLine,
+    QueueOperation,
+    Record,
+    RedactedThinking,
+    Result,
+    Unknown,
+    parse_time,
+)
 from reread.records.client_input import nanodollars, number
 from reread.safe.safe import Safe, compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
@@ -435,7 +446,7 @@ def _session_and_rows(
     session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
-    own = Session(session.transcript, id=session.id, prices=session.prices) if session.captures else session
+    own = session.of_transcript()
     for each in job.changed:
         if each.file.kind is FileKind.TRANSCRIPT:
             found.append(_transcript_rows(each, own))
@@ -611,11 +622,20 @@ def _is_unfinished(record: Record) -> bool:
 
 
 def _withdrawn(job: FileJob, conversation: Conversation) -> list[int]:
-    """Lines of the queue that may have been indexed before their prompt came; only a new prompt can say one again."""
-    if not any(prompt.record.offset >= job.indexed for prompt in conversation.prompts):
-        return []
-    old = (record for record in conversation.records if record.offset < job.indexed)
-    return [record.offset for record in old if _is_said_again(record, conversation)]
+    """Lines that were indexed before others came that say the same.
+
+    Those of the queue, which only a new prompt can say again, and progress lines of agents whose file turned up.
+    """
+    old = [record for record in conversation.records if record.offset < job.indexed]
+    found = [record.offset for record in old if _is_claimed(record, job.claimed)] if job.claimed else []
+    if any(prompt.record.offset >= job.indexed for prompt in conversation.prompts):
+        found += [record.offset for record in old if _is_said_again(record, conversation)]
+    return found
+
+
+def _is_claimed(record: Record, agents: frozenset[str]) -> bool:
+    progress = record.progress if isinstance(record, ProgressLine) else None
+    return isinstance(progress, AgentProgress) and progress.agent_id in agents
 
 
 def _is_said_again(record: Record, conversation: Conversation) -> bool:
@@ -624,10 +644,10 @@ def _is_said_again(record: Record, conversation: Conversation) -> bool:
 
 
 def _blocks(records: list[Record], conversation: Conversation) -> Iterator[BlockRow]:
-    for record in records:
-        if _is_said_again(record, conversation):
+    for line in records:
+        if _is_said_again(line, conversation):
             continue
-        time = None
+        record, time = conversation.by_progress.get(id(line), line), None
         for part, (field, text) in enumerate(texts_of(record)):
             words = indexable_bytes(text, with_parts=field is not Field.RESULT)
             if words:

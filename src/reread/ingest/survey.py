@@ -51,6 +51,8 @@ class FileJob(Struct, frozen=True, kw_only=True):
     head: bytes = b""
     tail: bytes = b""
     """Digests of the edges of what is kept."""
+    claimed: frozenset[str] = frozenset()
+    """Of a trunk: the agents whose own files are new, so that its progress lines no longer stand for them."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):
@@ -569,6 +571,7 @@ class Survey:
                 )
                 whole = _with_gone(session, gone)
                 taken = {job.file.path for job in changed}
+                changed = self._claimed(whole, changed)
                 kept = remade((file for file in whole.captures if file.path not in taken), self.known, self.keys)
                 jobs.append(
                     SessionJob(
@@ -626,6 +629,22 @@ class Survey:
     def source_of(self, path: Path) -> Path:
         """The source that a file of this walk was found in."""
         return self._source_of[path]
+
+    def _claimed(self, session: SessionFiles, changed: tuple[FileJob, ...]) -> tuple[FileJob, ...]:
+        """With the trunk, which may have stood for agents whose files are new."""
+        agents = frozenset(
+            job.file.agent or job.file.path.stem
+            for job in changed
+            if job.file.kind is FileKind.SUBAGENT and not job.indexed
+        )
+        trunk = session.trunk
+        row = self.known.get(self.keys.of(trunk.path)) if trunk is not None else None
+        if not agents or trunk is None or row is None or not row.taken:
+            return changed
+        if all(job.file.path != trunk.path for job in changed):
+            (kept,) = remade([trunk], self.known, self.keys)
+            changed = (*changed, replace(kept, indexed=row.indexed))
+        return tuple(replace(job, claimed=agents) if job.file.path == trunk.path else job for job in changed)
 
     def _has_captures(self, session: SessionFiles) -> bool:
         """Whether captures belong to this copy of a session already."""

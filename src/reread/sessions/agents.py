@@ -3,6 +3,8 @@
     1.0.x    lines of the trunk itself, `isSidechain`, no id
     2.0.x    `agent-<id>.jsonl` beside the trunk
     2.1.x    `<session>/subagents/agent-<id>.jsonl`, flat at any depth, later with a `.meta.json`
+             `agent_progress` lines of the trunk up to 2.1.81 repeat what such an agent said: where its file is
+             gone, or was never kept, they are all that is left of it
 
 Seven kinds of evidence link an agent to its call; the first that hits wins.
 """
@@ -10,17 +12,30 @@ Seven kinds of evidence link an agent to its call; the first that hits wins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
+from msgspec.structs import replace
+
 from reread.billing import Prices
-from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User, result_twin
+from reread.records import (
+    AgentMeta,
+    AgentProgress,
+    ProgressLine,
+    Record,
+    Spoken,
+    User,
+    decode,
+    result_twin,
+)
 
 from .calls import ToolCall
 from .captured import ToolPermission
 from .conversation import Conversation
 from .speaker import Speaker, prompt_text, tag
+from .values import Branch, Notice
 
 AGENT_TOOLS = frozenset({"Task", "Agent"})
 """The tool was renamed between 2.1.51 and 2.1.63."""
@@ -58,17 +73,25 @@ class Subagent(Conversation):
         meta: AgentMeta | None = None,
         workflow: str | None = None,
         is_recorded_inline: bool = False,
+        is_from_progress: bool = False,
         prices: Prices | None = None,
         permissions: Mapping[str, ToolPermission] | None = None,
     ) -> None:
         super().__init__(records, id=id, prices=prices, permissions=permissions)
         self.meta = meta
         self.workflow = workflow
-        self.is_recorded_inline = is_recorded_inline
-        """True when its lines stand in the trunk's file: their usage is counted there."""
+        self.is_recorded_inline = is_recorded_inline or is_from_progress
+        """True when its lines stand in the trunk's file: their calls and usage are counted there."""
+        self.is_from_progress = is_from_progress
+        """True when only progress lines of the trunk tell of it: its calls count, its tokens are in no sum."""
         self.call: ToolCall | None = None
         self.parent: str | None = None
         """The agent that started it; None when the session itself did."""
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """As of every conversation; one that was put together from progress lines begins by saying so."""
+        return _marked(super().branches) if self.is_from_progress else super().branches
 
     @property
     def kind(self) -> AgentKind:
@@ -103,7 +126,10 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
     if not agents:
         return
     owners: dict[str, tuple[ToolCall, str | None]] = {}
-    for owner, conversation in ((None, trunk), *((agent.id, agent) for agent in agents)):
+    # The calls of agents inside the trunk's file are among the trunk's, too; calls in a file that copied them are not its.
+    inside = [(agent.id, agent) for agent in agents if agent.is_recorded_inline]
+    files = [(agent.id, agent) for agent in agents if not agent.is_recorded_inline]
+    for owner, conversation in (*inside, (None, trunk), *files):
         for call in conversation.tool_calls:
             if call.id is not None:
                 owners.setdefault(call.id, (call, owner))
@@ -172,6 +198,77 @@ class _Evidence:
 
 def _normal(text: str) -> str:
     return " ".join(text.split())
+
+
+FROM_PROGRESS = "from progress lines: no file of this agent is left"
+
+
+def _marked(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
+    """With a notice before the first step."""
+    main, *others = branches
+    if not main.turns or not main.turns[0].records:
+        return branches
+    first = main.turns[0]
+    notice = Notice(what="task", text=FROM_PROGRESS, record=first.records[0])
+    turns = (replace(first, steps=(notice, *first.steps)), *main.turns[1:])
+    return (replace(main, turns=turns), *others)
+
+
+def agent_line(line: Record) -> Spoken | None:
+    """What an agent said, where a progress line repeats it; it leads back to the progress line's bytes."""
+    progress = line.progress if isinstance(line, ProgressLine) else None
+    if not isinstance(progress, AgentProgress) or not bytes(progress.message):
+        return None
+    said = decode(bytes(progress.message))
+    if not isinstance(said, Spoken):
+        return None
+    return replace(
+        said,
+        uuid=said.uuid or line.uuid,
+        timestamp=said.timestamp or line.timestamp,
+        session_id=line.session_id,
+        cwd=line.cwd,
+        version=line.version,
+        git_branch=line.git_branch,
+        agent_id=progress.agent_id,
+        is_sidechain=True,
+        raw=line.raw,
+        line=line.line,
+        offset=line.offset,
+    )
+
+
+def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict[int, Spoken]:
+    """What agents said that only progress lines tell of, by the `id()` of its progress line.
+
+    An agent is claimed where lines of its own are there, which are more than the progress lines repeat.
+    """
+    found: dict[int, Spoken] = {}
+    known: set[tuple[str, str]] = set()
+    for line in lines:
+        progress = line.progress if isinstance(line, ProgressLine) else None
+        agent = progress.agent_id if isinstance(progress, AgentProgress) else None
+        if agent is None or agent in claimed:
+            continue
+        said = agent_line(line)
+        if said is None or (said.uuid is not None and (agent, said.uuid) in known):
+            continue
+        known.add((agent, said.uuid or ""))
+        found[id(line)] = said
+    return found
+
+
+def progress_agents(
+    lines: Iterable[Spoken], prices: Prices | None, permissions: Mapping[str, ToolPermission]
+) -> list[Subagent]:
+    """The agents that such lines are of."""
+    by_agent: dict[str, list[Record]] = {}
+    for line in lines:
+        by_agent.setdefault(line.agent_id or "", []).append(line)
+    return [
+        Subagent(records, id=name, is_from_progress=True, prices=prices, permissions=permissions)
+        for name, records in by_agent.items()
+    ]
 
 
 def inline_agents(

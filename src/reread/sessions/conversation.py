@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -86,6 +86,21 @@ class Conversation:
         return tuple(self._sorted[0])
 
     @property
+    def told(self) -> tuple[Spoken, ...]:
+        """The lines whose calls, thoughts and words count here; their requests may not."""
+        return self.spoken
+
+    @property
+    def by_progress(self) -> Mapping[int, Spoken]:
+        """What agents said of whom only progress lines of this file tell, by the `id()` of the progress line."""
+        return {}
+
+    def identities(self, records: Iterable[Record]) -> frozenset[int]:
+        """The `id()` of records, and of what progress lines among them repeat."""
+        numbers = [id(record) for record in records]
+        return frozenset((*numbers, *(id(self.by_progress[each]) for each in numbers if each in self.by_progress)))
+
+    @property
     def beside(self) -> dict[type[Record], list[Record]]:
         """The lines that hold none, by type: titles, queues, compactions and the rest."""
         return self._sorted[1]
@@ -155,14 +170,14 @@ class Conversation:
 
     @cached_property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(pair_calls(self.spoken, self.permissions))
+        return tuple(pair_calls(self.told, self.permissions))
 
     @cached_property
     def thoughts(self) -> tuple[Thought, ...]:
         """All thinking blocks: empty and redacted ones, and those that were taken back, too."""
         return tuple(
             Thought(record=record, block=block)
-            for record in (self.distinct if WithdrawnBlock in self.beside else self.spoken)
+            for record in (self.distinct if WithdrawnBlock in self.beside else self.told)
             for block in _reply_blocks(record)
             if type(block) is Thinking or type(block) is RedactedThinking
         )
@@ -175,7 +190,7 @@ class Conversation:
         """What the model said to the person and is worth reading; `turns` have the short answers, too."""
         return [
             Said(record=record, block=block)
-            for record in self.spoken
+            for record in self.told
             for block in _reply_blocks(record)
             if type(block) is Text and len(block.as_text) >= min_length
         ]

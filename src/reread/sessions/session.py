@@ -12,9 +12,9 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.billing.report import Tokens
 from reread.marks import NO_MARK, Mark
-from reread.records import Record, Spoken
+from reread.records import ProgressLine, Record, Spoken
 
-from .agents import AgentKind, Subagent, inline_agents, link
+from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
 from .calls import CallStatus, ToolCall, call_identity
 from .captured import SessionCapture, ToolPermission
 from .conversation import Conversation
@@ -84,9 +84,27 @@ class Session(Conversation):
         return inline if sum(isinstance(record, Spoken) for record in inline) < spoken else []
 
     @cached_property
+    def by_progress(self) -> Mapping[int, Spoken]:
+        """An agent that has lines of its own is not among them: those win."""
+        lines = self.beside.get(ProgressLine)
+        if not lines:
+            return {}
+        claimed = {agent.id for agent in self._agents if agent.records}
+        claimed.update(record.agent_id for record in self._inline if record.agent_id is not None)
+        return lines_by_progress(lines, claimed)
+
+    @property
+    def told(self) -> tuple[Spoken, ...]:
+        return (*self.spoken, *self.by_progress.values()) if self.by_progress else self.spoken
+
+    @cached_property
     def subagents(self) -> tuple[Subagent, ...]:
         """All agents at any depth, in the order they started; `parent` tells who started whom."""
-        agents = [*inline_agents(self._inline, self._prices, self.permissions), *self._agents]
+        agents = [
+            *inline_agents(self._inline, self._prices, self.permissions),
+            *progress_agents(self.by_progress.values(), self._prices, self.permissions),
+            *self._agents,
+        ]
         link(agents, self)
         return tuple(sorted(agents, key=_started))
 
@@ -131,6 +149,12 @@ class Session(Conversation):
     def working_agents(self) -> tuple[Subagent, ...]:
         """The agents somebody asked for: no warm-ups, suggestions or summarisers."""
         return tuple(a for a in self.subagents if a.kind in (AgentKind.TASK, AgentKind.WORKFLOW))
+
+    def of_transcript(self) -> Session:
+        """What its own file tells, without what captures add; agents with files of their own stay theirs."""
+        if not self.captures:
+            return self
+        return Session(self.transcript, id=self.id, agents=self._agents, prices=self._prices)
 
     def rewritten(self, change: Callable[[Any], Any]) -> Session:
         """The same session with everything it was made of, side files included, as `change` gives it back."""

@@ -101,6 +101,7 @@ def agent_row(agent: Subagent) -> Document:
         "type": agent.type,
         "call": agent.call.id if agent.call is not None else None,
         "parent": agent.parent,
+        "from_progress": agent.is_from_progress,
         "usage": tokens_document(agent.usage),
     }
 
