@@ -126,7 +126,7 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
     if not agents:
         return
     owners: dict[str, tuple[ToolCall, str | None]] = {}
-    # The calls of agents inside the trunk's file are among the trunk's, too; calls in a file that copied them are not its.
+    # Calls of agents inside the trunk's file are among the trunk's, too; calls that a file copied are not its own.
     inside = [(agent.id, agent) for agent in agents if agent.is_recorded_inline]
     files = [(agent.id, agent) for agent in agents if not agent.is_recorded_inline]
     for owner, conversation in (*inside, (None, trunk), *files):
