@@ -358,3 +358,45 @@ def test_an_interrupt_and_an_error_make_no_branch() -> None:
         a_prompt("b", to="h"),
     )
     assert branches(session) == [["a", "b"]]
+
+
+class TestLeavingAndComingBack:
+    """`/exit` hangs from a caveat, and what a resume goes on with hangs from the caveat, too."""
+
+    CAVEAT = "<local-command-caveat>Caveat: ...</local-command-caveat>"
+    BYE = "<local-command-stdout>Bye!</local-command-stdout>"
+
+    def left(self, number: int) -> list[Entry]:
+        return [
+            a_prompt(self.CAVEAT, isMeta=True, uuid=f"caveat-{number}"),
+            a_command("/exit", to=f"caveat-{number}"),
+            a_prompt(self.BYE),
+        ]
+
+    @pytest.mark.parametrize("model", ["<synthetic>", "claude-opus-4-5-20251101"])
+    def test_it_is_no_rewind(self, model: str) -> None:
+        session = build(
+            a_prompt("a"),
+            a_reply("b"),
+            *self.left(1),
+            a_reply("No response requested.", model=model, to="caveat-1"),
+            a_prompt("c"),
+            a_reply("d"),
+            *self.left(2),
+            a_reply("No response requested.", model=model, to="caveat-2"),
+            a_prompt("e"),
+            a_reply("f"),
+        )
+        (only,) = branches(session)
+        assert [prompt for prompt in only if prompt != "/exit"] == ["a", "c", "e"]
+
+    def test_a_local_command_at_the_beginning_is_no_rewind_either(self) -> None:
+        session = build(a_command("/clear", to=None), a_prompt(self.BYE), a_prompt("a", to=None), a_reply("b"))
+        assert branches(session) == [["a"]]
+
+    def test_a_command_that_was_answered_can_be_left_behind(self) -> None:
+        session = build(
+            a_prompt("a"), a_reply("b"), a_command("/review"), a_reply("fine"), a_prompt("c", to="b"), a_reply("d")
+        )
+        assert len(session.branches) == 2
+        assert branches(session)[0] == ["a", "c"]

@@ -12,17 +12,18 @@ from .speaker import Speaker
 from .turns import Draft, TurnWriter
 from .values import Branch, Notice, Turn
 
-TALK, PROMPT, LEADS = 1, 2, 4
-"""What a line and all below it hold: conversation of any kind; a person's prompt; a prompt before anything else."""
+TALK, PROMPT, LEADS, MORE = 1, 2, 4, 8
+"""What a line and all below it hold: conversation of any kind; a person's prompt; a prompt before anything else; more
+than local commands, which nobody leaves behind: `/exit` stands beside what a resume went on with."""
 
 _KIND_HOLDS = {
-    Speaker.TOOL_RESULT: TALK,
-    Speaker.INTERRUPT: TALK,
-    Speaker.COMPACT_SUMMARY: TALK,
-    Speaker.TASK_NOTIFICATION: TALK,
-    Speaker.TEAMMATE: TALK,
-    Speaker.AGENT_PROMPT: TALK,
-    Speaker.PROMPT: TALK | PROMPT | LEADS,
+    Speaker.TOOL_RESULT: TALK | MORE,
+    Speaker.INTERRUPT: TALK | MORE,
+    Speaker.COMPACT_SUMMARY: TALK | MORE,
+    Speaker.TASK_NOTIFICATION: TALK | MORE,
+    Speaker.TEAMMATE: TALK | MORE,
+    Speaker.AGENT_PROMPT: TALK | MORE,
+    Speaker.PROMPT: TALK | PROMPT | LEADS | MORE,
     Speaker.COMMAND: TALK | PROMPT | LEADS,
     Speaker.SHELL: TALK | PROMPT | LEADS,
 }
@@ -161,7 +162,7 @@ def _held_below(
     records: Sequence[Record], kinds: Mapping[int, Speaker], order: list[int], parents: list[int]
 ) -> list[int]:
     """For every record what it and all below it hold, gathered from the leaves up."""
-    own = [TALK if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
+    own = [TALK | MORE if type(record) is Assistant and not record.is_synthetic else 0 for record in records]
     for i, kind in kinds.items():
         own[i] = _KIND_HOLDS.get(kind, 0)
     holds = own.copy()
@@ -169,7 +170,7 @@ def _held_below(
         parent = parents[i]
         if parent >= 0:
             # A prompt below something else that was said no longer comes first.
-            holds[parent] |= holds[i] & (TALK | PROMPT) if own[parent] else holds[i]
+            holds[parent] |= holds[i] & ~LEADS if own[parent] else holds[i]
     return holds
 
 
@@ -184,11 +185,11 @@ class _Forks:
     def starts(self, node: int, children: list[int]) -> tuple[list[int], bool]:
         """The children that begin a branch of their own, and whether that is certain.
 
-        Lines that lead to no talk at all, copies, further blocks and results of one message, and ways that pass
-        through progress or attachments are recording. Prompts side by side are a rewind. If nothing explains the
-        node, it is taken for a rewind only where a person went on talking on both sides.
+        Lines that lead to no talk at all or to local commands alone, copies, further blocks and results of one
+        message, and ways that pass through progress or attachments are recording. Prompts side by side are a rewind.
+        If nothing explains the node, it is taken for a rewind only where a person went on talking on both sides.
         """
-        live = self._without_copies([child for child in children if self.holds[child]])
+        live = self._without_copies([child for child in children if self.holds[child] & MORE])
         prompts = [child for child in live if self.holds[child] & LEADS]
         if len(prompts) > 1:
             return prompts, True
@@ -272,7 +273,7 @@ def _restarts(records: Sequence[Record], links: _Links, forks: _Forks) -> dict[i
         and record.uuid is not None
         and record.parent_uuid is None
         and not record.is_frame
-        and forks.holds[i] & LEADS
+        and forks.holds[i] & (LEADS | MORE) == LEADS | MORE
     ]
     is_linked = any(links.first_child[root] >= 0 for root in roots)
     return dict.fromkeys(roots, 0) if is_linked and len(roots) > 1 else {}
