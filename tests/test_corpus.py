@@ -19,6 +19,7 @@ import pytest
 import reread
 from reread.features.edits.changes import changes_of
 from reread.features.edits.patches import applied
+from reread.loading import SourceTree
 from reread.records import Unknown
 from reread.sessions import Session
 from reread.sources import find
@@ -160,6 +161,12 @@ def test_the_corpus_is_what_these_tests_were_written_for() -> None:
     assert len(FILES) >= 140
     assert len(TRANSCRIPTS) >= 120
     assert {file.path for file in find(CORPUS)} <= set(FILES)
+
+
+def test_every_session_has_a_title_that_is_not_its_id() -> None:
+    sessions = list(SourceTree([CORPUS]))
+    assert len(sessions) > 100
+    assert [each.files for each in sessions if each.title == each.id] == []
 
 
 def test_real_forks_are_rare_among_lines_with_several_children() -> None:

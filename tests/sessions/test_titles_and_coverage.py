@@ -16,9 +16,11 @@ from reread.testing import (
     a_queued_prompt,
     a_reply,
     a_session,
+    a_subagent,
     a_summary,
     a_task_notification,
     a_title,
+    an_attachment,
     an_ending,
     build,
 )
@@ -105,6 +107,51 @@ class TestTitles:
             build(a_prompt("meta", isMeta=True), a_task_notification("t", task="a", call="b"), a_prompt("me")).title
             == "me"
         )
+
+    @pytest.mark.parametrize(
+        ("message", "title"),
+        [
+            (
+                '<teammate-message teammate_id="lead" summary="Port the parser">\nlong\ntext\n</teammate-message>',
+                "Port the parser",
+            ),
+            ('<teammate-message teammate_id="lead">\nMake it fast.\nmore\n</teammate-message>', "Make it fast."),
+            (
+                '<teammate-message teammate_id="lead">\n{"type":"task_assignment","subject":"Write the docs",'
+                '"description":"all of them"}\n</teammate-message>',
+                "Write the docs",
+            ),
+        ],
+    )
+    def test_a_teammate_is_called_by_its_task(self, message: str, title: str) -> None:
+        assert build(a_prompt(message), a_reply("on it")).title == title
+
+    def test_a_command_that_comes_first_and_was_answered(self) -> None:
+        session = build(a_command("/orchestrator", "create an app"), a_reply("done"), a_prompt("yes"), a_reply("ok"))
+        assert session.title == "/orchestrator create an app"
+
+    def test_a_local_command_is_no_title_beside_a_prompt(self) -> None:
+        assert build(a_command("/model", "opus"), a_prompt("go"), a_reply("ok")).title == "go"
+
+    @pytest.mark.parametrize("meta", [{"description": "Explore the house"}, None])
+    def test_a_session_of_agents_alone_is_called_by_what_one_was_asked(self, meta: dict[str, str] | None) -> None:
+        agent = a_subagent(a_prompt("Look into every room\nand the cellar"), a_reply("dark"), meta=meta)
+        assert build(agent).title == (meta["description"] if meta is not None else "Look into every room")
+
+    def test_lines_of_an_agent_alone_are_called_by_its_task(self) -> None:
+        assert (
+            build(a_prompt("Look around\nnow", isSidechain=True), a_reply("ok", isSidechain=True)).title
+            == "Look around"
+        )
+
+    def test_a_stream_without_a_prompt_is_called_by_its_first_sentence(self) -> None:
+        assert build(a_reply("**All good. I looked.**\nmore")).title == "All good."
+
+    def test_a_summary_of_elsewhere_is_better_than_an_id(self) -> None:
+        assert build(a_summary("x", of="elsewhere")).title == "x"
+
+    def test_a_goal_is_better_than_an_id(self) -> None:
+        assert build(an_attachment("goal_status", condition="all tests pass", met=False)).title == "all tests pass"
 
 
 class TestCoverage:

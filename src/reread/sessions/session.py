@@ -114,7 +114,12 @@ class Session(Conversation):
 
     @cached_property
     def title(self) -> str:
-        return self.mark.title or title_of(self, self._title_file)
+        return self.mark.title or title_of(self, self._title_file, self._named_agents)
+
+    @property
+    def _named_agents(self) -> tuple[Subagent, ...]:
+        """Those that may speak for a session without a word of its own, the asked for first; else none."""
+        return (*self.working_agents, *self.subagents) if not self.spoken else ()
 
     @cached_property
     def total_usage(self) -> Tokens:

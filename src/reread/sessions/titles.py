@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
-from reread.records import AiTitle, CustomTitle, LastPrompt, Record, Summary
+from reread.records import (
+    AiTitle,
+    Attachment,
+    CustomTitle,
+    LastPrompt,
+    Record,
+    Summary,
+    User,
+    parse_or_none,
+)
+from reread.records.attachments import GoalStatus
 
+from .agents import Subagent
 from .conversation import Conversation
-from .speaker import Speaker
+from .speaker import Speaker, command_arguments, command_line, prompt_text, tag
 from .values import Notice
 
 _LONGEST = 200
@@ -15,22 +27,35 @@ _ERROR_OPENINGS = ("Invalid API key", "API Error", "Credit balance is too low", 
 """Old clients summarised a failed session with the error text itself."""
 
 
-def title_of(conversation: Conversation, title_file: str | None) -> str:
-    """The first of these that says something."""
-    for choice in _choices(conversation, title_file):
+_MESSAGE = re.compile(r"<(teammate|agent)-message\b([^>]*)>(.*?)(?:</\1-message>|$)", re.DOTALL)
+_SUMMARY = re.compile(r"""\bsummary="([^"]+)\"""")
+_SENTENCE = re.compile(r"(.+?[.!?…])(?:\s|$)")
+_MARKUP = "#*_`> -"
+_in_summary = tag("summary")
+
+
+def title_of(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent] = ()) -> str:
+    """The first of these that says something; agents speak for a session that has no words of its own."""
+    for choice in _choices(conversation, title_file, agents):
         if choice and choice.strip():
             return _one_line(choice)
     return conversation.id
 
 
-def _choices(conversation: Conversation, title_file: str | None) -> Iterator[str | None]:
+def _choices(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent]) -> Iterator[str | None]:
     yield _last(conversation, CustomTitle)
     yield title_file
     yield _last(conversation, AiTitle)
     yield _summary(conversation)
+    yield _leading_command(conversation)
     yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
     yield _last(conversation, LastPrompt)
     yield _first_command(conversation)
+    yield from _tasks(conversation)
+    yield from (_described(agent) for agent in agents)
+    yield _first_sentence(conversation)
+    yield from (record.text for record in conversation.beside.get(Summary, ()))
+    yield from _goals(conversation)
 
 
 _FIELD: dict[type[Record], str] = {
@@ -67,6 +92,71 @@ def _first_command(conversation: Conversation) -> str | None:
             if isinstance(step, Notice) and step.what == "command" and step.text.startswith("/"):
                 return step.text
     return None
+
+
+def _leading_command(conversation: Conversation) -> str | None:
+    """`/orchestrator create an app`, where it comes before every prompt and was answered."""
+    for i, kind in conversation.kinds.items():
+        record = conversation.line[i]
+        if kind is Speaker.PROMPT:
+            return None
+        if kind is Speaker.COMMAND and command_arguments(record.text):
+            asked = (turn.prompt.record for turn in conversation.turns if turn.prompt is not None)
+            if any(each is record for each in asked):
+                return command_line(record.text)
+    return None
+
+
+def _tasks(conversation: Conversation) -> Iterator[str]:
+    """What a session was given to do by another, or an agent by its parent."""
+    for i, kind in conversation.kinds.items():
+        record = conversation.line[i]
+        if kind is Speaker.TEAMMATE:
+            yield _subject(record.text)
+        elif kind is Speaker.AGENT_PROMPT and isinstance(record, User):
+            yield _first_line(prompt_text(record))
+        elif kind is Speaker.TASK_NOTIFICATION:
+            yield _in_summary(record.text) or ""
+
+
+def _subject(text: str) -> str:
+    """A message between agents has a summary, or is a task with a subject, or plain text."""
+    found = _MESSAGE.search(text)
+    if found is None:
+        return ""
+    summary, body = _SUMMARY.search(found[2]), found[3].strip()
+    task = parse_or_none(body.encode("utf-8", "replace")) if body.startswith("{") else None
+    if isinstance(task, dict):
+        named = (task.get(name) for name in ("subject", "summary", "description", "content", "message"))
+        return next((_first_line(each) for each in named if isinstance(each, str) and each.strip()), "")
+    return summary[1] if summary else _first_line(body)
+
+
+def _described(agent: Subagent) -> str:
+    """By the words of who started it; the first line of its task where these are gone."""
+    if agent.meta is not None and agent.meta.description:
+        return agent.meta.description
+    asked = agent.call.input if agent.call is not None else None
+    described = asked.get("description") if isinstance(asked, dict) else None
+    return described if isinstance(described, str) and described.strip() else _first_line(agent.task)
+
+
+def _first_sentence(conversation: Conversation) -> str:
+    """Of what the model said first, where nobody is known to have asked."""
+    line = next((_first_line(said.text) for said in conversation.words(1) if said.text.strip()), "")
+    sentence = _SENTENCE.match(line)
+    return (sentence[1] if sentence else line).strip(_MARKUP)
+
+
+def _goals(conversation: Conversation) -> Iterator[str]:
+    for record in conversation.beside.get(Attachment, ()):
+        goal = record.attachment if isinstance(record, Attachment) else None
+        if isinstance(goal, GoalStatus):
+            yield goal.condition or ""
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def _one_line(text: str) -> str:
