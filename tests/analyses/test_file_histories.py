@@ -517,6 +517,46 @@ def test_branches_have_contents_of_their_own() -> None:
     assert [line for hunk in between.hunks for line in hunk.lines] == ["-left", "+main"]
 
 
+def test_what_both_branches_share_is_no_difference() -> None:
+    session = build(
+        a_prompt("first", uuid="p1"),
+        *write("one\n"),
+        *call("Write", {"type": "create", "filePath": "/b", "content": "b\n"}, file_path="/b", content="b\n"),
+        *edit("one", "two", None),
+        a_reply("done", uuid="r1"),
+        a_prompt("second", uuid="p2", to="r1"),
+        a_reply("only talk"),
+        a_prompt("third", uuid="p3", to="r1"),
+        a_reply("only talk here, too"),
+    )
+    main, left = session.branches
+    assert SessionEdits(session).between(left, main) == []
+    assert [file.path for file in SessionEdits(session).on(main)] == [FILE, "/b"]
+
+
+def test_names_of_backups_of_two_sessions_are_not_compared() -> None:
+    """Each session counts its versions by itself: that another one has another name tells nothing of the file."""
+    first = a_session(
+        a_prompt("a", timestamp=at(1)), *write("one\n"), snapshot(at(5), {FILE: "f00d@v3"}), id="s1"
+    ).build()
+    second = a_session(a_prompt("b", timestamp=at(6)), snapshot(at(7), {FILE: "f00d@v1"}), id="s2").build()
+    events = [event for each in (first, second) for event in (*sightings_of(each), *changes_of(each))]
+    [found] = histories_of(events).values()
+    assert found.last is not None
+    assert found.last.text == "one\n"
+    assert found.gaps == []
+
+
+def test_a_new_name_of_the_same_session_still_tells_of_a_change_outside() -> None:
+    entries = (snapshot(at(5), {FILE: "f00d@v3"}), snapshot(at(7), {FILE: "f00d@v4"}))
+    first = a_session(a_prompt("a", timestamp=at(1)), *write("one\n"), *entries, id="s1").build()
+    second = a_session(a_prompt("b", timestamp=at(5)), snapshot(at(6), {FILE: "f00d@v1"}), id="s2").build()
+    events = [event for each in (first, second) for event in (*sightings_of(each), *changes_of(each))]
+    [found] = histories_of(events).values()
+    assert found.last is None
+    assert len(found.gaps) == 1
+
+
 def test_a_file_only_one_branch_made_is_not_there_on_the_other() -> None:
     other = call("Write", {"type": "create", "filePath": "/b", "content": "b\n"}, file_path="/b", content="b\n")
     session = rewound(*other)

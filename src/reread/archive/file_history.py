@@ -36,6 +36,7 @@ from reread.records import Record, Spoken, ToolUse, decode
 from reread.safe.errors import SafeDamaged
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
+from reread.sessions.agents import as_said
 from reread.sources.backups import backup_reader
 from reread.times import moment
 
@@ -209,7 +210,7 @@ class FileIndex:
 
     def _record(self, file: int, line: read.Match | CallLine) -> Record:
         try:
-            return decode(self._kept.line(file, line.generation, line.offset, line.length))
+            return as_said(decode(self._kept.line(file, line.generation, line.offset, line.length)))
         except SafeDamaged:
             self._hidden += 1
             return decode(b"")

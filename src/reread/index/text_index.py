@@ -351,8 +351,8 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
         return BlockText(*withdrawn_in(content))
     record = decode(content)
     if isinstance(record, ProgressLine):
-        from reread.sessions.agents import agent_line  # with all of a session: few hits are such
+        from reread.sessions.agents import as_said  # with all of a session: few hits are such
 
-        record = agent_line(record) or record
+        record = as_said(record)
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None

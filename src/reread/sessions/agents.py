@@ -238,6 +238,11 @@ def agent_line(line: Record) -> Spoken | None:
     )
 
 
+def as_said(record: Record) -> Record:
+    """The line of an agent that a progress line repeats; every other line itself."""
+    return agent_line(record) or record
+
+
 def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict[int, Spoken]:
     """What agents said that only progress lines tell of, by the `id()` of its progress line.
 

@@ -291,8 +291,8 @@ class _Writer:
         self._read_backup = read_backup
         self._named: dict[tuple[str, str], Content] = {}
         """Contents by session and name of their backup."""
-        self._name_since: tuple[str, str] | None = None
-        """The backup that was named since the last change."""
+        self._name_since: dict[str, str] = {}
+        """The backup each session named since the last change: names of two sessions tell nothing of each other."""
         self._before_rewind: _Return | None = None
 
     def take(self, event: Event | CodeRewind) -> None:
@@ -335,7 +335,8 @@ class _Writer:
             self._meet(before, event.place.time)
         elif pending is not None and (pending.content is None or event.after(pending.content) is not None):
             self._go_back(pending.time, is_assumed=event.after(self._now) is not None)
-        self._before_rewind = self._name_since = None
+        self._before_rewind = None
+        self._name_since.clear()
         after = event.after(self._now)
         # It fitted the file when it was made: where it does not, the file was not what it is taken for.
         is_lost = after is None and self._now is not None
@@ -377,10 +378,11 @@ class _Writer:
         if event.backup is None:
             return None
         key = (event.session, event.backup)
-        last, self._name_since = self._name_since, key
+        last = self._name_since.get(event.session)
+        self._name_since[event.session] = event.backup
         if key not in self._named:
             raw = self._read_backup(*key) if self._read_backup is not None else None
-            if raw is None and last not in (None, key):
+            if raw is None and last not in (None, event.backup):
                 self._before_rewind = None
                 gap = Gap(self._last_time, event.time)
                 self.versions.append(Version(time=event.time, content=None, gap=gap))

@@ -75,11 +75,8 @@ class SessionEdits:
         return [_net(history) for history in self.histories(branch).values() if history.changes]
 
     def between(self, one: Branch, other: Branch) -> list[FileDiff]:
-        """Files as the two branches left them. A file that only one of them changed had on the other what it had
-        where they parted."""
-        first, second = self.histories(one), self.histories(other)
-        keys = [key for key in {**first, **second} if _has_changes(first, key) or _has_changes(second, key)]
-        return [_across(first.get(key), second.get(key)) for key in keys]
+        """Files that one of them changed after they parted, as the two left them; what both share is no difference."""
+        return [file.between for file in parted_files(self, one, other)]
 
     def path_of(self, branch: Branch) -> frozenset[int]:
         """The segments a branch goes through."""
@@ -93,10 +90,6 @@ class SessionEdits:
         return histories_of(events)
 
 
-def _has_changes(histories: dict[str, FileHistory], key: str) -> bool:
-    return key in histories and bool(histories[key].changes)
-
-
 def _net(history: FileHistory) -> FileDiff:
     return FileDiff(
         path=history.path,
@@ -104,19 +97,6 @@ def _net(history: FileHistory) -> FileDiff:
         after=history.last,
         changes=tuple(history.changes),
         gaps=tuple(history.gaps),
-    )
-
-
-def _across(one: FileHistory | None, other: FileHistory | None) -> FileDiff:
-    """A branch that did not touch a file has it as it was before the other one did."""
-    known = [history for history in (one, other) if history is not None]
-    base = next((history.base for history in known if history.base is not None), None)
-    return FileDiff(
-        path=known[0].path,
-        before=one.last if one is not None else base,
-        after=other.last if other is not None else base,
-        changes=tuple(change for history in known for change in history.changes),
-        gaps=tuple(gap for history in known for gap in history.gaps),
     )
 
 
