@@ -87,8 +87,15 @@ def edit(old: str, new: str, original: str | None, **fields: Any) -> list[Entry]
     return call("Edit", {**twin, "structuredPatch": [], **fields}, old_string=old, new_string=new)
 
 
-def read(content: str, *, shown: int = 3, total: int = 3) -> list[Entry]:
-    file = {"filePath": FILE, "content": content, "numLines": shown, "startLine": 1, "totalLines": total}
+def read(content: str, *, shown: int | None = None, total: int | None = None) -> list[Entry]:
+    lines = content.count("\n") + 1
+    file = {
+        "filePath": FILE,
+        "content": content,
+        "numLines": shown or lines,
+        "startLine": 1,
+        "totalLines": total or lines,
+    }
     return call("Read", {"type": "text", "file": file})
 
 
@@ -196,6 +203,53 @@ def test_what_was_there_before_is_found_from_the_changes_back(
             found = history(*desk.entries)
             assert found.base is not None
             assert found.base.to_bytes().decode() == first.replace("\r\n", "\n")
+
+
+def numbered(content: str) -> str:
+    return "\n".join(f"{number:6}→{line}" for number, line in enumerate(content.split("\n"), 1))
+
+
+def _look(desk: Desk, cut: int) -> None:
+    """A read as agents have it, without a twin; a cut one ends in the middle with a word about that."""
+    shown = numbered((desk.now() or b"").decode()).split("\n")
+    text = "\n".join(shown) if cut >= len(shown) else "\n".join([*shown[:cut], "... [cut]"])
+    name = f"toolu_look{len(desk.entries)}"
+    desk.entries += [a_reply(a_tool_call("Read", {"file_path": desk.named}, id=name)), a_tool_result(text, of=name)]
+
+
+def _append(desk: Desk, text: str) -> None:
+    desk.outside((desk.now() or b"").decode() + text)
+    name = f"toolu_shell{len(desk.entries)}"
+    command = a_tool_call("Bash", {"command": f"printf '%s' {text!r} >> {desk.named}"}, id=name)
+    desk.entries += [a_reply(command), a_tool_result("", of=name, twin={"stdout": "", "stderr": ""})]
+
+
+@settings(max_examples=150)
+@given(
+    contents,
+    st.lists(
+        st.one_of(
+            operations.map(lambda some: ("play", some)),
+            st.integers(1, 9).map(lambda cut: ("look", cut)),
+            st.sampled_from(["x", "y\n"]).map(lambda text: ("append", text)),
+        ),
+        max_size=5,
+    ),
+)
+def test_nothing_is_lost_without_a_word(first: str, steps: list[tuple[str, Any]]) -> None:
+    """Whatever happens to a file beside writes and edits: what is rebuilt is what it held, or a gap is told."""
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(Path(folder) / "a.txt")
+        desk.write(first.replace("\r\n", "\n"))
+        for kind, what in steps:
+            if kind == "play":
+                play(desk, [(tool, text.replace("\r\n", "\n"), *rest) for tool, text, *rest in what])
+            elif kind == "look":
+                _look(desk, what)
+            else:
+                _append(desk, what)
+        found = history(*desk.entries)
+        assert held(found) == desk.now() or found.gaps or found.last is None
 
 
 # Single facts
@@ -593,3 +647,68 @@ def test_windows_paths_are_one_file_however_they_are_spelled() -> None:
         cwd="C:\\app",
     ).build()
     assert [held(found) for found in histories(session).values()] == [b"two\n"]
+
+
+# What was lost without a word
+
+
+def test_a_read_that_was_cut_in_the_middle_is_not_the_whole_file() -> None:
+    whole = "".join(f"line {number}\n" for number in range(1, 9))
+    cut = "\n".join(numbered(whole).split("\n")[:4]) + "\n\n[cut here]"
+    name = "toolu_read"
+    looked = [a_reply(a_tool_call("Read", {"file_path": FILE}, id=name)), a_tool_result(cut, of=name)]
+    found = history(*write(whole), *looked)
+    assert held(found) == whole.encode()
+    assert found.gaps == []
+
+
+def test_a_read_with_a_reminder_behind_it_is_the_whole_file() -> None:
+    text = numbered("one\ntwo\n") + "\n\n<system-reminder>\nbe good\n</system-reminder>\n"
+    looked = [a_reply(a_tool_call("Read", {"file_path": FILE}, id="r")), a_tool_result(text, of="r")]
+    assert held(history(*looked)) == b"one\ntwo\n"
+
+
+def test_a_twin_that_has_fewer_lines_than_it_says_is_not_the_whole_file() -> None:
+    found = history(*write("one\ntwo\nthree\n"), *read("one\n", shown=4, total=4))
+    assert held(found) == b"one\ntwo\nthree\n"
+
+
+def test_a_string_that_stands_there_twice_tells_that_the_file_was_another() -> None:
+    """The client refuses such an edit; that it went well means that the file held something else."""
+    found = history(*write("a\nb\na\n"), *call("Edit", None, old_string="a", new_string="c"))
+    assert found.last is None
+    assert len(found.gaps) == 1
+
+
+def test_all_of_a_string_may_be_asked_for_in_words() -> None:
+    found = history(*write("a\na\n"), *call("Edit", None, old_string="a", new_string="c", replace_all="true"))
+    assert held(found) == b"c\nc\n"
+
+
+def bash(command: str, **twin: Any) -> list[Entry]:
+    name = f"toolu_{len(command)}"
+    return [a_reply(a_tool_call("Bash", {"command": command}, id=name)), a_tool_result("", of=name, twin=twin)]
+
+
+def test_a_command_that_may_have_changed_a_file_is_a_gap() -> None:
+    found = history(*write("one\n"), *bash(f"cat more >> {FILE}"))
+    assert held(found) == b"one\n"
+    assert [gap.command for gap in found.gaps] == [">>"]
+
+
+def test_a_command_that_did_not_is_none() -> None:
+    assert history(*write("one\n"), *bash(f"chmod +x {FILE}")).gaps == []
+    assert history(*write("one\n"), *bash(f"sed -i s/x/y/ {FILE}"), *read("one\n")).gaps == []
+    told = {"filePath": FILE, "hunks": editing.patch("one\n", "one\ntwo\n")}
+    found = history(*write("one\n"), *bash(f"echo two >> {FILE}", bashEditDiff={"files": [told]}))
+    assert (held(found), found.gaps) == (b"one\ntwo\n", [])
+
+
+def test_lines_that_others_changed_are_a_gap_unless_they_are_known() -> None:
+    def changed(snippet: str) -> Entry:
+        return an_attachment("edited_text_file", filename=FILE, snippet=snippet)
+
+    assert history(*write("one\ntwo\n"), changed("1\tone\n2\ttwo")).gaps == []
+    found = history(*write("one\ntwo\n"), changed("2\tother"))
+    assert found.last is None
+    assert len(found.gaps) == 1

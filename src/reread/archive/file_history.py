@@ -20,6 +20,7 @@ from reread.features.edits.history import (
     FileHistory,
     Gap,
     ReadBackup,
+    Sighting,
     history_of,
     is_called,
     rewinds_of,
@@ -335,7 +336,7 @@ def trace(
     gathered = _Gathered(key_of(path), at, kept)
     for session in sessions:
         gathered.add(session)
-    if not gathered.events:
+    if all(isinstance(event, Sighting) and event.is_partial for event in gathered.events):
         raise BadInput(f"no transcript tells what {printable(path)} held")
     history = history_of(gathered.events, gathered.rewinds, gathered.read_backup)
     if at is None:

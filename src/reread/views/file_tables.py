@@ -226,6 +226,8 @@ def gap_text(gap: Gap, view: View) -> str:
     start, end = (when(time, view.timezone, "%Y-%m-%d %H:%M:%S") for time in (gap.start, gap.end))
     if gap.is_assumed:
         return f"the conversation was rewound at {end}; nothing tells whether the file went back, it is taken so"
+    if gap.command is not None:
+        return f"a command at {end} may have changed it ({gap.command}); nothing tells whether it did"
     did = "it went back to what it held before" if gap.is_return else "something no transcript tells of changed it"
     return f"{did}, {f'between {start} and {end}' if start else f'before {end}'}"
 
@@ -243,6 +245,7 @@ def gap_document(gap: Gap) -> Document:
         "to": utc(gap.end),
         "went_back": gap.is_return,
         "assumed": gap.is_assumed,
+        "command": gap.command,
     }
 
 

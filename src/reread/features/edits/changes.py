@@ -38,7 +38,8 @@ def _replaced(text: str, each: Replacement) -> str | None:
     if not each.old:  # makes a file, or fills an empty one
         return each.new if not text.strip() else None
     old = _with_its_newline(text, each)
-    if old not in text:
+    # Without "all" the client refuses a string that stands there twice: the text is not what the file held.
+    if old not in text or (not each.is_all and text.count(each.old) > 1):
         return None
     return text.replace(old, each.new) if each.is_all else text.replace(old, each.new, 1)
 
@@ -215,7 +216,7 @@ def _replacement(edit: Any) -> Replacement | None:
     old, new = (_either(edit, f"{name}String", f"{name}_string") for name in ("old", "new"))
     if old is None or new is None:
         return None
-    is_all = edit.get("replaceAll") is True or edit.get("replace_all") is True
+    is_all = any(edit.get(name) in (True, "true") for name in ("replaceAll", "replace_all"))
     return Replacement(old, new, is_all)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.records import Attachment, Record, parse_time
-from reread.records.attachments import FileAttachment
+from reread.records.attachments import EditedTextFile, FileAttachment
 from reread.records.lenient import parse_or_none
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.sessions import CallStatus, Session, ToolCall
@@ -19,11 +19,14 @@ from reread.sessions import CallStatus, Session, ToolCall
 from .changes import FileChange, twin_of
 from .patches import ABSENT, Content, exact, told
 from .place import Whereabouts, calls_of
-from .shell import absolute, key_of
+from .shell import Action, absolute, files_in, key_of
 
 _LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
 _MOST_LINES = _LONGEST_LINE = 2000
 """Where the client cuts what it shows of a file."""
+_AFTER_A_FILE = "<system-reminder>"
+_KEEPING = frozenset({"chmod", "chown"})
+"""Programs that change a file and not what it holds."""
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
@@ -53,6 +56,15 @@ class Sighting(Struct, frozen=True, kw_only=True):
     """Its position among the calls of the session; backups are made before anything else of the same moment."""
     segment: int = -1
     """The stretch of the tree it stands in; -1 for what belongs to no branch."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Numbered lines of a content that was not shown as a whole."""
+    command: str | None = None
+    """What in a shell command may have changed it: how it was then, nothing tells."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it tells that a file changed, and not what it held."""
+        return bool(self.lines) or self.command is not None
 
     @property
     def key(self) -> str:
@@ -64,7 +76,7 @@ class Sighting(Struct, frozen=True, kw_only=True):
 
 
 def sightings_of(session: Session) -> list[Sighting]:
-    return [*_reads(session), *_mentions(session), *_backups(session)]
+    return [*_reads(session), *_mentions(session), *_backups(session), *_commands(session)]
 
 
 def rewinds_of(session: Session) -> list[CodeRewind]:
@@ -98,26 +110,59 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
     given = call.input if isinstance(call.input, dict) else {}
     if call.output is None or {"offset", "limit", "pages"} & given.keys():
         return None
-    lines = []
-    for number, line in enumerate(call.output.text.split("\n"), 1):
-        found = _LINE.fullmatch(line)
-        if found is None or int(found[1]) != number:
-            break
-        lines.append(found[2])
+    shown = call.output.text.split("\n")
+    lines = [text for number, (told_number, text) in enumerate(_numbered_lines(shown), 1) if told_number == number]
+    rest = "\n".join(shown[len(lines) :]).strip()
     if not lines or len(lines) >= _MOST_LINES or max(map(len, lines)) >= _LONGEST_LINE:
+        return None
+    if rest and not rest.startswith(_AFTER_A_FILE):  # cut in the middle: what was shown is not all of it
         return None
     told_lines = {"startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
     return {"filePath": given.get("file_path"), "content": "\n".join(lines), **told_lines}
 
 
+def _numbered_lines(shown: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Up to the first line without a number."""
+    for line in shown:
+        found = _LINE.fullmatch(line)
+        if found is None:
+            return
+        yield int(found[1]), found[2]
+
+
+def _commands(session: Session) -> Iterator[Sighting]:
+    """Files that shell commands write to by what they say, where the client did not compare them before and after."""
+    where = Whereabouts(session)
+    for done in calls_of(session):
+        given = done.call.input if isinstance(done.call.input, dict) else {}
+        text = given.get("command")
+        is_told = "bashEditDiff" in twin_of(done.call)
+        if done.call.name != "Bash" or done.call.status is not CallStatus.OK or is_told or not isinstance(text, str):
+            continue
+        for named in files_in(text, done.call.record.cwd):
+            if named.action in (Action.WRITE, Action.EDIT) and named.program not in _KEEPING:
+                yield Sighting(
+                    path=named.path,
+                    session=session.id,
+                    time=done.time,
+                    number=done.number,
+                    segment=where.segment_of(done),
+                    command=named.program,
+                )
+
+
 def _mentions(session: Session) -> Iterator[Sighting]:
-    """Files that a person put beside a prompt (`@src/a.py`)."""
+    """Files that a person put beside a prompt (`@src/a.py`), and parts of those that others changed."""
     for record in session.beside.get(Attachment, ()):
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, FileAttachment):
             content = parse_or_none(body.content)
             file = content.get("file") if isinstance(content, dict) else None
             yield from _seen(file, session, record, record.time)
+        elif isinstance(body, EditedTextFile) and body.filename and body.snippet:
+            lines = tuple(_numbered_lines(body.snippet.split("\n")))
+            path = absolute(body.filename, record.cwd)
+            yield Sighting(path=path, session=session.id, time=record.time, lines=lines)
 
 
 def _seen(file: Any, session: Session, record: Record, time: datetime | None) -> Iterator[Sighting]:
@@ -134,7 +179,8 @@ def _whole_text(file: Any) -> str | None:
         return None
     first, shown, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
     is_whole = first in (0, 1) and isinstance(shown, int) and isinstance(total, int) and shown >= total
-    return file["content"] if is_whole else None
+    # What was cut on its way has fewer lines than it says: 587 of 587 recorded reads have as many.
+    return file["content"] if is_whole and file["content"].count("\n") + 1 >= shown else None
 
 
 def _backups(session: Session) -> Iterator[Sighting]:
@@ -181,6 +227,8 @@ class Gap(Struct, frozen=True):
     """The file went back to a content it had before: a rewind, or a checkout."""
     is_assumed: bool = False
     """Nothing tells whether a rewind took the file back, too; what was done on the branch left behind is left out."""
+    command: str | None = None
+    """What in a shell command may have changed it; whether it did, nothing tells."""
 
     def holds(self, moment: datetime) -> bool:
         return self.start is not None and self.end is not None and self.start < moment < self.end
@@ -324,9 +372,31 @@ class _Writer:
             self.versions.append(Version(time=time, content=pending.content, gap=gap))
 
     def _see(self, event: Sighting) -> None:
+        if event.command is not None:
+            self._touch(event)
+            return
+        if event.lines:
+            self._glimpse(event)
+            return
         content = event.content if event.content is not None else self._backed_up(event)
         if content is not None:
             self._meet(content, event.time)
+
+    def _touch(self, event: Sighting) -> None:
+        """A command that may have changed it: what is known stays, until something else is seen."""
+        if self._now is not None:
+            gap = Gap(self._last_time, event.time, command=event.command)
+            self.versions.append(Version(time=event.time, content=self._now, gap=gap))
+
+    def _glimpse(self, event: Sighting) -> None:
+        """Some lines of it, shown because it changed: what is known stands only if it has them."""
+        now = self._now
+        if now is None:
+            return
+        known = now.plain.split("\n")
+        if not all(number <= len(known) and known[number - 1] == text for number, text in event.lines):
+            self._before_rewind = None
+            self.versions.append(Version(time=event.time, content=None, gap=Gap(self._last_time, event.time)))
 
     def _change(self, event: FileChange) -> None:
         before = ABSENT if event.is_creation else event.before
@@ -395,6 +465,8 @@ class _Writer:
     def _meet(self, content: Content, time: datetime | None) -> None:
         """Holds what is seen against what is known, and goes on from what is seen."""
         now, self._before_rewind = self._now, None
+        if now is not None and now.says_the_same(content):
+            self._confirm()
         if now is None or now.says_the_same(content):
             self._fill(len(self.versions) - 1, content)
         else:
@@ -402,6 +474,11 @@ class _Writer:
             is_return = any(each is not None and each.says_the_same(content) for each in contents)
             gap = Gap(self._last_time, time, is_return)
             self.versions.append(Version(time=time, content=content.like_before(now), gap=gap))
+
+    def _confirm(self) -> None:
+        """Commands that may have changed it did not."""
+        while self.versions and self.versions[-1].gap is not None and self.versions[-1].gap.command is not None:
+            self.versions.pop()
 
     @property
     def _last_time(self) -> datetime | None:
