@@ -13,11 +13,22 @@ from reread import sources
 from reread.billing import Prices
 from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
 from reread.marks import NO_MARK, Mark
-from reread.records import AgentMeta, CustomTitleFile, Record, Unknown, decode, decode_all, decode_side_file
+from reread.records import (
+    AgentMeta,
+    CustomTitleFile,
+    Record,
+    SessionsIndex,
+    Unknown,
+    decode,
+    decode_all,
+    decode_side_file,
+)
+from reread.records.sidefiles import IndexEntry
 from reread.sessions import Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+INDEX = "sessions-index.json"
 _PEEK = 20
 """How many records are read to learn whose a file is: the first may belong to nobody."""
 _TAIL = 64 * 1024
@@ -108,6 +119,13 @@ class FileReader:
     def content(self, file: SourceFile) -> bytes:
         return file.path.read_bytes()
 
+    def index_beside(self, trunk: SourceFile) -> bytes | None:
+        """The client's own index of the folder of a transcript; None where there is none."""
+        try:
+            return (trunk.path.parent / INDEX).read_bytes()
+        except OSError:
+            return None
+
     def losses(self, file: SourceFile) -> Sequence[str]:  # noqa: ARG002  files on disk are read or raise
         """What could not be given of a file that was asked for, in sentences."""
         return ()
@@ -155,7 +173,22 @@ def load_session(
             builder.add_problem(str(problem))
         for loss in disk.losses(file):
             builder.add_problem(loss)
+    session = builder.session()
+    hint = _hint(session, files.trunk, disk) if files.trunk is not None else None
+    if hint is None:
+        return session
+    builder.add_hint(hint)
     return builder.session()
+
+
+def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry | None:
+    """What the client's own index says of a session that lacks something: it is no truth, so it is asked last."""
+    if session.project and session.started is not None and session.title != session.id:
+        return None
+    raw = disk.index_beside(trunk)
+    index = decode_side_file(raw, SessionsIndex) if raw is not None else None
+    entries = index.entries if index is not None else ()
+    return next((entry for entry in entries if entry.session_id == session.id), None)
 
 
 def _captured(file: SourceFile, disk: FileReader) -> Captured:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from .filters import Filter
     from .friction import Labelled, Retro
     from .listing import Listed
+    from .lost_sessions import LostSession
     from .projects import Project
     from .reconcile import Reconciled
     from .secret_scan import SecretsAnswer, SecretScan
@@ -968,6 +969,33 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         from reread.index.sessions import has_sessions
 
         return not has_sessions(self.connection)
+
+    def lost(
+        self,
+        wanted: Filter | None = None,
+        query: str | None = None,
+        fields: frozenset[Field] | None = None,
+        *,
+        is_regex: bool = False,
+    ) -> list[LostSession]:
+        """Sessions that were deleted before reread came, as the client's own index tells of them; with a query those
+        that a search finds."""
+        from reread.index.sessions import has_files
+
+        if not has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
+            return []
+        from reread.index.safe_reader import SafeReader
+
+        from .filters import Filter
+        from .lost_sessions import lost_sessions, search_lost
+
+        chosen = (wanted or Filter())._replace(moves=self.moves())
+        found = lost_sessions(self.connection, SafeReader(self.connection, self.safe), self.machine, chosen)
+        if query is None:
+            return found
+        from .search_language import DEFAULT_FIELDS
+
+        return search_lost(found, query, fields if fields is not None else DEFAULT_FIELDS, is_regex=is_regex)
 
     def projects(self, wanted: Filter | None = None) -> list[Project]:
         """Projects of the sessions that pass a filter, the one worked in last first; a limit is one of projects.

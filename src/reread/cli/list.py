@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from . import options
 from .stderr import tell
 
@@ -24,8 +26,8 @@ def list_parser() -> options.Parser:
 def run_list(arguments: list[str]) -> int:
     given = list_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.archive_json import listed_row
-    from reread.views.session_list import list_lines
+    from reread.views.archive_json import listed_row, lost_row
+    from reread.views.session_list import list_lines, lost_lines
 
     from .session_source import cleanup_days_of, open_archive
 
@@ -35,9 +37,11 @@ def run_list(arguments: list[str]) -> int:
         if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
             tell("what there is was hidden; --hidden shows it")
         found = archive.each_session(wanted, cleanup_days_of(config))
+        lost = archive.lost(wanted)
         if given.json:
-            head = {"schema": "reread.sessions/1", "total": total}
+            head = {"schema": "reread.sessions/1", "total": total, "lost": [lost_row(each) for each in lost]}
             options.print_json_list(head, "sessions", map(listed_row, found))
         else:
-            options.print_lines(list_lines(found, options.make_view(config), config.now, total))
+            view = options.make_view(config)
+            options.print_lines(chain(list_lines(found, view, config.now, total), lost_lines(lost, view)))
     return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from reread.errors import BadInput
 
 from . import options
@@ -31,7 +33,9 @@ def run_search(arguments: list[str]) -> int:
     given = search_parser().parse_args(arguments)
     config = options.make_config(given)
     from reread.archive.search_language import DEFAULT_FIELDS, NoWords, fields_of
+    from reread.views.archive_json import lost_row
     from reread.views.hits import search_document, search_lines
+    from reread.views.session_list import lost_lines
 
     from .session_source import open_archive
     from .stderr import tell_hidden
@@ -44,11 +48,12 @@ def run_search(arguments: list[str]) -> int:
             answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
+        lost = archive.lost(wanted, query, fields, is_regex=given.regex)[: given.limit]
         options.show_answer(
             given,
             config,
-            lambda: search_document(answer, answer.terms),
-            lambda view: search_lines(answer, answer.terms, view),
+            lambda: {**search_document(answer, answer.terms), "lost": [lost_row(each) for each in lost]},
+            lambda view: chain(search_lines(answer, answer.terms, view), lost_lines(lost, view)),
         )
         tell_hidden(answer.hidden)
     return 0

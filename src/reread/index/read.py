@@ -59,6 +59,11 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+def files_of_kind(connection: sqlite3.Connection, kind: str) -> list[FileRow]:
+    rows = connection.execute(f"SELECT {_FILE} FROM file WHERE kind = ? ORDER BY path", (kind,))  # noqa: S608
+    return [_file(row) for row in rows]
+
+
 def backups_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     rows = connection.execute(f"SELECT {_FILE} FROM file WHERE backup_of = ? ORDER BY path", (session,))  # noqa: S608
     return [_file(row) for row in rows]

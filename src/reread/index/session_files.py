@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from reread.loading import FileReader, records_of
+from reread.loading import INDEX, FileReader, records_of
 from reread.records import Record
 from reread.safe.safe import Safe
 from reread.sessions import completed
@@ -73,6 +73,11 @@ class SessionFileReader(SafeReader, FileReader):
     def whole(self, file: SourceFile) -> bytes:
         """Every byte of a file; raises SafeDamaged."""
         return self.bytes_of(self._rows[file.path])
+
+    def index_beside(self, trunk: SourceFile) -> bytes | None:
+        place = trunk.path.parent / INDEX
+        row = next((each for each in read.files_of_kind(self._connection, FileKind.INDEX) if each.path == place), None)
+        return self._left(row) if row is not None else None
 
     def losses(self, file: SourceFile) -> Sequence[str]:
         return self._lost.get(file.path, ())

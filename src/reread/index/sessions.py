@@ -351,6 +351,10 @@ def _unhexed(path: str) -> str:
     return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\1") else path
 
 
+def has_files(connection: sqlite3.Connection, kind: str) -> bool:
+    return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
+
+
 def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:
     return {number: as_path(uuid) for number, uuid in connection.execute("SELECT id, uuid FROM session")}
 

@@ -675,7 +675,7 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
         ended=milliseconds(ended),
         versions=list(session.versions),
         models=sorted({request.model for part in parts for request in part.requests if request.model}),
-        git_branches=sorted({record.git_branch for part in parts for record in part.records if record.git_branch}),
+        git_branches=_git_branches(session),
         prompts=len(session.prompts),
         turns=sum(turn.prompt is not None for turn in session.turns),
         requests=usage.requests,
@@ -690,6 +690,13 @@ def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
         compactions=len(session.compactions),
         bytes=session.size,
     )
+
+
+def _git_branches(session: Session) -> list[str]:
+    parts = (session, *session.subagents)
+    found = {record.git_branch for part in parts for record in part.records if record.git_branch}
+    hinted = session.hint.git_branch if session.hint is not None else None
+    return sorted(found or ({hinted} if hinted else set()))
 
 
 class DiskAndSafe(FileReader):

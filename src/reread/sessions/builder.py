@@ -5,6 +5,7 @@ from __future__ import annotations
 from reread.billing import Prices
 from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, Record, StreamEvent, Usage
+from reread.records.sidefiles import IndexEntry
 
 from .agents import Subagent
 from .captured import Captured, Final, FinalCounts, Joined, ToolPermission, completed
@@ -34,6 +35,7 @@ class SessionBuilder:
         self._metas: dict[str, AgentMeta] = {}
         self._workflows: dict[str, str] = {}
         self._title_file: str | None = None
+        self._hint: IndexEntry | None = None
         self._files: list[SessionSourceFile] = []
         self._problems: list[str] = []
         self._counts = FinalCounts()
@@ -64,6 +66,10 @@ class SessionBuilder:
     def add_title(self, title: str | None) -> None:
         """The title from `custom-title.json`."""
         self._title_file = title
+
+    def add_hint(self, hint: IndexEntry) -> None:
+        """What the client's own index says of the session: it fills what the session's lines do not tell."""
+        self._hint = hint
 
     def add_file(self, path: str, size: int) -> None:
         """Says where the lines come from."""
@@ -116,6 +122,7 @@ class SessionBuilder:
             transcript=trunk,
             captures=joined.captures if joined is not None else (),
             mark=self._mark,
+            hint=self._hint,
         )
 
     @property

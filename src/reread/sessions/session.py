@@ -12,7 +12,8 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.billing.report import Tokens
 from reread.marks import NO_MARK, Mark
-from reread.records import ProgressLine, Record, Spoken
+from reread.records import ProgressLine, Record, Spoken, parse_time
+from reread.records.sidefiles import IndexEntry
 
 from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
 from .calls import CallStatus, ToolCall, call_identity
@@ -50,6 +51,7 @@ class Session(Conversation):
         transcript: Sequence[Record] | None = None,
         captures: Sequence[SessionCapture] = (),
         mark: Mark = NO_MARK,
+        hint: IndexEntry | None = None,
     ) -> None:
         super().__init__(records, id=id, prices=prices, permissions=permissions)
         self._agents = tuple(agents)
@@ -66,6 +68,8 @@ class Session(Conversation):
         """Files of agents or side files that could not be read; the rest is here all the same."""
         self.mark = mark
         """What a person noted on it, where it comes from the archive."""
+        self.hint = hint
+        """What the client's own index says of it, where its lines lack something."""
         self._title_file = title_file
         self._find_output = find_output
 
@@ -114,7 +118,23 @@ class Session(Conversation):
 
     @cached_property
     def title(self) -> str:
-        return self.mark.title or title_of(self, self._title_file, self._named_agents)
+        return self.mark.title or title_of(self, self._title_file, self._named_agents, self._hinted_title)
+
+    @property
+    def _hinted_title(self) -> str | None:
+        return (self.hint.summary or self.hint.first_prompt) if self.hint is not None else None
+
+    @property
+    def project(self) -> str | None:
+        return super().project or (self.hint.project_path if self.hint is not None else None)
+
+    @cached_property
+    def span(self) -> tuple[datetime | None, datetime | None]:
+        started, ended = super().span
+        if started is not None or self.hint is None:
+            return started, ended
+        began, last = parse_time(self.hint.created), parse_time(self.hint.modified)
+        return began or last, last or began
 
     @property
     def _named_agents(self) -> tuple[Subagent, ...]:
@@ -192,6 +212,7 @@ class Session(Conversation):
             permissions=change(dict(self.permissions)),
             transcript=change(self.transcript),
             captures=change(self.captures),
+            hint=change(self.hint),
         )
 
     def full_output(self, call: ToolCall) -> str:

@@ -34,12 +34,14 @@ _MARKUP = "#*_`> -"
 _in_summary = tag("summary")
 
 
-def title_of(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent] = ()) -> str:
+def title_of(
+    conversation: Conversation, title_file: str | None, agents: Sequence[Subagent] = (), hint: str | None = None
+) -> str:
     """The first of these that says something; agents speak for a session that has no words of its own."""
     for choice in _choices(conversation, title_file, agents):
         if choice and choice.strip():
             return _one_line(choice)
-    return conversation.id
+    return _one_line(hint) if hint and hint.strip() else conversation.id
 
 
 def _choices(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent]) -> Iterator[str | None]:

@@ -11,11 +11,27 @@ from .values import Document, dollars, utc
 
 if TYPE_CHECKING:
     from reread.archive.listing import Listed
+    from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
 
 
 def listing_document(sessions: Iterable[Listed]) -> Document:
     return {"schema": "reread.sessions/1", "sessions": [listed_row(each) for each in sessions]}
+
+
+def lost_row(each: LostSession) -> Document:
+    """A session that only the client's own index tells of."""
+    return {
+        "id": each.id,
+        "project": each.project,
+        "title": each.title,
+        "summary": each.summary,
+        "first_prompt": each.first_prompt,
+        "git_branch": each.git_branch,
+        "started": utc(each.started),
+        "ended": utc(each.ended),
+        "messages": each.messages,
+    }
 
 
 def overview_document(

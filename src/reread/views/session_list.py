@@ -14,6 +14,7 @@ from .values import View, when
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive.listing import Listed
+    from reread.archive.lost_sessions import LostSession
     from reread.archive.usage_report import Period
     from reread.marks import Mark
 
@@ -52,6 +53,7 @@ def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
 
 
 SHORT_ID = 8
+_MOST_LOST = 20
 COPIED = "*"
 LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
 
@@ -92,6 +94,21 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     if has_copies:
         spent = sum(nanodollars for _, nanodollars in copied)
         yield from (view.style.paint(line, "dim") for line in wrap(copied_note(spent), view.width))
+
+
+def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
+    """Sessions that only the client's own index tells of; nothing where there are none."""
+    if not lost:
+        return
+    yield ""
+    verb = "was" if len(lost) == 1 else "were"
+    yield view.style.paint(clip(f"{count(len(lost), 'session')} {verb} lost before reread came:", view.width), "bold")
+    for each in lost[:_MOST_LOST]:
+        lead = [one_line(each.id)[:SHORT_ID], when(each.ended, view.timezone), shorten(last_part(each.project), 16)]
+        said = " · ".join(one_line(part) for part in (each.summary, each.first_prompt) if part)
+        yield clip("  ".join([*(part for part in lead if part), said]), view.width)
+    if len(lost) > _MOST_LOST:
+        yield view.style.paint(f"{len(lost) - _MOST_LOST:,} more; --json has all", "dim")
 
 
 def copied_note(nanodollars: int) -> str:

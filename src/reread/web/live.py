@@ -122,7 +122,10 @@ def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
 
 
 def is_recent(stored: StoredSession, now: datetime) -> bool:
-    return stored.present and (stored.mtime_ns or 0) / 1e9 >= (now - RECENT).timestamp()
+    """By its last line, too: a file that was copied or restored is younger than what it tells."""
+    written = (stored.mtime_ns or 0) / 1e9
+    told = stored.ended.timestamp() if stored.ended is not None else written
+    return stored.present and min(written, told) >= (now - RECENT).timestamp()
 
 
 def _of_other(each: Listed) -> RunningRow:
@@ -151,7 +154,13 @@ def activity_now(stored: StoredSession) -> Activity:
         session = _last_of(trunk, status.st_mtime_ns, status.st_size)
     except (RereadError, OSError):  # it vanished, or may not be read any more
         return Activity(Doing.SILENT, is_guess=True)
-    return activity_of(session, max(0.0, time.time() - max(written)))
+    last = max(written) if session.ended is None else min(max(written), _told(stored, session.ended))
+    return activity_of(session, max(0.0, time.time() - last))
+
+
+def _told(stored: StoredSession, ended: datetime) -> float:
+    """When anything last happened, by the last lines of the transcript and by what the archive knows of its agents."""
+    return max(each.timestamp() for each in (ended, stored.ended) if each is not None)
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -1,0 +1,124 @@
+"""Sessions that were deleted before reread came: the client's own index still names them, and nothing else does.
+
+`sessions-index.json` is a cache of clients up to 2.1.56 or so; it outlives the transcripts it lists. What it says of a
+session that is there fills only what the session lacks (`reread.loading`).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from reread.features.search_text import Field
+from reread.index.meta import file_key
+from reread.index.read import files_of_kind, forgotten
+from reread.index.safe_reader import SafeReader
+from reread.index.sessions import names_by_id
+from reread.index.user_data import Noted, matching
+from reread.records import SessionsIndex, decode_side_file, parse_time
+from reread.records.sidefiles import IndexEntry
+
+from .filters import Filter
+from .search_language import parse, regex
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_ANSWERED = frozenset(
+    {"project", "folder", "since", "until", "git_branch", "limit", "moves", "without", "without_hidden", "sources"}
+)
+"""What a filter may ask that the client's index can answer; nobody kept which tools or models such a session had."""
+
+
+class LostSession(Struct, frozen=True, kw_only=True):
+    """What is left of a session whose transcript is gone; it is in no count of what is kept."""
+
+    id: str
+    project: str | None
+    summary: str | None
+    first_prompt: str | None
+    git_branch: str | None
+    started: datetime | None
+    ended: datetime | None
+    messages: int | None
+
+    @property
+    def title(self) -> str:
+        return " ".join((self.summary or self.first_prompt or self.id).split())
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part for part in (self.summary, self.first_prompt) if part)
+
+
+def lost_sessions(connection: sqlite3.Connection, kept: SafeReader, machine: str, wanted: Filter) -> list[LostSession]:
+    """Those that pass a filter, the one that ended last first."""
+    if any(getattr(wanted, name) != getattr(Filter(), name) for name in Filter._fields if name not in _ANSWERED):
+        return []
+    known = set(names_by_id(connection).values())
+    found: dict[str, LostSession] = {}
+    for entry in _entries(connection, kept, machine, wanted.sources):
+        each = _lost(entry)
+        if each is not None and each.id not in known and _passes(each, wanted):
+            found.setdefault(each.id, each)
+    ordered = sorted(found.values(), key=lambda each: each.ended or _EARLIEST, reverse=True)
+    return ordered[: wanted.limit]
+
+
+def search_lost(
+    lost: Sequence[LostSession], query: str, fields: frozenset[Field], *, is_regex: bool = False
+) -> list[LostSession]:
+    """Those whose summary or first prompt a search finds."""
+    if is_regex:
+        pattern = regex(query)
+        return [each for each in lost if pattern.search(each.text)]
+    noted = [Noted(each.text, (number,)) for number, each in enumerate(lost)]
+    # A title is what such a session has; a search for prompts finds it, too.
+    expression = parse(query, fields | {Field.TITLE}).match
+    return [lost[each.sessions[0]] for each in matching(noted, expression)]
+
+
+def _entries(
+    connection: sqlite3.Connection, kept: SafeReader, machine: str, sources: Sequence[str]
+) -> Iterator[IndexEntry]:
+    gone = forgotten(connection)
+    for row in files_of_kind(connection, "index"):
+        if sources and not any(row.path.is_relative_to(source) for source in sources):
+            continue
+        index = decode_side_file(kept.left_of(row).content, SessionsIndex)
+        for entry in index.entries if index is not None else ():
+            path = entry.full_path
+            if entry.is_sidechain or (path is not None and (file_key(machine, path) in gone or _is_there(path))):
+                continue
+            yield entry
+
+
+def _is_there(path: str) -> bool:
+    """A transcript outside the folders that are read is not lost."""
+    return os.path.lexists(path) if "\0" not in path else False
+
+
+def _lost(entry: IndexEntry) -> LostSession | None:
+    if not entry.session_id:
+        return None
+    return LostSession(
+        id=entry.session_id,
+        project=entry.project_path,
+        summary=entry.summary,
+        first_prompt=entry.first_prompt,
+        git_branch=entry.git_branch or None,
+        started=parse_time(entry.created),
+        ended=parse_time(entry.modified) or parse_time(entry.file_mtime),
+        messages=entry.message_count,
+    )
+
+
+def _passes(each: LostSession, wanted: Filter) -> bool:
+    return (
+        wanted.keeps_project(each.project)
+        and wanted.keeps_folder(each.project)
+        and wanted.keeps_time(each.ended)
+        and (wanted.git_branch is None or wanted.git_branch == each.git_branch)
+    )
