@@ -116,8 +116,12 @@ def test_many_sessions_come_in_pages(tmp_path: Path) -> None:
 def test_a_session_shows_turns_outline_map_and_branches(site: Asking) -> None:
     page = site.page(f"/s/{LANTERN}")
     assert page.titles[0] == "why does the beacon flicker · reread"
-    for words in ("It is the capacitor.", "the capacitor might be loose", "seventeen volts", "found an oscillation"):
+    for words in ("It is the capacitor.", "the capacitor might be loose", "seventeen volts"):
         assert words in page.text
+    assert "found an oscillation" not in page.text, "what is closed comes when it is opened"
+    later = [each["data-part"] or "" for each in page.of("details") if "data-part" in each]
+    assert any("found an oscillation" in site.part(part).text for part in later)
+    assert site.get(f"/s/{LANTERN}/part/m-nobody").status_code == 404
     assert "?at=m-beacon#m-beacon" in page.links()
     kinds = [tag["class"] for tag in page.of("rect")]
     assert kinds.count("prompt") == 4
