@@ -24,7 +24,7 @@ from reread.testing import a_prompt, a_reply, a_session
 
 def test_the_list_has_the_fields_of_the_contract(kept: Kept) -> None:
     document = kept.json("list")
-    assert list(document) == ["schema", "total", "sessions"]
+    assert list(document) == ["schema", "total", "lost", "sessions"]
     assert document["schema"] == "reread.sessions/1"
     newest, older = document["sessions"]
     assert (newest["id"], older["id"]) == (HARBOUR, LANTERN)

@@ -34,6 +34,9 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     OVERVIEW: [["HERE"], ["ONLY"], ["NAME"], ["--NAME"]],
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
     "machine": [[], ["--label", "NAME"], ["--NAME"]],
+    "open": [["NAME"], ["--NAME"]],
+    "budget": [["HERE"], ["month", "NAME", "HERE"], ["NAME"], ["--NAME"]],
+    "secrets": [["HERE"], ["HERE", "--project", "NAME"], ["--NAME"]],
     "list": [
         ["HERE"],
         ["HERE", "--machine", "NAME"],
@@ -224,7 +227,7 @@ TABLES = frozenset({"list", "tools", "usage", "prices", "sql"})
 """Whose names stand in columns: none may begin a line, as a break in prose may."""
 STREAMS = frozenset({"live", "run"})
 """They print a document per event."""
-WITHOUT_JSON = frozenset({"statusline", "completion", "demo", "mcp", "serve"})
+WITHOUT_JSON = frozenset({"statusline", "completion", "demo", "mcp", "open", "serve"})
 
 LOOKS = ("bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan")
 CODE = f"(?:{'|'.join(Style(True).paint('x', look)[2:].partition('m')[0] for look in LOOKS)})"
@@ -440,7 +443,7 @@ def test_a_fault_of_ours_cannot_speak_either() -> None:
         "import sys\n"
         "from reread.cli import list, main\n"
         "def run(arguments): raise ValueError(arguments[0])\n"
-        "list.run = run\n"
+        "list.run_list = run\n"
         "sys.exit(main.main())\n"
     )
     typed = "EVIL \x1b[2J\x1b]0;owned\x07 \u202e"

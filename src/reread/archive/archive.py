@@ -61,10 +61,9 @@ if TYPE_CHECKING:
     from .projects import Project
     from .reconcile import Reconciled
     from .secret_scan import SecretsAnswer, SecretScan
-    from .status import UsageLimits
     from .text_search import Cells as CountedHits
     from .text_search import SearchAnswer, Searcher
-    from .usage_report import UnpricedModel, UsageReport
+    from .usage_report import UnpricedModel, UsageLimits, UsageReport
 
 
 class ArchiveBase:
@@ -314,7 +313,7 @@ class UsageQuestions(ArchiveBase):
 
     def limits(self, now: datetime) -> UsageLimits:
         """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
-        from .status import limits
+        from .usage_report import limits
 
         return limits(self.connection, now)
 

@@ -1,4 +1,4 @@
-"""What a status line needs: today's cost, the burn rate, five-hour windows and usage limits.
+"""What a status line needs: today's cost, the burn rate, five-hour windows, budgets.
 
 Imports little: it is drawn every few hundred milliseconds.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from datetime import UTC, datetime
-from typing import NamedTuple
 
 from reread.index import client_totals
 
@@ -144,36 +142,3 @@ def _hourly(connection: sqlite3.Connection, now: int) -> int | None:
     lasted = max(last for *_, last in inside) - min(first for _, _, first, _ in inside)
     is_open = newest <= now < newest + SECONDS
     return money * 3_600_000 // lasted if is_open and money and lasted > 0 else None
-
-
-class LimitTold(NamedTuple):
-    """What the newest status line said of a window that is still open."""
-
-    percent: float
-    resets: datetime
-    at: datetime
-
-
-class UsageLimits(NamedTuple):
-    """Each None where no status line told of a window that is open now."""
-
-    five_hours: LimitTold | None = None
-    seven_days: LimitTold | None = None
-
-
-def limits(connection: sqlite3.Connection, now: datetime) -> UsageLimits:
-    milliseconds = int(now.timestamp() * 1000)
-    rows = client_totals.limits(connection, milliseconds)
-    return UsageLimits(*(_newest(rows, column, milliseconds) for column in (1, 3)))
-
-
-def _newest(rows: list[tuple[float | None, ...]], column: int, now: int) -> LimitTold | None:
-    for row in rows:
-        time, percent, resets = row[0], row[column], row[column + 1]
-        if time is not None and percent is not None and resets is not None and resets > now:
-            return LimitTold(percent, _moment(resets), _moment(time))
-    return None
-
-
-def _moment(milliseconds: float) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

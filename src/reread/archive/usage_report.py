@@ -567,3 +567,36 @@ class UnpricedModel(Struct, frozen=True, kw_only=True):
 def unpriced_models(connection: sqlite3.Connection) -> list[UnpricedModel]:
     rows = usage_sums.unpriced_models(connection)
     return [UnpricedModel(model=model, requests=requests, tokens=tokens) for model, requests, tokens in rows]
+
+
+class LimitTold(NamedTuple):
+    """What the newest status line said of a window that is still open."""
+
+    percent: float
+    resets: datetime
+    at: datetime
+
+
+class UsageLimits(NamedTuple):
+    """Each None where no status line told of a window that is open now."""
+
+    five_hours: LimitTold | None = None
+    seven_days: LimitTold | None = None
+
+
+def limits(connection: sqlite3.Connection, now: datetime) -> UsageLimits:
+    milliseconds = int(now.timestamp() * 1000)
+    rows = client_totals.limits(connection, milliseconds)
+    return UsageLimits(*(_newest(rows, column, milliseconds) for column in (1, 3)))
+
+
+def _newest(rows: list[tuple[float | None, ...]], column: int, now: int) -> LimitTold | None:
+    for row in rows:
+        time, percent, resets = row[0], row[column], row[column + 1]
+        if time is not None and percent is not None and resets is not None and resets > now:
+            return LimitTold(percent, _moment(resets), _moment(time))
+    return None
+
+
+def _moment(milliseconds: float) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -57,8 +57,19 @@ class SyncProgress:
             self._is_drawn = False
 
 
-def draw_share(what: str, done: int, total: int) -> None:
-    """How much of something is done, on standard error; the line is gone when all is."""
-    share = f"\r{what}: {done * 100 // max(1, total)} %\x1b[K"
-    sys.stderr.write(share if done < total else "\r\x1b[K")
-    sys.stderr.flush()
+class ShareProgress:
+    """Told how much of something is done, shows it on a terminal once it takes long; the line is gone when all is."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._next = time.monotonic() + QUICK
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        if done >= total:
+            sys.stderr.write("\r\x1b[K" if self._is_drawn else "")
+            sys.stderr.flush()
+        elif (now := time.monotonic()) >= self._next:
+            sys.stderr.write(f"\r{self._what}: {done * 100 // total} %\x1b[K")
+            sys.stderr.flush()
+            self._next, self._is_drawn = now + REDRAW, True

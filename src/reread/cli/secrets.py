@@ -37,11 +37,12 @@ def run_secrets(arguments: list[str]) -> int:
     from reread.views.secret_list import secrets_document, secrets_lines
 
     from .files import asked_archive
+    from .progress import ShareProgress
 
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         scan = archive.secret_scan()
-        answer = scan.secrets(wanted, _progress if sys.stderr.isatty() else None)
+        answer = scan.secrets(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
         options.show_answer(
             given,
@@ -52,9 +53,3 @@ def run_secrets(arguments: list[str]) -> int:
     if answer.damaged:
         tell(f"{answer.damaged:,} files could not be looked through: `reread archive verify` names the damage")
     return 0
-
-
-def _progress(done: int, total: int) -> None:
-    from .progress import draw_share
-
-    draw_share("looking through sessions", done, total)
