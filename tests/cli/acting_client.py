@@ -116,6 +116,30 @@ def wants(name: str, **given: Any) -> Callable[[], None]:
     return ask
 
 
+def wide() -> None:
+    """Suggests more than the command needs."""
+    calls("Bash", command="touch a")
+    folder = {"type": "addDirectories", "directories": ["/srv"], "destination": "session"}
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    suggested = [folder, *SUGGESTED, mode]
+    given = {"tool_use_id": "toolu_1", "input": {"command": "touch a"}, "permission_suggestions": suggested}
+    say(frames.asks("r1", "Bash", **given))
+    tells(HEARD.must())
+    result()
+
+
+def plan_without_text(path: str = "") -> None:
+    """As 2.1.325 asks: the plan is in its file, or in what was said."""
+    words("# Plan\n\n1. Say it")
+    if path:
+        calls("Edit", 1, file_path=path, old_string="a", new_string="b")
+        say(frames.user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok", "is_error": False}]))
+    calls("ExitPlanMode", 2)
+    asks("ExitPlanMode", 2)
+    tells(HEARD.must(), 2)
+    result()
+
+
 def two() -> None:
     for number in (1, 2):
         calls("Bash", number, command=f"touch {number}")
@@ -185,6 +209,8 @@ ACTS: dict[str, Callable[[], None]] = {
     "edit": wants("Edit", file_path="/tmp/a.py", old_string="one", new_string="two"),
     "ask": wants("AskUserQuestion", questions=QUESTIONS),
     "plan": wants("ExitPlanMode", plan="# Plan\n\n1. Do it"),
+    "plan-said": plan_without_text,
+    "wide": wide,
     "two": two,
     "void": void,
     "slow": slow,
@@ -209,6 +235,8 @@ def main() -> None:
             say(frames.frame("system", subtype="init", model="claude-opus-4-8", cwd="/tmp", claude_code_version="2.1"))
         if prompt in ACTS:
             ACTS[prompt]()
+        elif prompt.startswith("plan-file "):
+            plan_without_text(prompt.removeprefix("plan-file "))
         else:
             words(f"You said {prompt}", f"m{number}")
             result()

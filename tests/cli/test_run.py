@@ -88,7 +88,8 @@ def test_thinking_words_and_the_end_are_shown_and_everything_is_kept(place: Plac
         "",
         "Claude ▸ Hello there.",
         "",
-        "✓ 1.2s · 1 turn · 17 in · 63 out · $0.0125 by the client's count",
+        "✓ 1.2s · 1 turn · 17 in · 63 out · $0.0125 this turn, $0.0125 this run, by the",
+        "client's count",
         f"reread show {SESSION}",
     ]
     assert '"thinking_delta"' in place.captured
@@ -263,6 +264,26 @@ def test_always_remembers_what_was_suggested(place: Place) -> None:
     assert answer["updatedPermissions"][0]["rules"] == [{"toolName": "Bash", "ruleContent": "touch:*"}]
 
 
+def test_always_is_the_narrowest_rule_alone_and_a_number_opens_more(place: Place) -> None:
+    with place.terminal("wide") as terminal:
+        terminal.wait_for("1 = work in /srv")
+        terminal.wait_for("> ")
+        terminal.press("a")
+        assert terminal.end() == 0
+    [answer] = sent(place)
+    assert [each["type"] for each in answer["updatedPermissions"]] == ["addRules"]
+
+
+def test_a_number_opens_what_it_names_and_nothing_else(place: Place) -> None:
+    with place.terminal("wide") as terminal:
+        terminal.wait_for("2 = accept every edit")
+        terminal.wait_for("> ")
+        terminal.press("2")
+        assert terminal.end() == 0
+    [answer] = sent(place)
+    assert [each.get("mode") for each in answer["updatedPermissions"]] == ["acceptEdits"]
+
+
 def test_quit_ends_the_turn(place: Place) -> None:
     with place.terminal("bash") as terminal:
         terminal.wait_for("> ")
@@ -336,6 +357,28 @@ def test_a_plan_is_shown_and_judged(place: Place) -> None:
     assert sent(place) == [{"behavior": "deny", "message": "too short"}]
 
 
+def test_a_plan_that_is_asked_about_without_its_text_is_read_from_its_file(place: Place, tmp_path: Path) -> None:
+    plans = tmp_path / "plans"
+    plans.mkdir()
+    (plans / "calm.md").write_text("# Plan\n\n1. As the file has it by now\n")
+    with place.terminal(f"plan-file {plans / 'calm.md'}") as terminal:
+        terminal.wait_for("1. As the file has it by now")
+        terminal.wait_for("> ")
+        terminal.press("y")
+        assert terminal.end() == 0
+    assert sent(place) == [{"behavior": "allow", "updatedInput": {}}]
+
+
+def test_a_plan_that_is_in_the_reply_before_is_shown(place: Place) -> None:
+    with place.terminal("plan-said") as terminal:
+        terminal.wait_for("? a plan")
+        terminal.wait_for("> ")
+        behind = terminal.written.split("? a plan")[-1]
+        assert "1. Say it" in behind
+        terminal.press("y")
+        assert terminal.end() == 0
+
+
 def test_several_questions_are_asked_one_after_another(place: Place) -> None:
     with place.terminal("two") as terminal:
         terminal.wait_for("> ")
@@ -364,7 +407,7 @@ def test_the_first_ctrl_c_interrupts_the_turn(place: Place) -> None:
     with place.terminal("slow") as terminal:
         terminal.wait_for("Thinking on")
         terminal.press("\x03")
-        assert terminal.end() == 1
+        assert terminal.end() == 130, "as the help says: it was the only prompt"
         assert "  ■ interrupted while thinking" in terminal.rows
         assert "^C" not in terminal.written
 

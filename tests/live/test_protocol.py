@@ -278,6 +278,38 @@ class TestQuestions:
             ("deny", False, (), "Not today."),
         ]
 
+    EMPTY = frames.asks("r1", "ExitPlanMode", input={}, tool_use_id="toolu_9")
+    FILE = "/home/ann/.claude/plans/calm-blue-harbor.md"
+
+    def plan_asked(self, *before: bytes, files: dict[str, str] | None = None) -> events.Permission:
+        stream = Stream(read_file=(files or {}).get)
+        for line in before:
+            stream.feed(line)
+        (asked,) = only(events.Permission, stream.feed(self.EMPTY))
+        assert stream.open_permissions["r1"] == asked
+        assert asked.input == {}, "what is sent back is what was asked"
+        return asked
+
+    def test_an_empty_question_about_a_plan_has_the_plan_of_its_file(self) -> None:
+        said = frames.assistant("m1", frames.text("I wrote a plan."))
+        wrote = frames.assistant("m1", frames.tool("toolu_1", "Write", file_path=self.FILE, content="1. Old"))
+        asked = self.plan_asked(said, wrote, files={self.FILE: "1. New"})
+        assert (asked.plan, asked.plan_file) == ("1. New", self.FILE)
+        assert self.plan_asked(said, wrote).plan == "1. Old", "where the file cannot be read"
+
+    def test_a_plan_file_that_was_not_written_is_none(self) -> None:
+        said = frames.assistant("m1", frames.text("1. Say it"))
+        wrote = frames.assistant("m1", frames.tool("toolu_1", "Write", file_path=self.FILE, content="1. Old"))
+        refused = frames.user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "no", "is_error": True}])
+        other = frames.assistant("m2", frames.tool("toolu_2", "Write", file_path="/home/ann/app/a.md", content="A"))
+        asked = self.plan_asked(said, wrote, refused, other, files={self.FILE: "1. Stale"})
+        assert (asked.plan, asked.plan_file) == ("1. Say it", None)
+
+    def test_an_empty_question_about_a_plan_has_the_plan_of_its_call_or_of_nothing(self) -> None:
+        call = frames.assistant("m1", frames.tool("toolu_9", "ExitPlanMode", plan="1. Call it"))
+        assert self.plan_asked(frames.assistant("m0", frames.text("So.")), call).plan == "1. Call it"
+        assert self.plan_asked().plan is None
+
     def test_a_question_may_become_void(self) -> None:
         stream = Stream()
         stream.feed(self.ASKED)
@@ -367,6 +399,13 @@ class TestTheRest:
         (found,) = only(events.TurnResult, events_of(line))
         assert found.is_error is failed
         assert str(found.cost_usd) == "0.0173012"
+
+    def test_the_cost_of_a_turn_is_what_came_on_top_of_the_run_before(self) -> None:
+        costs = (0.01, 0.035, 0.035, None, 0.04, 0.001)
+        lines = [frames.frame("result", subtype="success", is_error=False, total_cost_usd=each) for each in costs]
+        found = only(events.TurnResult, events_of(*lines))
+        told = [None if each.turn_cost_usd is None else str(each.turn_cost_usd) for each in found]
+        assert told == ["0.01", "0.025", "0.000", None, "0.005", "0.001"], "the last one began anew"
 
     @pytest.mark.parametrize(
         "line",

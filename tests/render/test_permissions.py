@@ -66,17 +66,22 @@ def test_an_unknown_tool_is_shown_with_its_whole_input() -> None:
                 "behavior": "allow",
                 "destination": "localSettings",
             },
-            "allow Bash(touch:*) in this project",
+            "allow Bash(touch:*) in this project: every command that begins with touch",
         ),
         (
             {"type": "addRules", "rules": [{"toolName": "Read"}], "destination": "userSettings"},
-            "allow Read in all projects",
+            "allow Read in all projects: every use of Read",
         ),
         (
             {"type": "addDirectories", "directories": ["/a", "/b"], "destination": "session"},
-            "work in /a, /b in this session",
+            "work in /a, /b in this session: everything below counts as part of the project",
         ),
-        ({"type": "setMode", "mode": "acceptEdits", "destination": "session"}, "accept every edit in this session"),
+        (
+            {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+            "accept every edit in this session: every file of the project may be changed unasked",
+        ),
+        ({"type": "addRules", "rules": [{"toolName": "Bash"}]}, "allow Bash: every command"),
+        ({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "make test"}]}, "allow Bash(make test)"),
         ({"type": "setMode", "mode": "martian", "destination": "session"}, "mode martian in this session"),
         ({"type": "new", "x": 1}, '{"type": "new", "x": 1}'),
         ("text\x1b[2J", "text"),
@@ -86,14 +91,61 @@ def test_what_would_be_remembered_is_said_in_words(suggestion: Any, words: str) 
     assert permissions.in_words(suggestion) == words
 
 
-def test_several_suggestions_are_numbered() -> None:
-    modes = ({"type": "setMode", "mode": "plan"}, {"type": "setMode", "mode": "default"})
-    assert list(permissions.key_line(asked("Bash", {}, suggestions=modes), VIEW)) == [
+def rule(content: str | None, destination: str = "localSettings", tool: str = "Bash", **more: Any) -> dict[str, Any]:
+    named = {"toolName": tool} if content is None else {"toolName": tool, "ruleContent": content}
+    return {"type": "addRules", "behavior": "allow", "rules": [named], "destination": destination, **more}
+
+
+FOLDER = {"type": "addDirectories", "directories": ["/srv"], "destination": "session"}
+MODE = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
+def test_always_is_the_narrowest_rule_and_wider_ones_have_numbers_and_say_what_they_open() -> None:
+    question = asked("Bash", {}, suggestions=(FOLDER, rule("touch:*"), MODE))
+    assert list(permissions.key_line(question, View(width=100, style=Style(False)))) == [
         "  [y]es [n]o [a]lways [e]dit [q]uit turn",
-        "  a = all of these, a number = that one:",
-        "    1 = only plan",
-        "    2 = ask as usual",
+        "  a = allow Bash(touch:*) in this project: every command that begins with touch",
+        "  yes, and wider from now on:",
+        "    1 = work in /srv in this session: everything below counts as part of the project",
+        "    2 = accept every edit in this session: every file of the project may be changed unasked",
     ]
+    assert permissions.wider_suggestions(question) == [FOLDER, MODE]
+
+
+def test_without_a_rule_there_is_no_always() -> None:
+    question = asked("Edit", {}, suggestions=(MODE,))
+    first, *rest = permissions.key_line(question, View(width=100, style=Style(False)))
+    assert first == "  [y]es [n]o [e]dit [q]uit turn"
+    assert rest[-1].startswith("    1 = accept every edit in this session")
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "narrowest"),
+    [
+        ((rule("git:*"), rule("git status")), 1),
+        ((rule(None), rule("git:*")), 1),
+        ((rule("git status", "userSettings"), rule("git status", "session")), 1),
+        ((rule("/tmp/x", tool="Read"), rule("git:*")), 1),
+        ((rule("git:*", behavior="deny"), MODE), None),
+        ((MODE, FOLDER), None),
+        ((rule("x", "martian"), "text", None, 7, {"type": "addRules", "rules": "x"}), 0),
+        ((), None),
+    ],
+)
+def test_the_narrowest_rule_is_found(suggestions: tuple[Any, ...], narrowest: int | None) -> None:
+    assert asked("Bash", {}, suggestions=suggestions).narrowest == narrowest
+
+
+def test_a_plan_names_its_file_and_a_plan_that_nobody_told_is_said_to_be_unknown() -> None:
+    told = asked("ExitPlanMode", {}, plan="# Plan\n\n1. Do it\n", plan_file="/home/ann/.claude/plans/calm.md")
+    assert list(permissions.plan_lines(told, VIEW)) == [
+        "? a plan",
+        "  /home/ann/.claude/plans/calm.md",
+        "  # Plan",
+        "  ",
+        "  1. Do it",
+    ]
+    assert "does not say what the plan is" in "\n".join(permissions.plan_lines(asked("ExitPlanMode", {}), VIEW))
 
 
 def test_nothing_to_remember_is_nothing_to_press() -> None:

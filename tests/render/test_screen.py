@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from reread.live import events
 from reread.live.events import Event
+from reread.live.protocol import Stream
 from reread.records import Usage, decode
 from reread.views.screen import Screen
 from reread.views.text import Style, cells
@@ -296,7 +298,24 @@ def test_the_end_tells_time_tokens_and_the_clients_cost() -> None:
 
     usage = Usage(input_tokens=5, cache_read_input_tokens=12_000, output_tokens=345)
     ended = events.TurnResult(is_error=False, usage=usage, cost_usd=Decimal("0.0123"), duration_ms=4200, turns=2)
-    assert shown(ended, width=80) == ["✓ 4.2s · 2 turns · 12.0k in · 345 out · $0.0123 by the client's count", ""]
+    line = "✓ 4.2s · 2 turns · 12.0k in · 345 out · $0.0123 this run, by the client's count"
+    assert shown(ended, width=120) == [line, ""]
+    later = replace(ended, turn_cost_usd=Decimal("0.0023"))
+    line = "✓ 4.2s · 2 turns · 12.0k in · 345 out · $0.0023 this turn, $0.0123 this run, by the client's count"
+    assert shown(later, width=120) == [line, ""]
+
+
+def test_the_good_output_of_a_local_command_is_no_failure() -> None:
+    said = "Total cost: $0.0033"
+    line = {
+        "type": "assistant",
+        "message": {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": said}]},
+    }
+    ended = {"type": "result", "subtype": "success", "is_error": False, "result": said, "total_cost_usd": 0}
+    stream = Stream()
+    found = [event for frame in (line, ended) for event in stream.feed(json.dumps(frame).encode() + b"\n")]
+    rows = "\n".join(shown(*found))
+    assert "✗" not in rows and f"Claude ▸ {said}" in rows and "✓" in rows
 
 
 def test_an_api_error_is_told_once() -> None:

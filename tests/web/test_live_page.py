@@ -269,13 +269,31 @@ class TestQuestions:
         site.post(f"{run}/answer", {"request": "p1", "decision": "edit", "input": json.dumps(edited)}, is_part=True)
         until(lambda: "ls -la" in text(site, f"{run}/turns"))
 
-    def test_all_of_these_are_those_that_were_shown(self) -> None:
+    def test_always_is_one_rule_and_only_what_was_shown_can_be_chosen(self) -> None:
         rules = [{"type": "addRules", "behavior": "allow", "rules": [{"toolName": f"Tool{n}"}]} for n in range(12)]
         asked = Permission(request_id="p1", tool="Bash", input={}, suggestions=tuple(rules))
-        shown = len(asking_of(asked, None).always)
-        assert decision_of(asked, {"decision": ["always"]}) == Allow(remember=tuple(rules[:shown]))
+        shown = asking_of(asked, None)
+        assert shown.always.startswith("allow Tool0")
+        assert decision_of(asked, {"decision": ["always"]}) == Allow(remember=[rules[0]])
+        assert [number for number, _ in shown.wider] == list(range(1, len(shown.wider) + 1))
         with pytest.raises(BadInput):
-            decision_of(asked, {"decision": [f"always-{shown}"]})
+            decision_of(asked, {"decision": [f"always-{len(shown.wider) + 1}"]})
+
+    def test_always_needs_a_rule(self) -> None:
+        mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+        asked = Permission(request_id="p1", tool="Edit", input={}, suggestions=(mode,))
+        assert asking_of(asked, None).always == ""
+        assert asking_of(asked, None).wider == [
+            (0, "accept every edit in this session: every file of the project may be changed unasked")
+        ]
+        with pytest.raises(BadInput):
+            decision_of(asked, {"decision": ["always"]})
+        assert decision_of(asked, {"decision": ["always-0"]}) == Allow(remember=(mode,))
+
+    def test_a_plan_that_came_without_its_text_is_shown(self) -> None:
+        asked = Permission(request_id="p1", tool="ExitPlanMode", input={}, plan="# Plan\n\n1. Do it")
+        assert "Do it" in asking_of(asked, None).plan
+        assert "does not say" in asking_of(Permission(request_id="p1", tool="ExitPlanMode", input={}), None).plan
 
     @pytest.mark.parametrize("policy", ["allow", "deny"])
     def test_a_policy_answers_by_itself(self, serve: Callable[[str], Asking], work: Path, policy: str) -> None:

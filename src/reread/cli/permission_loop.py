@@ -79,6 +79,11 @@ class PermissionLoop:
         else:
             main.cancel()
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the last turn was broken off by Ctrl-C."""
+        return self._presses > 0
+
     async def _interrupt(self) -> None:
         with contextlib.suppress(ClientRefused):  # it has nothing to stop
             await self._client.interrupt()
@@ -216,6 +221,7 @@ class TerminalAnswerer:
                 raise
 
     async def _permit(self, asked: Permission) -> Decision:
+        wider = permissions.wider_suggestions(asked)
         self._showing.ask(
             [
                 *permissions.permission_lines(asked, self._showing.screen.project, self._view),
@@ -230,12 +236,12 @@ class TerminalAnswerer:
                 return Allow()
             if key == "n":
                 return Deny(reason=await self._line("no, because (Enter for no reason): "))
-            if key == "a" and asked.suggestions:
+            if key == "a" and asked.narrowest is not None:
                 self._put("always\n")
-                return Allow(remember=asked.suggestions)
-            if len(asked.suggestions) > 1 and key.isdecimal() and 0 < int(key) <= len(asked.suggestions):
+                return Allow(remember=[asked.suggestions[asked.narrowest]])
+            if key.isdecimal() and 0 < int(key) <= len(wider):
                 self._put(f"always {key}\n")
-                return Allow(remember=asked.suggestions[int(key) - 1 : int(key)])
+                return Allow(remember=[wider[int(key) - 1]])
             if key == "e":
                 self._put("edit\n")
                 edited = await self._edited(asked)

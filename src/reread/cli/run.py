@@ -23,8 +23,9 @@ RUN_EXAMPLES = """\
 
 ABOUT = """\
 Starts Claude Code over its stream-json protocol: thinking and words as they form, tool calls,
-diffs, permissions and questions answered with a key. Ctrl-C interrupts the turn, a second one
-ends the run. Every line that crosses the pipe is kept in the archive's folder.
+diffs, permissions and questions answered with a key. Ctrl-C interrupts the turn, and with it a
+run of one prompt; a second one ends any run. Every line that crosses the pipe is kept in the
+archive's folder.
 Exit code: 0 succeeded, 1 the result is an error, 2 the client could not be run, 130 Ctrl-C."""
 
 

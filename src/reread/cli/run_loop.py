@@ -80,6 +80,8 @@ class _Run:
                 self._end(talk)
                 return EXIT_INTERRUPTED
         self._end(talk)
+        if talk.was_interrupted and not self._is_interactive:
+            return EXIT_INTERRUPTED
         return int(talk.result is not None and talk.result.is_error)
 
     def _answerer(self) -> Answerer | None:

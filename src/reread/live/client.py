@@ -101,6 +101,8 @@ POLICIES: tuple[Policy, ...] = ("ask", "allow", "deny")
 REFUSED = "Permission was denied: this run was started to deny every permission."
 
 NO_PLAN = "The user wants another plan."
+LONGEST_PLAN = 1_000_000
+"""Bytes of a plan file; nobody reads more before they agree."""
 
 
 def by_policy(policy: Policy, asked: Permission) -> Decision | None:
@@ -163,7 +165,7 @@ class Client:
         self._hooks = Hooks(hooks or {})
         self._patience = patience
         self._builder = SessionBuilder()
-        self._stream = Stream(self._builder)
+        self._stream = Stream(self._builder, _plan_file)
         self._mailbox = Mailbox()
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
@@ -472,6 +474,15 @@ def _unanswerable(event: Event) -> bytes | None:
     if isinstance(event, UnknownFrame) and isinstance(event.record, ControlRequest) and event.record.request_id:
         return outgoing.failure(event.record.request_id, "this host does not understand the request")
     return None
+
+
+def _plan_file(path: str) -> str | None:
+    """What the client will go by; None where it cannot be read, as on another machine."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(LONGEST_PLAN).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
 
 
 def _image(picture: Picture) -> bytes:

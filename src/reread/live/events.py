@@ -136,6 +136,11 @@ class Prompt(Event, tag="prompt", frozen=True, kw_only=True):
     record: Record | None = None
 
 
+PLAN_TOOL = "ExitPlanMode"
+RULE_PLACES = ("session", "localSettings", "projectSettings", "userSettings")
+"""Where a rule may be kept, the one that reaches least first."""
+
+
 class Permission(Event, tag="permission", frozen=True, kw_only=True):
     """The client asks whether a tool may run; `AskUserQuestion` and `ExitPlanMode` come the same way."""
 
@@ -149,6 +154,33 @@ class Permission(Event, tag="permission", frozen=True, kw_only=True):
     """What may be remembered, as the client puts it."""
     blocked_path: str | None = None
     reason: str | None = None
+    plan: str | None = None
+    """The plan that `ExitPlanMode` is about. 2.1.325 asks without it: then it is what the call, the plan file or the
+    reply before said."""
+    plan_file: str | None = None
+    """Where the client keeps the plan, as far as the stream tells."""
+
+    @property
+    def narrowest(self) -> int | None:
+        """Which suggestion opens least: a rule, best one for this very call; None where only wider ones are there."""
+        found = [(width, number) for number, each in enumerate(self.suggestions) if (width := self._width(each))]
+        return min(found)[1] if found else None
+
+    def _width(self, suggestion: Any) -> tuple[bool, int, int, int] | None:
+        """How much a rule opens; None for a folder, a mode or whatever else is no rule."""
+        if not isinstance(suggestion, dict) or suggestion.get("type") != "addRules":
+            return None
+        rules = suggestion.get("rules")
+        if suggestion.get("behavior", "allow") != "allow" or not isinstance(rules, list) or not rules:
+            return None
+        if not all(isinstance(rule, dict) for rule in rules):
+            return None
+        contents = [str(rule.get("ruleContent") or "") for rule in rules]
+        reach = max(0 if text and "*" not in text else 1 if text else 2 for text in contents)
+        is_other = any(rule.get("toolName") != self.tool for rule in rules)
+        destination = str(suggestion.get("destination"))
+        where = RULE_PLACES.index(destination) if destination in RULE_PLACES else len(RULE_PLACES)
+        return is_other, reach, where, len(rules)
 
     @property
     def is_question(self) -> bool:
@@ -156,7 +188,7 @@ class Permission(Event, tag="permission", frozen=True, kw_only=True):
 
     @property
     def is_plan(self) -> bool:
-        return self.tool == "ExitPlanMode"
+        return self.tool == PLAN_TOOL
 
 
 class PermissionVoid(Event, tag="permission_void", frozen=True, kw_only=True):
@@ -234,6 +266,8 @@ class TurnResult(Event, tag="result", frozen=True, kw_only=True):
     terminal_reason: str | None = None
     cost_usd: Decimal | None = None
     """The client's own count, for the whole process so far."""
+    turn_cost_usd: Decimal | None = None
+    """The same count, since the result before."""
     usage: Usage | None = None
     models: Any = None
     duration_ms: float | None = None

@@ -62,6 +62,7 @@ from reread.sessions.turns import compacted_sizes
 
 from . import events
 from .events import (
+    PLAN_TOOL,
     ControlAnswer,
     ControlQuestion,
     Event,
@@ -76,12 +77,21 @@ from .events import (
 )
 from .streamed_message import StreamedMessage
 
+ReadFile = Callable[[str], str | None]
+"""The text of a file; None where it cannot be read."""
+
+
+def _unread(path: str) -> str | None:  # noqa: ARG001
+    """For a stream of another time or machine."""
+    return None
+
 
 class Questions:
     """The permissions that wait for an answer. Frames of an unexpected shape give no event: None."""
 
-    def __init__(self) -> None:
+    def __init__(self, read_file: ReadFile) -> None:
         self.open: dict[str, Permission] = {}
+        self.plans = PlanTrail(read_file)
 
     def asked(self, frame: ControlRequest, session: str | None, agents: Mapping[str, str]) -> Event | None:
         """A question of the client; `agents` are the calls that started them, by agent."""
@@ -93,6 +103,8 @@ class Questions:
             if asked.agent_id is not None:
                 where["agent"] = agents.get(asked.agent_id, asked.agent_id)
             permission = _permission(frame.request_id, asked, where)
+            if permission.is_plan:
+                permission = self.plans.completed(permission)
             self.open[permission.request_id] = permission
             return permission
         if asked.subtype == HOOK_CALLBACK:
@@ -142,6 +154,52 @@ class Questions:
             edited_input=updated if is_edited else None,
             remembered=tuple(given.get("updatedPermissions") or ()),
         )
+
+
+class PlanTrail:
+    """What the conversation said of a plan before the client asks about it: 2.1.325 asks with an empty input."""
+
+    def __init__(self, read_file: ReadFile) -> None:
+        self._read_file = read_file
+        self._said = ""
+        self._calls: dict[str | None, str] = {}
+        self._files: dict[str | None, tuple[str, str | None]] = {}
+        """Plan files that were written, by call: the path, and the text where the call had it whole."""
+
+    def saw(self, event: Event) -> None:
+        if event.agent is not None:
+            return
+        if isinstance(event, events.Text):
+            self._said = event.text
+        elif isinstance(event, events.ToolCall) and isinstance(event.input, dict):
+            self._called(event.id, event.name, event.input)
+        elif isinstance(event, events.ToolResult) and event.is_error:
+            self._files.pop(event.id, None)
+
+    def _called(self, call: str | None, name: str, given: dict[str, Any]) -> None:
+        path, content = given.get("file_path"), given.get("content")
+        if name == PLAN_TOOL and isinstance(given.get("plan"), str):
+            self._calls[call] = given["plan"]
+        elif name in ("Write", "Edit", "MultiEdit") and isinstance(path, str) and _is_plan_file(path):
+            self._files[call] = path, content if isinstance(content, str) else None
+
+    def completed(self, asked: Permission) -> Permission:
+        """With the plan: of the question itself, of the file as it is by now, of the calls, of the reply before."""
+        given = asked.input if isinstance(asked.input, dict) else {}
+        path, written = next(reversed(self._files.values()), (None, None))
+        told = given.get("planFilePath")
+        path = told if isinstance(told, str) else path
+        own = given.get("plan")
+        read = self._read_file(path) if path is not None and not isinstance(own, str) else None
+        found = (own, read, self._calls.get(asked.id), written, self._said)
+        plan = next((each for each in found if isinstance(each, str) and each.strip()), None)
+        return replace(asked, plan=plan, plan_file=path)
+
+
+def _is_plan_file(path: str) -> bool:
+    """Whether it is where the client keeps plans: `~/.claude/plans/three-words.md`."""
+    parts = path.replace("\\", "/").rsplit("/", 2)
+    return len(parts) == 3 and parts[1] == "plans" and parts[2].endswith(".md")
 
 
 def _permission(request: str, asked: ClientAsks, where: EventPlace) -> Permission:
@@ -264,10 +322,11 @@ class _Thread:
 class Stream:
     """Feed it what the client writes, cut anywhere; it says what that amounts to.
 
-    With a builder, every complete frame also goes into the session that is being built.
+    With a builder, every complete frame also goes into the session that is being built; `read_file` is asked for the
+    plan file that a question is about.
     """
 
-    def __init__(self, builder: SessionBuilder | None = None) -> None:
+    def __init__(self, builder: SessionBuilder | None = None, read_file: ReadFile = _unread) -> None:
         self.session: str | None = None
         """The id that the last frame named; `/clear` changes it."""
         self.open_tasks: set[str] = set()
@@ -278,7 +337,8 @@ class Stream:
         self._seen: set[str] = set()
         self._agents: dict[str, str] = {}
         self._started: SessionStarted | None = None
-        self._questions = Questions()
+        self._cost = Decimal(0)
+        self._questions = Questions(read_file)
 
     @property
     def open_permissions(self) -> dict[str, Permission]:
@@ -434,6 +494,7 @@ class Stream:
         for block in _blocks(frame):
             whole = message.confirm(block, frame, thread.where)
             if whole is not None:
+                self._questions.plans.saw(whole)
                 yield whole
         if said is None or message.is_streamed or message.has_ended or frame.is_synthetic:
             return
@@ -457,7 +518,7 @@ class Stream:
         results = [block for block in frame.blocks if isinstance(block, ToolResult)]
         for block in results:
             content = block.content if isinstance(block.content, list) else []
-            yield events.ToolResult(
+            came = events.ToolResult(
                 **where,
                 id=block.tool_use_id,
                 text=block.as_text,
@@ -467,6 +528,8 @@ class Stream:
                 images=sum(isinstance(part, Image) for part in content),
                 record=frame,
             )
+            self._questions.plans.saw(came)
+            yield came
         if not results:
             yield events.Prompt(
                 **where,
@@ -557,7 +620,7 @@ class Stream:
             self._builder.add(frame)
         yield from self._thread(frame, None).withdraw("error")
         subtype = frame.subtype or ""
-        cost = frame.total_cost_usd
+        cost = Decimal(str(frame.total_cost_usd)) if frame.total_cost_usd is not None else None
         yield events.TurnResult(
             **self._where(frame),
             # Up to 2.1.50 the result of an interrupted turn claims to be no error.
@@ -565,7 +628,8 @@ class Stream:
             subtype=frame.subtype,
             text=frame.text,
             terminal_reason=frame.terminal_reason,
-            cost_usd=Decimal(str(cost)) if cost is not None else None,
+            cost_usd=cost,
+            turn_cost_usd=self._since(cost),
             usage=frame.usage,
             models=parse_or_none(frame.model_usage),
             duration_ms=frame.duration_ms,
@@ -574,6 +638,13 @@ class Stream:
             denials=tuple(frame.permission_denials or ()),
             origin=parse_or_none(frame.origin),
         )
+
+    def _since(self, cost: Decimal | None) -> Decimal | None:
+        """What came on top of the count of the result before; one that is smaller began anew."""
+        if cost is None:
+            return None
+        before, self._cost = self._cost, cost
+        return cost - before if cost >= before else cost
 
     def _control(self, frame: ControlRequest | ControlResponse | ControlCancelRequest) -> Iterator[Event]:
         if isinstance(frame, ControlRequest):

@@ -32,6 +32,13 @@ _MODES = {
 }
 
 
+_OPENED_BY_MODE = {
+    "acceptEdits": "every file of the project may be changed unasked",
+    "bypassPermissions": "every tool and every command run unasked",
+}
+NO_PLAN_TOLD = "(The client does not say what the plan is: it asked without one, and nothing was said before.)"
+
+
 def permission_lines(asked: Permission, project: str | None, view: View) -> Iterator[str]:
     """The tool, what it would do, and why that is asked."""
     paint = view.style.paint
@@ -76,7 +83,7 @@ def reasons(asked: Permission, project: str | None) -> Iterator[str]:
 
 
 def in_words(suggestion: Any) -> str:
-    """What a suggestion of the client would change: `allow Bash(touch:*) in this project`."""
+    """What a suggestion of the client would change and open: `allow Bash(touch:*) in this project: ...`."""
     if not isinstance(suggestion, dict):
         return harmless(str(suggestion))
     where = _PLACES.get(str(suggestion.get("destination")), str(suggestion.get("destination") or ""))
@@ -92,7 +99,31 @@ def in_words(suggestion: Any) -> str:
         what = _MODES.get(mode, f"mode {mode}")
     else:
         return harmless(json.dumps(suggestion, ensure_ascii=False))
-    return harmless(f"{what} {where}".strip())
+    opened = _opened(suggestion)
+    return harmless(f"{what} {where}".strip() + (f": {opened}" if opened else ""))
+
+
+def _opened(suggestion: dict[str, Any]) -> str:
+    """What will not be asked about any more, where that is more than the rule names."""
+    kind = suggestion.get("type")
+    if kind == "setMode":
+        return _OPENED_BY_MODE.get(str(suggestion.get("mode")), "")
+    if kind == "addDirectories":
+        return "everything below counts as part of the project"
+    if kind not in ("addRules", "replaceRules") or suggestion.get("behavior", "allow") != "allow":
+        return ""
+    rules = suggestion.get("rules")
+    found = [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
+    return " and ".join(filter(None, map(_opened_by_rule, found)))
+
+
+def _opened_by_rule(rule: dict[str, Any]) -> str:
+    tool, content = str(rule.get("toolName")), str(rule.get("ruleContent") or "")
+    if not content:
+        return "every command" if tool == "Bash" else f"every use of {tool_label(tool)}"
+    if tool == "Bash" and content.endswith(("*", ":*")) and content.count("*") == 1:
+        return f"every command that begins with {content.removesuffix('*').removesuffix(':').rstrip()}"
+    return "any command of that pattern" if tool == "Bash" and "*" in content else ""
 
 
 def _rules(rules: Any) -> str:
@@ -105,25 +136,36 @@ def _rules(rules: Any) -> str:
 
 
 def key_line(asked: Permission, view: View) -> Iterator[str]:
-    """The keys that answer, and what `always` would have remembered: everything suggested, or by number one of it."""
+    """The keys that answer, and what would be remembered: `a` is the narrowest rule, a number something wider."""
     paint = view.style.paint
-    keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if asked.suggestions else []), ("e", "dit"), ("q", "uit turn")]
+    narrow = asked.narrowest
+    keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if narrow is not None else []), ("e", "dit"), ("q", "uit turn")]
     yield "  " + " ".join(f"{paint(f'[{key}]', 'bold')}{rest}" for key, rest in keys)
-    is_one = len(asked.suggestions) == 1
-    if asked.suggestions and not is_one:
-        yield paint("  a = all of these, a number = that one:", "dim")
-    for number, suggestion in enumerate(asked.suggestions, 1):
-        lead = "  a = " if is_one else f"    {number} = "
-        for row, line in enumerate(wrap(in_words(suggestion), view.width - len(lead))):
-            yield paint((lead if row == 0 else " " * len(lead)) + line, "dim")
+    if narrow is not None:
+        yield from _key_meaning("  a = ", asked.suggestions[narrow], view)
+    wider = wider_suggestions(asked)
+    if wider:
+        yield paint("  yes, and wider from now on:", "dim")
+    for number, suggestion in enumerate(wider, 1):
+        yield from _key_meaning(f"    {number} = ", suggestion, view)
+
+
+def wider_suggestions(asked: Permission) -> list[Any]:
+    """All but the narrowest rule, as they are numbered at the terminal."""
+    return [each for number, each in enumerate(asked.suggestions) if number != asked.narrowest]
+
+
+def _key_meaning(lead: str, suggestion: Any, view: View) -> Iterator[str]:
+    for row, line in enumerate(wrap(in_words(suggestion), view.width - len(lead))):
+        yield view.style.paint((lead if row == 0 else " " * len(lead)) + line, "dim")
 
 
 def plan_lines(asked: Permission, view: View) -> Iterator[str]:
     paint = view.style.paint
-    plan = asked.input.get("plan") if isinstance(asked.input, dict) else None
     yield paint("? ", "yellow", "bold") + paint("a plan", "bold")
-    text = plan if isinstance(plan, str) else json.dumps(asked.input, ensure_ascii=False, indent=2)
-    found = list(wrap(text.strip(), view.width - 2))
+    if asked.plan_file is not None:
+        yield paint(f"  {shorten(asked.plan_file, view.width - 2)}", "dim")
+    found = list(wrap((asked.plan or NO_PLAN_TOLD).strip(), view.width - 2))
     yield from (f"  {line}" for line in found[:_MOST_PLAN_LINES])
     if len(found) > _MOST_PLAN_LINES:
         yield paint(f"  … {len(found) - _MOST_PLAN_LINES:,} more lines", "dim")

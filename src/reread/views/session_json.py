@@ -357,6 +357,7 @@ def _result(event: events.TurnResult) -> Document:
         "subtype": event.subtype,
         "text": event.text,
         "cost_usd": dollars(event.cost_usd),
+        "turn_cost_usd": dollars(event.turn_cost_usd),
         "terminal_reason": event.terminal_reason,
         "duration_ms": event.duration_ms,
         "turns": event.turns,

@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from reread.blocks.model import BlockState, ShownBlock
 from reread.blocks.of_events import StreamBlocks
 from reread.errors import BadInput, ClientError, ClientRefused, RereadError
@@ -110,12 +108,7 @@ class Run:
     def asked(self) -> list[Permission]:
         """The questions that wait for a person, the first one first."""
         asked = self.client.stream.open_permissions.values()
-        return [self._with_plan(each) for each in asked if self._is_for_person(each)]
-
-    def _with_plan(self, asked: Permission) -> Permission:
-        """Some clients (2.1.325) ask about a plan without it; the call has it."""
-        call = self._calls.get(asked.id or "") if asked.is_plan and not asked.input else None
-        return replace(asked, input=call.input) if call is not None else asked
+        return [each for each in asked if self._is_for_person(each)]
 
     def _is_for_person(self, asked: Permission) -> bool:
         return by_policy(self.wanted.policy, asked) is None
@@ -350,7 +343,9 @@ def decision_of(asked: Permission, given: Form) -> Decision:
         return Deny(reason=_one(given, "reason").strip() or (NO_PLAN if asked.is_plan else ""))
     suggested = asked.suggestions[:MOST_SUGGESTIONS]  # the page shows no more, and nobody agrees to what is not shown
     if decision == "always":
-        return Allow(remember=suggested)
+        if asked.narrowest is None or asked.narrowest >= len(suggested):
+            raise BadInput("Claude Code suggested no rule for this alone; choose one of the wider ones.")
+        return Allow(remember=[suggested[asked.narrowest]])
     if decision.startswith("always-"):
         number = _number(decision.removeprefix("always-"))
         if number is None or number >= len(suggested):

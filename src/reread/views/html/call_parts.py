@@ -19,7 +19,7 @@ from reread.sessions.calls import is_rejection
 from reread.views.calls import MARKS, ending, relative, summary, tool_label, without_error_tags
 from reread.views.calls import point_of as tool_point
 from reread.views.numbers import duration
-from reread.views.permissions import in_words, questions_of, reasons
+from reread.views.permissions import NO_PLAN_TOLD, in_words, questions_of, reasons
 from reread.views.text import one_line, tabbed
 
 from .content import KEPT_LINES, USUAL, WIDEST, CutLimits, Picture, coloured, coloured_lines, cut, pictures, words
@@ -255,8 +255,10 @@ class Asking(NamedTuple):
     reasons: list[str]
     diffs: list[Diff]
     parts: list[PagePart]
-    always: list[str]
-    """What the client suggests to remember, in words and in its order."""
+    always: str
+    """The narrowest rule that the client suggests to remember, in words; empty where it suggests none."""
+    wider: list[tuple[int, str]]
+    """What else it suggests: its number there, and what it would open."""
     queries: list[AskedQuestion]
     plan: Markup
     input: str
@@ -269,6 +271,8 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
     kind = "question" if queries else "plan" if asked.is_plan else "permission"
     diffs = proposed_diffs(asked.tool, asked.input, project)
     edited = json.dumps(asked.input, ensure_ascii=False, indent=2)
+    shown = enumerate(asked.suggestions[:MOST_SUGGESTIONS])
+    suggested = {number: one_line(in_words(each))[:300] for number, each in shown}
     return Asking(
         request=asked.request_id,
         kind=kind,
@@ -278,7 +282,8 @@ def asking_of(asked: Permission, project: str | None) -> Asking:
         reasons=[one_line(why)[:500] for why in reasons(asked, project) if not _is_said(why, asked)],
         diffs=diffs,
         parts=arguments_of(asked.tool, asked.input, has_diff=bool(diffs)) if kind == "permission" else [],
-        always=[one_line(in_words(each))[:300] for each in asked.suggestions[:MOST_SUGGESTIONS]],
+        always=suggested.pop(asked.narrowest, "") if asked.narrowest is not None else "",
+        wider=list(suggested.items()),
         queries=queries,
         plan=plan,
         input=edited if len(edited) <= LONGEST_INPUT and isinstance(asked.input, dict) else "",
@@ -291,5 +296,4 @@ def _is_said(why: str, asked: Permission) -> bool:
 
 
 def _plan(asked: Permission) -> Markup:
-    plan = asked.input.get("plan") if isinstance(asked.input, dict) else None
-    return words(plan[:LONGEST_PROSE]) if isinstance(plan, str) else Markup("")
+    return words((asked.plan or NO_PLAN_TOLD)[:LONGEST_PROSE])
