@@ -14,9 +14,10 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .archive.archive import open_archive as open  # noqa: A004  the name users know it by
     from .archive.filters import Filter
     from .errors import AmbiguousSession, BadInput, ClientError, ClientRefused, RereadError, SourceError, UnknownSession
-    from .live.client import Client, Hook
+    from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
+    from .live.transport import ClientOptions
     from .live.turns import thinking_budget
     from .loading import read
     from .records import Record, Unknown, decode
@@ -29,11 +30,14 @@ _HOME = {
     "Allow": ".live.outgoing",
     "Client": ".live.client",
     "ClientError": ".errors",
+    "ClientOptions": ".live.transport",
     "ClientRefused": ".errors",
     "Deny": ".live.outgoing",
     "Filter": ".archive.filters",
     "Hook": ".live.client",
+    "HostTool": ".live.client",
     "Stream": ".live.protocol",
+    "query": ".live.client",
     "thinking_budget": ".live.turns",
     "AmbiguousSession": ".errors",
     "Archive": ".archive.archive",
@@ -62,10 +66,12 @@ __all__ = [
     "BadInput",
     "Client",
     "ClientError",
+    "ClientOptions",
     "ClientRefused",
     "Deny",
     "Filter",
     "Hook",
+    "HostTool",
     "Record",
     "RereadError",
     "Session",
@@ -81,6 +87,7 @@ __all__ = [
     "follow",
     "load",
     "open",
+    "query",
     "read",
     "thinking_budget",
 ]

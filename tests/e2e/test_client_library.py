@@ -10,6 +10,8 @@ import pytest
 
 import reread
 from client.run import Scratch
+from client.scenarios import SCENARIOS, calls, says
+from client.scenarios import turn as turn_of
 from reread.live import events
 from reread.live.capture import read_capture, replay
 from reread.live.events import Event, Permission, Text, Thinking, ThinkingDelta, ToolResult, TurnResult, Withdrawn
@@ -235,3 +237,52 @@ def test_a_turn_lasts_until_an_agent_in_the_background_has_reported(scratch: Scr
 def test_a_flag_that_the_client_does_not_know_is_told_in_its_words(scratch: Scratch) -> None:
     with pytest.raises(reread.ClientError, match=r"exit code 1\): error: unknown option '--no-such-flag'"):
         talk(scratch, lambda client: turn(client, "hello"), arguments=["--no-such-flag"])
+
+
+def test_options_reach_the_real_client_and_a_query_denies_what_nobody_answers(scratch: Scratch) -> None:
+    options = reread.ClientOptions(
+        system_prompt="-Be terse.",
+        tools=["Bash", "Read"],
+        allowed_tools=["Bash(echo:*)"],
+        max_turns=5,
+        add_dirs=[scratch.home],
+        mcp_servers={},
+        strict_mcp=True,
+        setting_sources=[],
+        agents={"reviewer": {"description": "Reviews", "prompt": "Review."}},
+    )
+
+    async def ask(prompt: str) -> list[Event]:
+        where: dict[str, Any] = {"claude": scratch.client, "cwd": scratch.work, "environment": scratch.environment}
+        async with asyncio.timeout(90):
+            return [event async for event in reread.query(prompt, options=options, **where)]
+
+    found = asyncio.run(ask("mock:bash(echo hi)"))
+    assert only(events.SessionStarted, found)[0].tools == ("Bash", "Read")
+    assert [result.text for result in only(ToolResult, found)] == ["hi"]
+    assert not only(Permission, found), "a rule allows it"
+    found = asyncio.run(ask("mock:bash(touch x.txt)"))
+    assert "without anybody to ask" in only(ToolResult, found)[0].text
+    assert not (scratch.work / "x.txt").exists()
+
+
+def test_what_the_real_client_can_be_asked(scratch: Scratch) -> None:
+    async def asking(client: reread.Client) -> None:
+        assert (await client.about())["commands"]
+        assert (await client.context_usage())["totalTokens"] > 0
+        assert "effective" in await client.settings()
+        assert await client.mcp_servers() == []
+        with pytest.raises(reread.ClientRefused, match="not found"):
+            await client.reconnect_mcp_server("nope")
+
+    talk(scratch, asking)
+
+
+def test_the_real_client_calls_a_tool_of_this_process(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    talked = [turn_of(calls("mcp__host__weather", city="Oslo")), turn_of(says("Done."))]
+    monkeypatch.setitem(SCENARIOS, "host-tool", talked)
+    schema = {"properties": {"city": {"type": "string"}}}
+    weather = reread.HostTool("weather", "Tells the weather.", lambda given: f"rain in {given['city']}", schema)
+    found = talk(scratch, lambda client: turn(client, "mock:host-tool"), tools=[weather])
+    assert "mcp__host__weather" in only(events.SessionStarted, found)[0].tools
+    assert [result.text for result in only(ToolResult, found)] == ["rain in Oslo"]

@@ -190,6 +190,17 @@ def asks_permission() -> None:
     list(frames)
 
 
+def uses_the_hosts_tools() -> None:
+    """Asks what the prompt holds, message by message, and says what it was answered."""
+    init()
+    frames = heard()
+    for number, message in enumerate(json.loads(prompt_text(next(frames)))):
+        ask(f"t{number}", "mcp_message", server_name="host", message=message)
+        assistant(json.dumps(next(frames)["response"]), number)
+    result()
+    list(frames)
+
+
 HOSTILE = "</textarea><script>alert(1)</script>\x1b[2J\u202e"
 
 
@@ -302,6 +313,7 @@ WAYS: dict[str, Callable[[], None]] = {
         prints_garbage,
         tells_how_it_was_started,
         thinks_aloud,
+        uses_the_hosts_tools,
         works_in_the_background,
         writes_a_long_line,
     )

@@ -16,7 +16,7 @@ import pytest
 import reread
 from live.fake_client import SESSION
 from live.faking import HURRY, fake
-from reread import Allow, BadInput, Client, ClientError, ClientRefused, Deny, Hook, SourceError
+from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
 from reread.live import events, turns
 from reread.live.capture import read_capture, replay
 from reread.live.events import Event
@@ -138,6 +138,160 @@ def test_what_is_steered_is_asked_in_the_protocols_words() -> None:
         ]
 
     talk("echoes", steering)
+
+
+def test_every_control_request_has_a_method() -> None:
+    async def steering(client: Client) -> None:
+        asked = [
+            await client.about(),
+            await client.context_usage(),
+            await client.settings(),
+            await client.rewind_files("u-1"),
+            await client.rewind_files("u-1", dry_run=True),
+        ]
+        assert asked == [
+            {"subtype": "initialize", "hooks": None},
+            {"subtype": "get_context_usage"},
+            {"subtype": "get_settings"},
+            {"subtype": "rewind_files", "user_message_id": "u-1"},
+            {"subtype": "rewind_files", "user_message_id": "u-1", "dry_run": True},
+        ]
+        assert await client.mcp_servers() == []
+        await client.reconnect_mcp_server("db")
+        await client.toggle_mcp_server("db", enabled=False)
+        await client.stop_task("t1")
+        client.end_input()
+        answers = [event.response async for event in client if isinstance(event, events.ControlAnswer)]
+        assert answers[5:] == [
+            {"subtype": "mcp_status"},
+            {"subtype": "mcp_reconnect", "serverName": "db"},
+            {"subtype": "mcp_toggle", "serverName": "db", "enabled": False},
+            {"subtype": "stop_task", "task_id": "t1"},
+        ]
+
+    talk("echoes", steering)
+
+
+# A callback for permissions
+
+
+async def _later(asked: events.Permission) -> Allow:
+    await asyncio.sleep(0)
+    return Allow(input={"command": f"{asked.input['command']} -l"})
+
+
+@pytest.mark.parametrize(
+    ("decide", "answer"),
+    [
+        (lambda _: Deny(reason="not now"), {"behavior": "deny", "message": "not now"}),
+        (_later, {"behavior": "allow", "updatedInput": {"command": "ls -l"}}),
+    ],
+)
+def test_a_callback_decides_and_the_events_tell(decide: Any, answer: dict[str, Any]) -> None:
+    found = talk("asks_permission", one_turn, on_permission=decide)
+    assert [json.loads(text) for text in texts(found)] == [answer]
+    assert [event.decision for event in found if isinstance(event, events.PermissionAnswered)] == [answer["behavior"]]
+    assert [event.tool for event in found if isinstance(event, events.Permission)] == ["Bash"]
+
+
+def test_a_callback_may_leave_it_to_the_loop() -> None:
+    async def deciding(client: Client) -> list[Event]:
+        found = []
+        async for event in client.turn("run it"):
+            found.append(event)
+            if isinstance(event, events.Permission):
+                await client.deny(event, "by the loop")
+        return found
+
+    found = talk("asks_permission", deciding, on_permission=lambda _: None)
+    assert [json.loads(text)["message"] for text in texts(found)] == ["by the loop"]
+
+
+def test_a_callback_that_fails_is_a_no_and_is_told() -> None:
+    def fails(_: events.Permission) -> Allow:
+        raise ValueError("no idea")
+
+    async def turn(client: Client) -> list[Event]:
+        found = await one_turn(client)
+        assert [str(error) for error in client.hook_errors] == ["no idea"]
+        return found
+
+    found = talk("asks_permission", turn, on_permission=fails)
+    assert "no idea" in json.loads(texts(found)[0])["message"]
+    assert [event.what for event in found if isinstance(event, events.Trouble)] == ["permission"]
+
+
+# Tools of this process
+
+
+async def _weather(given: dict[str, Any]) -> str:
+    return f"rain in {given['city']}"
+
+
+def _broken(_: Any) -> str:
+    raise ValueError("broken")
+
+
+TOOLS = [
+    HostTool("weather", "Tells the weather.", _weather, {"properties": {"city": {"type": "string"}}}),
+    HostTool("broken", "Fails.", _broken),
+    HostTool("numbers", "Gives a value.", lambda _: {"n": [1, 2]}),
+    HostTool("whole", "Gives a result.", lambda _: {"content": [], "isError": True}),
+    HostTool("unsayable", "Gives what is no JSON.", lambda _: {"content": [object()]}),
+]
+
+
+def tool_answers(*messages: dict[str, Any]) -> list[Any]:
+    async def turn(client: Client) -> list[Event]:
+        return [event async for event in client.turn(json.dumps(messages))]
+
+    return [json.loads(text) for text in texts(talk("uses_the_hosts_tools", turn, tools=TOOLS))]
+
+
+def test_the_model_calls_functions_of_this_process() -> None:
+    def call(name: str, **given: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": given}}
+
+    *answers, unsayable = tool_answers(
+        call("weather", city="Oslo"), call("broken"), call("numbers"), call("whole"), call("nope"), call("unsayable")
+    )
+    said = [answer["response"]["mcp_response"] for answer in answers]
+    assert {(each["jsonrpc"], each["id"]) for each in said} == {("2.0", 7)}
+    assert [each.get("result") for each in said] == [
+        {"content": [{"type": "text", "text": "rain in Oslo"}]},
+        {"content": [{"type": "text", "text": "ValueError: broken"}], "isError": True},
+        {"content": [{"type": "text", "text": '{"n": [1, 2]}'}]},
+        {"content": [], "isError": True},
+        None,
+    ]
+    assert "no tool 'nope'" in said[4]["error"]["message"]
+    assert unsayable["subtype"] == "error", "the client does not wait for ever"
+
+
+def test_the_tools_of_this_process_introduce_themselves() -> None:
+    methods = ("initialize", "notifications/initialized", "ping", "tools/list", "prompts/list")
+    answers = tool_answers(*({"jsonrpc": "2.0", "id": n, "method": each} for n, each in enumerate(methods)))
+    first, noted, ping, tools, other = (answer["response"]["mcp_response"] for answer in answers)
+    assert first["result"]["serverInfo"]["name"] == "host"
+    assert noted["result"] == ping["result"] == {}
+    assert tools["result"]["tools"][0] == {
+        "name": "weather",
+        "description": "Tells the weather.",
+        "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+    }
+    assert other["error"]["code"] == -32601
+
+
+def test_a_query_is_one_line() -> None:
+    async def main(way: str, **options: Any) -> list[Event]:
+        async with asyncio.timeout(30):
+            return [event async for event in reread.query("hello", claude=fake(way), patience=HURRY, **options)]
+
+    assert texts(asyncio.run(main("echoes"))) == ["You said hello"]
+    [answer] = map(json.loads, texts(asyncio.run(main("asks_permission"))))
+    assert answer["behavior"] == "deny" and "without anybody to ask" in answer["message"]
+    [answer] = map(json.loads, texts(asyncio.run(main("asks_permission", on_permission=lambda _: Allow()))))
+    assert answer["behavior"] == "allow"
 
 
 def test_answers_find_those_who_asked_in_whatever_order_they_come() -> None:
@@ -451,6 +605,54 @@ USUAL = "-p --input-format stream-json --output-format stream-json --verbose --p
 )
 def test_flags_are_those_of_the_protocol(start: Start, flags: str) -> None:
     assert start.flags() == f"{USUAL} {flags}".split()
+
+
+def test_options_become_flags_that_no_value_can_break_out_of(tmp_path: Path) -> None:
+    assert ClientOptions().arguments() == []
+    options = ClientOptions(
+        system_prompt="--dangerously-skip-permissions",
+        append_system_prompt="Be brief.",
+        tools=[],
+        allowed_tools=["Read", "Bash(git log:*)"],
+        disallowed_tools=["WebFetch"],
+        max_turns=3,
+        max_budget_usd=0.5,
+        fallback_model="haiku",
+        effort="low",
+        add_dirs=[tmp_path, "/srv"],
+        mcp_servers={"db": {"command": "db-server"}},
+        strict_mcp=True,
+        settings={"model": "opus"},
+        setting_sources=["user", "project"],
+        agents={"reviewer": {"description": "Reviews", "prompt": "Review."}},
+        output_schema={"type": "object"},
+        betas=["one", "two"],
+        flags={"debug-file": "/tmp/log", "brief": None},
+    )
+    assert options.arguments() == [
+        "--system-prompt=--dangerously-skip-permissions",
+        "--append-system-prompt=Be brief.",
+        "--tools=",
+        "--allowedTools=Read,Bash(git log:*)",
+        "--disallowedTools=WebFetch",
+        "--max-turns=3",
+        "--max-budget-usd=0.5",
+        "--fallback-model=haiku",
+        "--effort=low",
+        '--mcp-config={"mcpServers": {"db": {"command": "db-server"}}}',
+        '--settings={"model": "opus"}',
+        "--setting-sources=user,project",
+        '--agents={"reviewer": {"description": "Reviews", "prompt": "Review."}}',
+        '--json-schema={"type": "object"}',
+        "--betas=one,two",
+        f"--add-dir={tmp_path}",
+        "--add-dir=/srv",
+        "--strict-mcp-config",
+        "--debug-file=/tmp/log",
+        "--brief",
+    ]
+    assert Start(options=options, arguments=["--x"]).flags()[-2:] == ["--brief", "--x"]
+    assert ClientOptions(mcp_servers=tmp_path / "m.json").arguments() == [f"--mcp-config={tmp_path / 'm.json'}"]
 
 
 def test_a_fork_of_nothing_is_refused() -> None:

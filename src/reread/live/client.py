@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ from .outgoing import Allow, Decision, Deny
 from .protocol import Stream
 from .transport import (
     PATIENT,
+    ClientOptions,
     Errands,
     Mailbox,
     Patience,
@@ -55,6 +57,10 @@ from .turns import RunningTurn
 
 Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
 """Gets what the client tells (`tool_name`, `tool_input`, ...); what it returns is the answer, None means "go on"."""
+
+
+OnPermission = Callable[[Permission], Decision | Awaitable[Decision | None] | None]
+"""Decides about a tool, a question or a plan; None leaves it to whoever iterates over the events."""
 
 
 class Hook(Struct, frozen=True):
@@ -96,10 +102,84 @@ class Hooks:
         return matcher if hook.timeout is None else {**matcher, "timeout": hook.timeout}
 
 
+class HostTool(Struct, frozen=True):
+    """A function, plain or async, of this process that the model can call, as `mcp__host__NAME`."""
+
+    name: str
+    description: str
+    run: Callable[[Any], Any]
+    """Gets the input; gives text, or an MCP result with its own `content`. What it raises is told to the model."""
+    input_schema: Mapping[str, Any] = {}
+    """JSON Schema of the object that `run` gets."""
+
+
+TOOL_SERVER = "host"
+"""Under which the client knows the tools of this process."""
+_NO_SUCH_METHOD = -32601
+_BAD_PARAMS = -32602
+
+
+class HostTools:
+    """The tools of a run, spoken to in MCP through control requests."""
+
+    def __init__(self, tools: Sequence[HostTool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    @property
+    def arguments(self) -> list[str]:
+        """What announces them at the start."""
+        servers = {"mcpServers": {TOOL_SERVER: {"type": "sdk", "name": TOOL_SERVER}}}
+        return [f"--mcp-config={json.dumps(servers)}"] if self._tools else []
+
+    async def answer(self, data: Any) -> dict[str, Any]:
+        """The answer to one `mcp_message`."""
+        message = data.get("message") if isinstance(data, dict) else None
+        asked = message if isinstance(message, dict) else {}
+        params = asked.get("params")
+        said = await self._said(str(asked.get("method")), params if isinstance(params, dict) else {})
+        return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **said}}
+
+    async def _said(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        if method == "initialize":
+            known = {"name": TOOL_SERVER, "version": "1"}
+            version = params.get("protocolVersion") or "2025-06-18"
+            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": known}}
+        if method == "tools/list":
+            return {"result": {"tools": [_described(tool) for tool in self._tools.values()]}}
+        if method == "tools/call":
+            tool = self._tools.get(str(params.get("name")))
+            if tool is None:
+                return {"error": {"code": _BAD_PARAMS, "message": f"there is no tool {params.get('name')!r}"}}
+            return {"result": await _called(tool, params.get("arguments") or {})}
+        if method == "ping" or method.startswith("notifications/"):
+            return {"result": {}}
+        return {"error": {"code": _NO_SUCH_METHOD, "message": f"{method!r} is not known here"}}
+
+
+def _described(tool: HostTool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "inputSchema": {"type": "object", **tool.input_schema}}
+
+
+async def _called(tool: HostTool, given: Any) -> dict[str, Any]:
+    try:
+        came = tool.run(given)
+        came = await came if inspect.isawaitable(came) else came
+    except Exception as error:  # noqa: BLE001  whatever it is, the model reads it as the result of its call
+        return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
+    if isinstance(came, Mapping) and "content" in came:
+        return dict(came)
+    text = came if isinstance(came, str) else json.dumps(came, ensure_ascii=False, default=str)
+    return {"content": [{"type": "text", "text": text}]}
+
+
 Policy = Literal["ask", "allow", "deny"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "deny")
 REFUSED = "Permission was denied: this run was started to deny every permission."
 
+NOBODY_TO_ASK = "Permission was denied: this run was started without anybody to ask."
 NO_PLAN = "The user wants another plan."
 LONGEST_PLAN = 1_000_000
 """Bytes of a plan file; nobody reads more before they agree."""
@@ -125,7 +205,9 @@ class Client:
     """A running Claude Code: send prompts, iterate over events, answer its questions, steer it. One loop at a time.
 
     `claude` is the program, else `claude` on PATH; `environment` takes the place of our own, as in `subprocess`;
-    `capture` is the folder that gets a file with every line of the run; `hooks` are by event, such as `PreToolUse`.
+    `capture` is the folder that gets a file with every line of the run; `hooks` are by event, such as `PreToolUse`;
+    `on_permission` decides what the client asks, which comes as an event all the same; `tools` are functions of this
+    process that the model may call.
     """
 
     def __init__(
@@ -145,10 +227,14 @@ class Client:
         environment: Mapping[str, str] | None = None,
         capture: str | os.PathLike[str] | None = None,
         hooks: Mapping[str, Sequence[Hook]] | None = None,
+        on_permission: OnPermission | None = None,
+        tools: Sequence[HostTool] = (),
+        options: ClientOptions | None = None,
         patience: Patience = PATIENT,
     ) -> None:
         self._program = claude
         self._cwd = Path(cwd) if cwd is not None else None
+        self._tools = HostTools(tools)
         self._start = Start(
             model=model,
             permission_mode=permission_mode,
@@ -158,11 +244,13 @@ class Client:
             continue_last=continue_last,
             session_id=session_id,
             partial=partial,
-            arguments=arguments,
+            options=options or ClientOptions(),
+            arguments=[*self._tools.arguments, *arguments],
         )
         self._environment = environment
         self._capture_folder = Path(capture) if capture is not None else None
         self._hooks = Hooks(hooks or {})
+        self._on_permission = on_permission
         self._patience = patience
         self._builder = SessionBuilder()
         self._stream = Stream(self._builder, _plan_file)
@@ -179,7 +267,7 @@ class Client:
         self.capture: Capture | None = None
         """Has the path of the file, and what went wrong with it."""
         self.hook_errors: list[Exception] = []
-        """What hooks raised; the client was told, and went on."""
+        """What hooks and `on_permission` raised; the client was told, and went on."""
 
     async def __aenter__(self) -> Self:
         if self._reader is not None:
@@ -315,6 +403,41 @@ class Client:
         """From the next request on; 0 turns thinking off, None leaves it to the client."""
         await self.ask("set_max_thinking_tokens", max_thinking_tokens=tokens)
 
+    async def about(self) -> dict[str, Any]:
+        """What the client offers: `commands`, `models`, `agents`, `account`, `output_style`, ..."""
+        return _object(await self.ask("initialize", hooks=self._hooks.announced or None))
+
+    async def context_usage(self) -> dict[str, Any]:
+        """What fills the context window: `categories`, `totalTokens`, `maxTokens`, ..."""
+        return _object(await self.ask("get_context_usage"))
+
+    async def settings(self) -> dict[str, Any]:
+        """`effective`, `sources` and `applied`."""
+        return _object(await self.ask("get_settings"))
+
+    async def mcp_servers(self) -> list[dict[str, Any]]:
+        """Each with its `name` and `status`."""
+        told = _object(await self.ask("mcp_status")).get("mcpServers")
+        return [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+
+    async def reconnect_mcp_server(self, name: str) -> None:
+        await self.ask("mcp_reconnect", serverName=name)
+
+    async def toggle_mcp_server(self, name: str, *, enabled: bool) -> None:
+        await self.ask("mcp_toggle", serverName=name, enabled=enabled)
+
+    async def stop_task(self, task: str) -> None:
+        """Ends what works in the background; `stream.open_tasks` has the ids."""
+        await self.ask("stop_task", task_id=task)
+
+    async def rewind_files(self, prompt: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Puts files back to where they were before a prompt, by the uuid that `send` gave.
+
+        The client keeps what it needs for it where `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1` is in its environment.
+        """
+        extra = {"dry_run": True} if dry_run else {}
+        return _object(await self.ask("rewind_files", user_message_id=prompt, **extra))
+
     async def ask(self, subtype: str, **fields: Any) -> Any:
         """Any control request; gives the response, {} where there is none.
 
@@ -385,12 +508,16 @@ class Client:
                     answered.set_result(event)
             elif isinstance(event, HookCallback):
                 self._send_out(self._call_hook(event))
+            elif isinstance(event, ControlQuestion) and event.subtype == "mcp_message" and self._tools:
+                self._send_out(self._answer_tools(event))
             elif unknown := _unanswerable(event):
                 self._send_out(self._say(unknown))
             elif isinstance(event, Withdrawn):
                 self._builder.add(withdrawn_block(event))
             elif isinstance(event, Permission | PermissionAnswered | PermissionVoid):
                 self._note_permission(event)
+                if isinstance(event, Permission) and self._on_permission is not None:
+                    self._send_out(self._call_on_permission(self._on_permission, event))
             elif isinstance(event, TurnResult):
                 self._is_answering = self._is_answering and event.origin is not None
                 self._has_failed_turn = event.is_error
@@ -423,11 +550,29 @@ class Client:
             line = outgoing.failure(asked.request_id, f"{type(error).__name__}: {error}")
         await self._say(line)
 
+    async def _answer_tools(self, asked: ControlQuestion) -> None:
+        try:
+            line = outgoing.success(asked.request_id, await self._tools.answer(asked.data))
+        except BadInput as error:  # a result that is no JSON
+            line = outgoing.failure(asked.request_id, str(error))
+        await self._say(line)
+
+    async def _call_on_permission(self, decide: OnPermission, asked: Permission) -> None:
+        try:
+            said = decide(asked)
+            decision = await said if inspect.isawaitable(said) else said
+        except Exception as error:  # noqa: BLE001  whatever it is, the client waits for an answer
+            self.hook_errors.append(error)
+            self._tell("permission", f"{type(error).__name__}: {error}")
+            decision = Deny(reason=f"The host could not decide: {type(error).__name__}: {error}")
+        if decision is not None:
+            await self.decide(asked, decision)
+
     def _heard(self, line: bytes) -> None:
         if self.capture is not None:
             self.capture.error(line)
 
-    def _tell(self, what: Literal["hook", "capture"], text: str) -> None:
+    def _tell(self, what: Literal["hook", "capture", "permission"], text: str) -> None:
         self._deliver([Trouble(session=self._stream.session, what=what, text=text)])
 
     def _end_capture(self, note: Mapping[str, Any]) -> None:
@@ -454,6 +599,25 @@ class Client:
         said = self._transport.stderr[-SHOWN_LINES:] if self._transport is not None else ()
         code = self.exit_code
         return ClientError(what if code is None else f"{what} (exit code {code})", code, said)
+
+
+async def query(prompt: str, images: Sequence[Picture] = (), **client: Any) -> AsyncIterator[Event]:
+    """The events of one prompt in a client of its own, which ends with them; `client` is what `Client` takes.
+
+    Without `on_permission` whatever the client asks is denied: there is nobody who could answer.
+    """
+    decide = client.pop("on_permission", None) or _nobody
+    async with Client(**client, on_permission=decide) as running:
+        async for event in running.turn(prompt, images):
+            yield event
+
+
+def _nobody(asked: Permission) -> Decision:  # noqa: ARG001
+    return Deny(reason=NOBODY_TO_ASK)
+
+
+def _object(answer: Any) -> dict[str, Any]:
+    return answer if isinstance(answer, dict) else {}
 
 
 async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:

@@ -287,5 +287,5 @@ class UnknownFrame(Event, tag="unknown", frozen=True, kw_only=True):
 class Trouble(Event, tag="trouble", frozen=True, kw_only=True):
     """Something of ours failed, not of the client's: a hook raised, the capture file cannot be written."""
 
-    what: Literal["hook", "capture"]
+    what: Literal["hook", "capture", "permission"]
     text: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -41,6 +42,77 @@ _ID = re.compile(r"\w[\w.-]*")
 """A session is named by its file, and a file may be called `--dangerously-skip-permissions.jsonl`."""
 
 
+class ClientOptions(Struct, frozen=True, kw_only=True):
+    """What else the client can be told at its start; None and nothing leave it as the client has it."""
+
+    system_prompt: str | None = None
+    """Instead of the client's own."""
+    append_system_prompt: str | None = None
+    """Behind the client's own."""
+    tools: Sequence[str] | None = None
+    """The built-in tools there are; an empty list for none."""
+    allowed_tools: Sequence[str] = ()
+    """Rules such as `Read` or `Bash(git log:*)` that are allowed without asking."""
+    disallowed_tools: Sequence[str] = ()
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    fallback_model: str | None = None
+    effort: str | None = None
+    """`low`, `medium`, `high`, ..."""
+    add_dirs: Sequence[str | PathLike[str]] = ()
+    """Folders to work in besides `cwd`."""
+    mcp_servers: Mapping[str, Mapping[str, Any]] | str | PathLike[str] | None = None
+    """Servers by name, as in `.mcp.json`, or the path of such a file."""
+    strict_mcp: bool = False
+    """Whether only these servers are used."""
+    settings: Mapping[str, Any] | str | PathLike[str] | None = None
+    """On top of the settings files, or the path of one more."""
+    setting_sources: Sequence[str] | None = None
+    """Which settings files are read: `user`, `project`, `local`; an empty list for none."""
+    agents: Mapping[str, Mapping[str, Any]] | None = None
+    """Subagents by name, each with `description` and `prompt`."""
+    output_schema: Mapping[str, Any] | None = None
+    """A JSON Schema that the answer must meet."""
+    betas: Sequence[str] = ()
+    flags: Mapping[str, str | None] = {}
+    """Any other flag of the client by its name without `--`; None for one without a value."""
+
+    def arguments(self) -> list[str]:
+        """With `=`, so that a value that begins with a dash is no flag."""
+        named = {
+            "system-prompt": self.system_prompt,
+            "append-system-prompt": self.append_system_prompt,
+            "tools": None if self.tools is None else ",".join(self.tools),
+            "allowedTools": ",".join(self.allowed_tools) or None,
+            "disallowedTools": ",".join(self.disallowed_tools) or None,
+            "max-turns": self.max_turns,
+            "max-budget-usd": self.max_budget_usd,
+            "fallback-model": self.fallback_model,
+            "effort": self.effort,
+            "mcp-config": _document(self._servers),
+            "settings": _document(self.settings),
+            "setting-sources": None if self.setting_sources is None else ",".join(self.setting_sources),
+            "agents": _document(self.agents),
+            "json-schema": _document(self.output_schema),
+            "betas": ",".join(self.betas) or None,
+        }
+        return [
+            *(f"--{name}={value}" for name, value in named.items() if value is not None),
+            *(f"--add-dir={fspath(folder)}" for folder in self.add_dirs),
+            *(["--strict-mcp-config"] if self.strict_mcp else []),
+            *(f"--{name}" if value is None else f"--{name}={value}" for name, value in self.flags.items()),
+        ]
+
+    @property
+    def _servers(self) -> Mapping[str, Any] | str | PathLike[str] | None:
+        return {"mcpServers": self.mcp_servers} if isinstance(self.mcp_servers, Mapping) else self.mcp_servers
+
+
+def _document(value: Mapping[str, Any] | str | PathLike[str] | None) -> str | None:
+    """JSON, or the path of a file that has it."""
+    return json.dumps(value) if isinstance(value, Mapping) else None if value is None else fspath(value)
+
+
 class Start(Struct, frozen=True, kw_only=True):
     """What a run is to be."""
 
@@ -52,6 +124,7 @@ class Start(Struct, frozen=True, kw_only=True):
     continue_last: bool = False
     session_id: str | None = None
     partial: bool = True
+    options: ClientOptions = ClientOptions()
     arguments: Sequence[str] = ()
 
     def flags(self) -> list[str]:
@@ -74,6 +147,7 @@ class Start(Struct, frozen=True, kw_only=True):
             *ASKS_ON_STDIO,
             *(flag for flag, is_asked in asked.items() if is_asked),
             *(part for flag, value in named.items() if value is not None for part in (flag, str(value))),
+            *self.options.arguments(),
             *self.arguments,
         ]
 
