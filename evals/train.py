@@ -1,7 +1,7 @@
 """Learns the weights that prompts are judged by, and tells how well they do on owners they were not learned from.
 
     python evals/train.py            cross-validate by owner
-    python evals/train.py --write    learn from everything, and write src/reread/analyses/friction/weights.json
+    python evals/train.py --write    learn from everything, and write src/reread/features/friction/weights.json
 
 A logistic regression moves the beliefs of `priors.py`: the believed score is one column of its own, hardly held back,
 and every feature may depart from it as far as the labels pay for it.
@@ -23,7 +23,7 @@ import priors
 from measuring import TEACH, TUNE, Score, interval
 from prompts import HERE, KINDS, Labelled, recorded, written
 
-WEIGHTS = HERE.parent / "src" / "reread" / "analyses" / "friction" / "weights.json"
+WEIGHTS = HERE.parent / "src" / "reread" / "features" / "friction" / "weights.json"
 PRIORS = {"correction": priors.CORRECTION, "manual_step": priors.MANUAL_STEP, "re_ask": priors.RE_ASK}
 WANTED_PRECISION = {"correction": 0.81, "manual_step": 0.92, "re_ask": 0.8}
 """The threshold lies where the cross-validation is still so precise: more than is wanted of prompts of strangers."""

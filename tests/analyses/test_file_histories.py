@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import editing
 from editing import Desk
+from reread.features.edits.blame import known_parts
 from reread.features.edits.changes import changes_of
-from reread.features.edits.history import FileHistory, histories_of, is_called, rewinds_of, sightings_of
+from reread.features.edits.history import Event, FileHistory, histories_of, is_called, rewinds_of, sightings_of
 from reread.features.edits.net import SessionEdits
 from reread.features.edits.patches import exact
 from reread.sessions import Session
@@ -250,6 +251,24 @@ def test_nothing_is_lost_without_a_word(first: str, steps: list[tuple[str, Any]]
                 _append(desk, what)
         found = history(*desk.entries)
         assert held(found) == desk.now() or found.gaps or found.last is None
+
+
+@settings(max_examples=150)
+@given(contents, operations)
+def test_the_parts_that_patches_tell_are_lines_of_the_file(
+    first: str, steps: list[tuple[str, str, int, frozenset[str]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(Path(folder) / "a.txt")
+        desk.outside(first.replace("\r\n", "\n"))
+        edits = [(kind, text.replace("\r\n", "\n"), *rest) for kind, text, *rest in steps if kind != "write"]
+        play(desk, edits, told=frozenset({"patch"}))  # type: ignore[arg-type]
+        if not desk.points:
+            return
+        found = history(*desk.entries)
+        real = (desk.now() or b"").decode().split("\n")
+        for line in known_parts(found):
+            assert line.text.replace("\t", "  ") == real[line.number - 1].replace("\t", "  ")
 
 
 # Single facts
@@ -594,7 +613,9 @@ def test_names_of_backups_of_two_sessions_are_not_compared() -> None:
         a_prompt("a", timestamp=at(1)), *write("one\n"), snapshot(at(5), {FILE: "f00d@v3"}), id="s1"
     ).build()
     second = a_session(a_prompt("b", timestamp=at(6)), snapshot(at(7), {FILE: "f00d@v1"}), id="s2").build()
-    events = [event for each in (first, second) for event in (*sightings_of(each), *changes_of(each))]
+    events: list[Event] = []
+    for each in (first, second):
+        events += [*sightings_of(each), *changes_of(each)]
     [found] = histories_of(events).values()
     assert found.last is not None
     assert found.last.text == "one\n"
@@ -605,7 +626,9 @@ def test_a_new_name_of_the_same_session_still_tells_of_a_change_outside() -> Non
     entries = (snapshot(at(5), {FILE: "f00d@v3"}), snapshot(at(7), {FILE: "f00d@v4"}))
     first = a_session(a_prompt("a", timestamp=at(1)), *write("one\n"), *entries, id="s1").build()
     second = a_session(a_prompt("b", timestamp=at(5)), snapshot(at(6), {FILE: "f00d@v1"}), id="s2").build()
-    events = [event for each in (first, second) for event in (*sightings_of(each), *changes_of(each))]
+    events: list[Event] = []
+    for each in (first, second):
+        events += [*sightings_of(each), *changes_of(each)]
     [found] = histories_of(events).values()
     assert found.last is None
     assert len(found.gaps) == 1

@@ -129,6 +129,28 @@ def test_a_file_before_it_was_there_and_one_known_in_parts(travel: Kept) -> None
         assert "tell only parts of" in ran.err
 
 
+def test_what_is_known_of_a_file_in_parts_is_given_with_its_holes(travel: Kept) -> None:
+    hunk = {"oldStart": 4, "oldLines": 2, "newStart": 4, "newLines": 3, "lines": [" before", "-a", "+b", "+c"]}
+    twin = {"filePath": "/x/part.txt", "oldString": "a", "newString": "b\nc", "structuredPatch": [hunk]}
+    a_session(
+        a_prompt("go"),
+        *change("Edit", "/x/part.txt", twin, "e", "2026-11-10T10:00:01.000Z", old_string="a", new_string="b\nc"),
+    ).write(travel.claude / "projects")
+    restored = travel("restore", "part.txt")
+    assert restored.code == 0
+    assert restored.out == "[lines 1 to 3 are not known]\nbefore\nb\nc\n[what comes after is not known]\n"
+    assert "only parts" in restored.err
+    blamed = travel("blame", "part.txt")
+    assert blamed.code == 0
+    assert "[lines 1 to 3 are not known]" in blamed.out
+    assert json.loads(travel("restore", "part.txt", "--json").out)["is_whole"] is False
+    assert [line["source"] for line in json.loads(travel("blame", "part.txt", "--json").out)["lines"]] == [
+        "before",
+        "edit",
+        "edit",
+    ]
+
+
 def test_a_name_that_several_files_end_with_lists_them(travel: Kept) -> None:
     a_session(a_prompt("go"), *written("/other/crlf.txt", "x", "w", "2026-11-10T10:00:01.000Z")).write(
         travel.claude / "projects"

@@ -38,6 +38,8 @@ class Live:
         page.get_by_label("Prompt").fill(prompt)
         page.get_by_label("Folder").fill(str(self.work))
         page.get_by_label("Permissions").select_option(permission)
+        if permission == "allow":
+            page.get_by_label("Type allow to confirm").fill("allow")
         page.get_by_role("button", name="Start").click()
         page.wait_for_url(re.compile(r"/live/[\w-]+$"))
         return page

@@ -199,7 +199,7 @@ def test_a_page_is_told_what_was_typed_into_it(site: Asking) -> None:
 
 def test_a_piece_can_be_had_with_all_of_its_long_texts(tmp_path: Path) -> None:
     with asking(tmp_path / "home", worded(tmp_path)) as site:
-        cut, whole = (site.get(f"/s/worded/turns?from=0{more}").text for more in ("", "&whole=1"))
+        cut, whole = (site.get(f"/s/worded/turns?from=0{more}").text for more in ("&parts=1", "&whole=1"))
         assert "foo(far)" not in cut
         assert "more characters not in this page" in cut
         assert "foo(far)" in whole

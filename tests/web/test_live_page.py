@@ -11,6 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -345,9 +346,12 @@ class TestGoingOn:
 
     def test_what_runs_in_a_terminal_is_listed_by_its_transcript(self, tmp_path: Path, claude: Path) -> None:
         asks = a_tool_call("AskUserQuestion", {"questions": []})
-        a_session(a_prompt("choose"), a_reply(asks), id="asking").write(claude / "projects")
+        now = datetime.now(UTC).isoformat()
+        asked = (a_prompt("choose", timestamp=now), a_reply(asks, timestamp=now))
+        a_session(*asked, id="asking").write(claude / "projects")
         works = a_tool_call("Bash", {"command": "make"})
-        path = a_session(a_prompt("build"), a_reply(works), id="working").write(claude / "projects")
+        built = (a_prompt("build", timestamp=now), a_reply(works, timestamp=now))
+        path = a_session(*built, id="working").write(claude / "projects")
         with asking(tmp_path / "home", claude) as site:
             shown = site.page("/live")
             assert shown.titles == ["(1) Live · reread"]

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,14 @@ def test_home_shows_lately_the_newest_and_what_will_be_deleted(site: Asking, cla
 
 
 def test_a_file_that_grew_just_now_runs(site: Asking, claude: Path) -> None:
-    running = site.part("/live/list")
-    assert f"/s/{LANTERN}" in running.links()
+    """By its last line, too: the others here are young copies of old ones."""
+    assert "No session runs" in site.part("/live/list").text
+    lantern = next(claude.rglob(f"{LANTERN}.jsonl"))
+    with lantern.open("ab") as file:
+        file.write(a_session(a_prompt("go on", timestamp=datetime.now(UTC).isoformat()), id=LANTERN).bytes)
+    with Archive(site.home, [claude]) as archive:
+        archive.sync()
+    assert f"/s/{LANTERN}" in site.part("/live/list").links()
     for trunk in claude.rglob("*.jsonl"):
         os.utime(trunk, (1_790_000_000, 1_790_000_000))
     with Archive(site.home, [claude]) as archive:
@@ -116,8 +123,12 @@ def test_many_sessions_come_in_pages(tmp_path: Path) -> None:
 def test_a_session_shows_turns_outline_map_and_branches(site: Asking) -> None:
     page = site.page(f"/s/{LANTERN}")
     assert page.titles[0] == "why does the beacon flicker · reread"
-    for words in ("It is the capacitor.", "the capacitor might be loose", "seventeen volts", "found an oscillation"):
+    for words in ("It is the capacitor.", "the capacitor might be loose", "seventeen volts"):
         assert words in page.text
+    assert "found an oscillation" not in page.text, "what is closed comes when it is opened"
+    later = [each["data-part"] or "" for each in page.of("details") if "data-part" in each]
+    assert any("found an oscillation" in site.part(part).text for part in later)
+    assert site.get(f"/s/{LANTERN}/part/m-nobody").status_code == 404
     assert "?at=m-beacon#m-beacon" in page.links()
     kinds = [tag["class"] for tag in page.of("rect")]
     assert kinds.count("prompt") == 4

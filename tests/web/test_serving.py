@@ -226,7 +226,7 @@ def test_an_address_that_was_noted_works_after_a_restart(claude: Path, tmp_path:
     with served(home, claude, "--port", str(first.port)) as second:
         assert second.address == first.address
         asked = second.connect()
-        asked.request("GET", f"/s/{HARBOUR}", headers=first.cookie)
+        asked.request("GET", "/sessions", headers=first.cookie)
         assert asked.getresponse().status == 200
     if sys.platform != "win32":
         assert (home / "web-token").stat().st_mode & 0o777 == 0o600
@@ -243,11 +243,12 @@ def test_an_address_that_was_noted_works_after_a_restart(claude: Path, tmp_path:
 def test_the_usual_port_is_tried_first_and_another_where_it_is_taken(claude: Path, tmp_path: Path) -> None:
     with served(tmp_path / "home", claude) as one, served(tmp_path / "other", claude) as other:
         assert one.port != other.port
-    taken = list(PORTS)[:-1]
+    taken = []
     with ExitStack() as stack:
-        for port in taken:
+        for port in list(PORTS)[:-1]:
             with suppress(OSError):  # another program has it
                 stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                taken.append(port)
         with served(tmp_path / "home", claude) as server:
             assert server.port not in taken
 

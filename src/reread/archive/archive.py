@@ -846,6 +846,8 @@ class SearchQuestions(ArchiveBase):
 
 
 _REBUILD = "`reread archive rebuild` makes the index anew"
+_SETTLING = 2.0
+"""Seconds in which a client may write a last line after its run has ended."""
 CLEANUP_DAYS = 30.0
 """When Claude Code deletes a session, unless its settings say otherwise."""
 
@@ -1036,6 +1038,13 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         from .search_language import DEFAULT_FIELDS
 
         return search_lost(found, query, fields if fields is not None else DEFAULT_FIELDS, is_regex=is_regex)
+
+    def saw_end(self, stored: StoredSession) -> bool:
+        """Whether the last that is known of a session is a run that reread captured, and which has ended."""
+        from reread.index.read import files_of
+
+        ends = [row.mtime_ns / 1e9 for row in files_of(self.connection, stored.id) if row.kind == "capture"]
+        return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
 
     def projects(self, wanted: Filter | None = None) -> list[Project]:
         """Projects of the sessions that pass a filter, the one worked in last first; a limit is one of projects.

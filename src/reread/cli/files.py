@@ -144,13 +144,14 @@ def blame_parser() -> options.Parser:
 def run_blame(arguments: list[str]) -> int:
     given = blame_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.features.edits.blame import blame
+    from reread.features.edits.blame import blame, known_parts
     from reread.views.file_tables import blame_document, blame_lines
 
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
-    lines = blame(traced.history)
-    if lines is None:
+    whole = blame(traced.history)
+    lines = whole if whole is not None else known_parts(traced.history)
+    if whole is None and not lines:
         raise BadInput(f"transcripts tell only parts of {printable(traced.history.path)}: no line can be placed")
     options.show_answer(
         given, config, lambda: blame_document(traced, lines), lambda view: blame_lines(traced, lines, view)
@@ -184,6 +185,8 @@ def run_restore(arguments: list[str]) -> int:
         content = _known(traced, given)
         to = _target(given, traced, config, archive)
     tell_gaps(traced, config)
+    if traced.history.last is None:
+        tell("only parts of it are known; what is not is marked in brackets")
     if to is not None:
         to.write_bytes(content.to_bytes())
     if given.json:
@@ -199,6 +202,12 @@ def _known(traced: Traced, given: argparse.Namespace) -> Content:
     path, content = printable(traced.history.path), traced.history.last
     when = "at that point" if given.at is not None else "in the end"
     if content is None:
+        from reread.features.edits.blame import known_parts, text_of_parts
+        from reread.features.edits.patches import exact
+
+        parts = known_parts(traced.history)
+        if parts:
+            return exact(text_of_parts(parts))
         raise BadInput(f"transcripts tell only parts of what {path} held {when}")
     if content.text is None:
         raise BadInput(f"{path} was not there {when}")
@@ -233,6 +242,7 @@ def _document(traced: Traced, content: Content, to: Path | None) -> object:
     return {
         "schema": "reread.restored/1",
         "path": history.path,
+        "is_whole": history.last is not None,
         "timestamp": utc(last.time) if last is not None else None,
         "last_change": change_document(history.changes[-1] if history.changes else None),
         "to": str(to) if to is not None else None,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reread.archive.file_history import Operation, Touched, TouchedFile, Traced
 from reread.features.decisions import Decision
-from reread.features.edits.blame import BlamedLine, LineOrigin, LineSource
+from reread.features.edits.blame import BlamedLine, LineOrigin, LineSource, with_holes
 from reread.features.edits.changes import FileChange
 from reread.features.edits.history import Gap
 from reread.features.edits.net import FileDiff, totals
@@ -254,6 +254,7 @@ def blame_document(traced: Traced, lines: Sequence[BlamedLine]) -> Document:
     return {
         "schema": "reread.blame/1",
         "path": history.path,
+        "is_whole": history.last is not None,
         "lines": [
             {"number": line.number, "text": line.text, "source": line.origin.source.value, **_origin(line.origin)}
             for line in lines
@@ -289,7 +290,12 @@ def blame_lines(traced: Traced, lines: Sequence[BlamedLine], view: View) -> Iter
     yield view.style.paint(shorten_path(traced.history.path, view.width), "bold")
     width = max([cells(_label(line.origin, view)) for line in lines], default=0)
     last: LineOrigin | None = None
-    for line in lines:
+    shown = lines if traced.history.last is not None else with_holes(lines)
+    for line in shown:
+        if isinstance(line, str):
+            last = None
+            yield view.style.paint(line, "yellow")
+            continue
         label = _label(line.origin, view) if line.origin is not last else ""
         last = line.origin
         beside = view.style.paint(f"{label:<{width}}", _BLAME_STYLES[line.origin.source])

@@ -43,6 +43,8 @@ from .sse import BEAT, told
 RECENT = timedelta(minutes=30)
 """A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
 MOST_OTHERS = 30
+_MOST_LOOKED_INTO = 3
+"""Files of a session whose last lines are read: its own, and those of agents that wrote last."""
 _ORDER = {Doing.ASKING: 0, Doing.WAITING: 2, Doing.SILENT: 3, Doing.ENDED: 4}
 _RUNS = 1
 """Where the others come: they work by themselves."""
@@ -118,7 +120,11 @@ def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
         for each in site.library.sessions()
         if is_recent(each.stored, now) and each.stored.row.uuid not in driven and not each.stored.mark.hidden
     ]
-    return [_of_other(each) for each in recent[:MOST_OTHERS]]
+    if not recent:
+        return []
+    with site.library.archive() as archive:
+        open_still = [each for each in recent if not archive.saw_end(each.stored)]
+    return [_of_other(each) for each in open_still[:MOST_OTHERS]]
 
 
 def is_recent(stored: StoredSession, now: datetime) -> bool:
@@ -144,8 +150,7 @@ def _of_other(each: Listed) -> RunningRow:
 
 
 def activity_now(stored: StoredSession) -> Activity:
-    """By the last lines of its transcript, and by when anything was last written to its files."""
-    written = [status.st_mtime for path in stored.files if (status := _status(path)) is not None]
+    """By the last lines of its transcript, and by when its files last told anything."""
     trunk = next((path for path in stored.files if Path(path).name == f"{stored.row.uuid}.jsonl"), None)
     status = _status(trunk) if trunk is not None else None
     if trunk is None or status is None:
@@ -154,13 +159,22 @@ def activity_now(stored: StoredSession) -> Activity:
         session = _last_of(trunk, status.st_mtime_ns, status.st_size)
     except (RereadError, OSError):  # it vanished, or may not be read any more
         return Activity(Doing.SILENT, is_guess=True)
-    last = max(written) if session.ended is None else min(max(written), _told(stored, session.ended))
-    return activity_of(session, max(0.0, time.time() - last))
+    return activity_of(session, max(0.0, time.time() - _last_moment(stored)))
 
 
-def _told(stored: StoredSession, ended: datetime) -> float:
-    """When anything last happened, by the last lines of the transcript and by what the archive knows of its agents."""
-    return max(each.timestamp() for each in (ended, stored.ended) if each is not None)
+def _last_moment(stored: StoredSession) -> float:
+    """When its files last told anything: each is as old as its last line, however young a copy of it is."""
+    states = [(path, status) for path in stored.files if path.endswith(".jsonl") and (status := _status(path))]
+    newest = sorted(states, key=lambda state: state[1].st_mtime, reverse=True)[:_MOST_LOOKED_INTO]
+    return max((_told_last(path, status) for path, status in newest), default=0.0)
+
+
+def _told_last(path: str, status: os.stat_result) -> float:
+    try:
+        ended = _last_of(path, status.st_mtime_ns, status.st_size).ended
+    except (RereadError, OSError):
+        return status.st_mtime
+    return status.st_mtime if ended is None else min(status.st_mtime, ended.timestamp())
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -170,7 +184,7 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-@lru_cache(maxsize=MOST_OTHERS)
+@lru_cache(maxsize=MOST_OTHERS * _MOST_LOOKED_INTO)
 def _last_of(path: str, _written: int, _size: int) -> Session:
     """Read again when the file has changed."""
     return last_of(Path(path))

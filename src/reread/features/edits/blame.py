@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from .changes import FileChange
 from .history import FileHistory, Gap, Version
-from .patches import Content, split_lines, steps
+from .patches import Content, Hunk, split_lines, steps
 
 
 class LineSource(StrEnum):
@@ -103,3 +103,56 @@ def _carried(
             origins[step.old_start : step.old_end] if step.is_same else [written] * (step.new_end - step.new_start)
         )
     return carried
+
+
+def known_parts(history: FileHistory) -> list[BlamedLine]:
+    """The lines of the last version that patches show, where the whole of it is not known; numbers tell the holes."""
+    known: dict[int, tuple[str, LineOrigin]] = {}
+    for version in history.versions:
+        if version.content is not None:
+            lines = _lines(version.content)
+            known = {number: (line.removesuffix("\n"), BEFORE) for number, line in enumerate(lines, 1)}
+            continue
+        if version.gap is not None or version.change is None or not version.change.hunks:
+            known = {}  # where its lines stand now, nothing tells
+        if version.change is not None:
+            known = _patched(known, version.change)
+    return [BlamedLine(number, *known[number]) for number in sorted(known)]
+
+
+def _patched(known: dict[int, tuple[str, LineOrigin]], change: FileChange) -> dict[int, tuple[str, LineOrigin]]:
+    """What is known after a patch: lines outside of it moved, lines that it shows."""
+    found = {number + _moved(number, change.hunks): said for number, said in known.items() if _stays(number, change)}
+    origin = LineOrigin(LineSource.EDIT, change=change)
+    for hunk in change.hunks:
+        number = hunk.new_start
+        for line in hunk.lines:
+            if line[:1] in (" ", "+"):
+                found[number] = (line[1:], BEFORE if line[0] == " " else origin)
+                number += 1
+    return found
+
+
+def _stays(number: int, change: FileChange) -> bool:
+    return not any(hunk.old_start <= number < hunk.old_start + hunk.old_lines for hunk in change.hunks)
+
+
+def _moved(number: int, hunks: Sequence[Hunk]) -> int:
+    """How far a line went that stands after some of them."""
+    return sum(hunk.new_lines - hunk.old_lines for hunk in hunks if number >= hunk.old_start + hunk.old_lines)
+
+
+def with_holes(parts: Sequence[BlamedLine]) -> Iterator[BlamedLine | str]:
+    """The lines, with a word in every place where some are not known."""
+    expected = 1
+    for line in parts:
+        if line.number > expected:
+            last = line.number - 1
+            yield f"[line {last} is not known]" if last == expected else f"[lines {expected} to {last} are not known]"
+        yield line
+        expected = line.number + 1
+    yield "[what comes after is not known]"
+
+
+def text_of_parts(parts: Sequence[BlamedLine]) -> str:
+    return "".join(f"{each if isinstance(each, str) else each.text}\n" for each in with_holes(parts))
