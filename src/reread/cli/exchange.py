@@ -26,11 +26,11 @@ PULL_EXAMPLES = """\
   reread pull                              from the folder of the last time
   reread list --machine laptop             sessions of one machine
   reread usage machine                     what each has used"""
-PUSH_ABOUT = """Sends what this machine keeps to a folder that your other machines share: a NAS, Syncthing, a mounted bucket.
-Only what the folder has not yet is sent, all bytes of it, with stars, tags, notes, titles and what was forgotten. The
-folder is as private as whoever may read it."""
-PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks, of
-which the later one wins. What was forgotten there is forgotten here."""
+PUSH_ABOUT = """Sends what this machine keeps to a folder that your other machines share: a NAS, Syncthing, a mounted
+bucket. Only what the folder has not yet is sent, all bytes of it, with stars, tags, notes, titles and what was
+forgotten. The folder is as private as those who may read it."""
+PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks,
+of which the later one wins. What was forgotten there is forgotten here."""
 _WHAT = ("ledger", "text", "all")
 
 
