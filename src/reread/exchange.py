@@ -123,16 +123,19 @@ def push(
     wanted: Set[int] | None = None,
     *,
     is_dry: bool = False,
+    is_full: bool = False,
 ) -> Pushed:
-    """Sends what this machine's part of the folder has not, of some sessions or all; the caller holds the lock."""
+    """Sends what this machine's part of the folder has not, of some sessions or all; the caller holds the lock.
+
+    With `is_full` every byte that is there is proved, and what is damaged is sent again.
+    """
     own = folder / machine.id
-    forgotten = set(read.forgotten(connection))
-    sessions = read.sessions_by_key(connection)
-    outgoing = _Outgoing(safe, machine, {name for name, _ in _names_in(own)}, sessions, wanted)
     try:
         if not is_dry:
             make_private(own)
-            _clear(own, forgotten)
+            _clear(own, set(read.forgotten(connection)), is_full=is_full)
+        there = set(_names_in(own, is_full=is_full))
+        outgoing = _Outgoing(safe, machine, there, read.sessions_by_key(connection), wanted)
         size = sum(map(len, outgoing)) if is_dry else _write_packs(own, outgoing)
         if not is_dry:
             _write_journal(own, _journal(connection, machine, own))
@@ -219,12 +222,12 @@ class _Outgoing:
         self.problems.append(f"{printable(path)} cannot be sent: {reason}")
 
 
-def _names_in(own: Path) -> Iterator[tuple[PieceName, Path]]:
-    """Whole pieces of a machine's part of the folder, by their headers."""
+def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
+    """Pieces of a machine's part of the folder, by their headers."""
     for number, path in _packs(own).items():
-        for found in walk(path, number):
+        for found in walk(path, number, proved=is_full):
             if isinstance(found, FoundPiece):
-                yield name_of(found.header), path
+                yield name_of(found.header)
 
 
 def _packs(own: Path) -> dict[int, Path]:
@@ -265,20 +268,19 @@ def _finish(own: Path, writer: PackWriter) -> None:
     sync_folder(own)
 
 
-def _clear(own: Path, forgotten: Set[str]) -> None:
-    """What a stopped push left, and what was forgotten since: its packs are written anew without it, then they go.
-
-    Stopped in between, some pieces are there twice, which harms nobody.
-    """
+def _clear(own: Path, forgotten: Set[str], *, is_full: bool) -> None:
+    """What a stopped push left, what was forgotten since, and what is damaged: packs are written anew without it, then
+    they go. Stopped in between, some pieces are there twice, which harms nobody."""
     for left in own.glob(f"*{_PART}"):
         left.unlink()
     for number, path in _packs(own).items():
-        pieces = list(walk(path, number))
-        if any(_is_forgotten(each.header, forgotten) for each in pieces if isinstance(each, FoundPiece)):
-            kept = [each for each in pieces if isinstance(each, FoundPiece)]
+        pieces = list(walk(path, number, proved=is_full))
+        kept = [
+            each.place for each in pieces if isinstance(each, FoundPiece) and not _is_forgotten(each.header, forgotten)
+        ]
+        if len(kept) < len(pieces):
             with Pack(path, number) as pack:
-                staying = (each for each in kept if not _is_forgotten(each.header, forgotten))
-                _write_packs(own, (pack.bytes(each.place.offset, each.place.stored) for each in staying))
+                _write_packs(own, (pack.bytes(place.offset, place.stored) for place in kept))
             path.unlink()
             sync_folder(own)
 
@@ -442,9 +444,9 @@ def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming
         for number, path in packs.items():
             taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known, ends)
             size += taken
-            told = f"{printable(each.label)}: {path.name} "
-            if not is_whole and not any(problem.startswith(printable(each.label)) for problem in problems):
-                problems.append(f"{told}did not arrive whole yet; the rest comes with a later pull")
+            if not is_whole and not each.problems:
+                told = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+                problems.append(f"{printable(each.label)}: {told}")
     safe.flush()
     return size
 

@@ -50,10 +50,10 @@ class Desk:
     def open(self) -> Archive:
         return Archive(self.root / "home", [self.claude, self.more])
 
-    def push(self) -> exchange.Pushed:
+    def push(self, *, full: bool = False) -> exchange.Pushed:
         with self.open() as archive:
             archive.sync()
-            return archive.push(self.folder)
+            return archive.push(self.folder, full=full)
 
     def pull(self) -> exchange.Pulled:
         with self.open() as archive:
@@ -207,16 +207,19 @@ def test_half_a_pack_is_told_and_taken_the_next_time(part: float, desk: Desk, la
         assert one.usage("day").totals == other.usage("day").totals
 
 
-def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(desk: Desk, laptop: Desk) -> None:
+@pytest.mark.parametrize("at", [40, -3])
+def test_bytes_that_changed_in_the_folder_are_not_taken_and_sent_again(at: int, desk: Desk, laptop: Desk) -> None:
+    """In a header they are seen by any push, in what it tells of by a full one."""
     desk.push()
     pack = desk.packs[0]
     content = bytearray(pack.read_bytes())
-    content[40] ^= 1
+    content[at] ^= 1
     pack.write_bytes(content)
-    assert laptop.pull().problems
+    assert "is not whole" in laptop.pull().problems[0]
     laptop.assert_whole()
-    assert desk.push().sent == 1
-    laptop.pull()
+    assert (desk.push(full=at < 0).sent, desk.push(full=True).sent) == (1, 0)
+    assert not pack.exists()
+    assert laptop.pull().problems == []
     assert laptop.names() == [FIRST]
     laptop.assert_whole()
 

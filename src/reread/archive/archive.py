@@ -708,9 +708,10 @@ class SafeQuestions(ArchiveBase):
             remove_set_aside(self.home)
             return forgotten
 
-    def push(self, folder: Path, wanted: Filter | None = None, *, is_dry: bool = False) -> Pushed:
+    def push(self, folder: Path, wanted: Filter | None = None, *, is_dry: bool = False, full: bool = False) -> Pushed:
         """Sends what this machine keeps, and the folder has not yet, to a folder that other machines pull from. Of the
-        sessions that pass a filter, or all. Raises BadInput where there is no such folder."""
+        sessions that pass a filter, or all. `full` proves what is there already, and sends again what is damaged.
+        Raises BadInput where there is no such folder."""
         from reread.exchange import check_folder, push, remember_folder
 
         from .listing import passing_ids
@@ -719,7 +720,7 @@ class SafeQuestions(ArchiveBase):
         with self._locked():
             self._recover()
             ids = None if wanted is None else set(passing_ids(self.connection, wanted))
-            pushed = push(self.connection, self.safe, self.own_machine(), folder, ids, is_dry=is_dry)
+            pushed = push(self.connection, self.safe, self.own_machine(), folder, ids, is_dry=is_dry, is_full=full)
             if not is_dry:
                 remember_folder(self.home, folder)
             return pushed

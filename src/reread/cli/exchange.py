@@ -39,6 +39,7 @@ def push_parser() -> options.Parser:
     made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
     made.add_argument("--what", choices=_WHAT, help="how much is sent; a folder takes all")
     made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+    made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
     options.add_filters(made, limit=None)
     return made
 
@@ -63,8 +64,7 @@ def run_push(arguments: list[str]) -> int:
         raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
     with open_archive(given, config) as archive:
         folder = _folder(archive, given.target, config, "push")
-        is_filtered = wanted != Filter(sources=wanted.sources, moves=wanted.moves)
-        done = archive.push(folder, wanted if is_filtered else None, is_dry=given.dry_run)
+        done = archive.push(folder, wanted if wanted != Filter() else None, is_dry=given.dry_run, full=given.full)
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
     return 0
