@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import Ran, Run
+from cli.running import Ran, Run, environment, read_until, start
 from reread.testing import a_prompt, a_reply, a_session
 
 SESSIONS = {"desk": "0a1b2c3d-1111-4222-8333-444455556666", "laptop": "1b2c3d4e-2222-4333-8444-555566667777"}
@@ -88,3 +88,30 @@ def test_what_cannot_be_done_is_one_sentence(machines: Machines) -> None:
         assert len(said.err.strip().splitlines()) == 1, said.err
         assert "Traceback" not in said.err
     assert list(machines.folder.iterdir()) == []
+
+
+def test_watching_sends_what_comes(machines: Machines) -> None:
+    place = machines.root / "desk"
+    env = environment(CLAUDE_CONFIG_DIR=str(place / "claude"))
+    process = start("push", machines.folder, "--watch", "--home", place / "archive", env=env)
+    try:
+        read_until(process, "1 session sent")
+        new = a_session(a_prompt("new"), a_reply("yes"), id="2c3d4e5f-3333-4444-8555-666677778888")
+        new.write(place / "claude" / "projects")
+        read_until(process, "1 session sent")
+    finally:
+        process.terminate()
+        process.wait(20)
+    machines("laptop", "pull", machines.folder)
+    assert len(json.loads(machines("laptop", "list", "--json").out)["sessions"]) == 3
+
+
+def test_a_named_source_is_all_that_is_sent(machines: Machines) -> None:
+    """As with every other command."""
+    machines("desk", "sync", "--source", machines.root / "laptop" / "claude")
+    machines("desk", "sync")
+    said = json.loads(
+        machines("desk", "push", machines.folder, "--source", machines.root / "laptop" / "claude", "--json").out
+    )
+    assert said["sessions"] == {"sent": 1, "unchanged": 0, "failed": 0}
+    assert json.loads(machines("desk", "push", "--json").out)["sessions"] == {"sent": 1, "unchanged": 1, "failed": 0}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from histories import write_backups
 from reread import exchange
-from reread.archive import Archive
+from reread.archive import Archive, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
@@ -62,6 +63,10 @@ class Desk:
     def names(self) -> list[str]:
         with self.open() as archive:
             return sorted(each.id for each in archive.sessions())
+
+    def usage(self) -> UsageReport:
+        with self.open() as archive:
+            return archive.usage("day")
 
     def found(self, word: str) -> int:
         with self.open() as archive:
@@ -328,3 +333,21 @@ def test_a_folder_that_is_not_there_is_not_made(desk: Desk, tmp_path: Path) -> N
             with pytest.raises(BadInput, match="no such folder"):
                 ask(tmp_path / "not mounted")
     assert not (tmp_path / "not mounted").exists()
+
+
+def test_machines_that_push_and_pull_at_once_are_not_in_each_others_way(desk: Desk, laptop: Desk) -> None:
+    for number, each in enumerate((desk, laptop)):
+        generate(each.more, size=200_000, sessions=4, seed=number)
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(3):
+            done = [pool.submit(each.push) for each in (desk, laptop)] + [
+                pool.submit(each.pull) for each in (desk, laptop)
+            ]
+            for each in done:
+                each.result()
+    exchange_all(desk, laptop)
+    assert desk.names() == laptop.names()
+    for machine in (desk, laptop):
+        machine.assert_whole()
+        with machine.open() as archive:
+            assert archive.usage("day") == desk.usage()

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.config import expanded
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, RereadError, printable
 
 from . import options
 from .stderr import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive, Pulled, Pushed
+    from reread.archive.filters import Filter
     from reread.config import Config
 
 PUSH_EXAMPLES = """\
   reread push /mnt/nas/reread
   reread push                              to the folder of the last time
   reread push --project api --dry-run
+  reread push --watch
   reread pull                              what the other machines pushed there"""
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
@@ -39,6 +42,7 @@ def push_parser() -> options.Parser:
     made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
     made.add_argument("--what", choices=_WHAT, help="how much is sent; a folder takes all")
     made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+    made.add_argument("--watch", action="store_true", help="keep sending what comes; ends with Ctrl-C")
     made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
     options.add_filters(made, limit=None)
     return made
@@ -60,14 +64,43 @@ def run_push(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     if given.target is not None:
         _refuse_store(given.target)
+    if given.watch and (given.dry_run or given.full):
+        raise BadInput("--watch goes on sending; --dry-run and --full are for once")
     if given.what not in (None, "all"):
         raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
     with open_archive(given, config) as archive:
         folder = _folder(archive, given.target, config, "push")
-        done = archive.push(folder, wanted if wanted != Filter() else None, is_dry=given.dry_run, full=given.full)
-    _tell_all(done.problems)
-    options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
+        some = wanted if wanted != Filter() else None
+        if given.watch:
+            _follow(archive, folder, some, given)
+        else:
+            done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
+            _tell_all(done.problems)
+            options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
     return 0
+
+
+def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argparse.Namespace) -> None:
+    """Sends what comes until Ctrl-C. A folder that is away is told once, and tried again with the next change."""
+    from threading import Event
+
+    told: set[str] = set()
+    for number, _ in enumerate(archive.watch(Event())):
+        try:
+            done = archive.push(folder, wanted)
+        except RereadError as problem:
+            _tell_all([each for each in [str(problem)] if each not in told])
+            told.add(str(problem))
+            continue
+        fresh = [problem for problem in done.problems if problem not in told]
+        told = set(done.problems)
+        _tell_all(fresh)
+        if done.sent or not number:
+            if given.json:
+                options.print_json_line(_push_document(done))
+            else:
+                options.print_lines(_push_lines(done, given))
+            sys.stdout.flush()
 
 
 def run_pull(arguments: list[str]) -> int:
