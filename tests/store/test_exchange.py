@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from histories import write_backups
 from reread import exchange
@@ -16,6 +18,8 @@ from reread.archive import Archive, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
+from reread.safe.packs import Pack
+from reread.safe.pieces import Damage, encode_piece, seal
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import append, generate
 
@@ -336,18 +340,40 @@ def test_a_folder_that_is_not_there_is_not_made(desk: Desk, tmp_path: Path) -> N
 
 
 def test_machines_that_push_and_pull_at_once_are_not_in_each_others_way(desk: Desk, laptop: Desk) -> None:
-    for number, each in enumerate((desk, laptop)):
+    both = (desk, laptop)
+    for number, each in enumerate(both):
         generate(each.more, size=200_000, sessions=4, seed=number)
     with ThreadPoolExecutor(2) as pool:
         for _ in range(3):
-            done = [pool.submit(each.push) for each in (desk, laptop)] + [
-                pool.submit(each.pull) for each in (desk, laptop)
-            ]
-            for each in done:
-                each.result()
+            pushed = [pool.submit(each.push) for each in both]
+            pulled = [pool.submit(each.pull) for each in both]
+            assert [sent.result().problems for sent in pushed] == [[], []]
+            assert all(taken.result() for taken in pulled)
     exchange_all(desk, laptop)
     assert desk.names() == laptop.names()
-    for machine in (desk, laptop):
-        machine.assert_whole()
-        with machine.open() as archive:
-            assert archive.usage("day") == desk.usage()
+    assert desk.usage() == laptop.usage()
+    for each in both:
+        each.assert_whole()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there such paths are at home")
+def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop: Desk, tmp_path: Path) -> None:
+    desk.push()
+    pack = desk.packs[0]
+    with Pack(pack, 1) as opened:
+        pieces = [opened.read(found.place) for found in opened.pieces()]
+    content = b""
+    for piece in pieces:
+        assert not isinstance(piece, Damage)
+        header, raw = piece
+        path, source = (f"C:{text}".replace("/", "\\") for text in (header.path, header.source))
+        content += encode_piece(*seal(replace(header, path=path, source=source), raw))
+    pack.write_bytes(content)
+    laptop.pull()
+    assert laptop.names() == [FIRST]
+    assert laptop.usage().totals == desk.usage().totals
+    with desk.open() as one, laptop.open() as other:
+        one.restore(FIRST, tmp_path / "here")
+        other.restore(FIRST, tmp_path / "there")
+    assert files_below(tmp_path / "here") == files_below(tmp_path / "there")
+    laptop.assert_whole()
