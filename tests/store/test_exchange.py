@@ -314,6 +314,20 @@ def test_a_session_on_two_machines_is_one_and_the_fuller_one_counts(grown: int, 
             assert archive.usage("day").totals.output_tokens == 7 + 20 + 9 + 3 + 5
         each.assert_whole()
         assert each.push().bytes_sent == 0
+        with each.open() as archive:
+            archive.rebuild()
+            assert archive.sync().bytes == 0
+            assert archive.usage("day").totals.output_tokens == 7 + 20 + 9 + 3 + 5
+        assert each.names() == [FIRST, SECOND, SHARED]
+        each.assert_whole()
+        assert (each.push().bytes_sent, each.pull().bytes_taken) == (0, 0)
+    with both[1 - grown].open() as archive:
+        archive.forget(SHARED)
+    exchange_all(*reversed(both))
+    exchange_all(*both)
+    for each in both:
+        assert each.names() == [FIRST, SECOND]
+        each.assert_whole()
 
 
 def test_only_what_passes_a_filter_is_sent_and_a_dry_run_sends_nothing(desk: Desk) -> None:
