@@ -115,3 +115,18 @@ def test_a_named_source_is_all_that_is_sent(machines: Machines) -> None:
     )
     assert said["sessions"] == {"sent": 1, "unchanged": 0, "failed": 0}
     assert json.loads(machines("desk", "push", "--json").out)["sessions"] == {"sent": 1, "unchanged": 1, "failed": 0}
+
+
+def test_what_is_damaged_here_is_not_sent_and_told(machines: Machines) -> None:
+    machines("desk", "sync")
+    pack = machines.root / "desk" / "archive" / "safe" / "000001.pack"
+    content = bytearray(pack.read_bytes())
+    content[-1] ^= 1
+    pack.write_bytes(content)
+    said = machines("desk", "push", machines.folder, "--json")
+    assert said.code == 1
+    assert json.loads(said.out)["sessions"] == {"sent": 0, "unchanged": 0, "failed": 1}
+    assert len(said.err.splitlines()) == 1
+    assert f"{SESSIONS['desk']}.jsonl cannot be sent" in said.err
+    machines("laptop", "pull", machines.folder)
+    assert machines("laptop", "archive", "verify").code == 0

@@ -34,6 +34,7 @@ bucket. Only what the folder has not yet is sent, all bytes of it, with stars, t
 forgotten. The folder is as private as those who may read it."""
 PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks,
 of which the later one wins. What was forgotten there is forgotten here."""
+EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 
 
@@ -73,11 +74,11 @@ def run_push(arguments: list[str]) -> int:
         some = wanted if wanted != Filter() else None
         if given.watch:
             _follow(archive, folder, some, given)
-        else:
-            done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
-            _tell_all(done.problems)
-            options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
-    return 0
+            return 0
+        done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
+    _tell_all(done.problems)
+    options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
+    return EXIT_DAMAGE if done.failed else 0
 
 
 def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argparse.Namespace) -> None:
