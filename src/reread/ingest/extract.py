@@ -367,7 +367,7 @@ def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Ses
 def conversation_in(session: Session, row: FileRow) -> Conversation | None:
     """What one of its files tells; None for files that are no conversation."""
     if row.kind == "transcript":
-        return Session(session.transcript, id=session.id, prices=session.prices) if session.captures else session
+        return session.of_transcript()
     if row.kind == "capture":
         return next((added_by(each, session) for each in session.captures if each.path == str(row.path)), None)
     if row.kind != "subagent":

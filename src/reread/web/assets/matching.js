@@ -4,7 +4,7 @@
   const {all} = window.reread;
   const MOST = 500, MOST_LONG = 2000;  // of one paragraph or output, where it is a letter or two, and where it is more
 
-  // As the search reads a text (store/tokens.py): letters without case and accents, any signs between the words of a
+  // As the search reads a text (index/text_index.py): letters without case and accents, any signs between the words of a
   // phrase, none needed where a script has no spaces, and a part of a camelCase name is a word.
   const UNSPACED = "\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Mymr}\\p{sc=Hang}\\p{sc=Khmr}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Bopo}\\p{sc=Han}\\u30fc\\uff70";
   const isUnspaced = letter => unspaced.test(letter), unspaced = new RegExp(`^[${UNSPACED}]`, "u");
