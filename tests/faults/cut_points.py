@@ -32,6 +32,8 @@ __all__ = ["COMMANDS", "Cut", "Lost", "Recorded", "cuts", "judge", "recorded"]
 
 PER_COMMAND = 45
 SESSION = "0a1b2c3d-1111-4222-8333-444455556666"
+OTHERS = "0a1b2c3d-5555-4222-8333-444455556666"
+"""A session of another machine."""
 CAPTURED = "11111111-2222-4333-8444-555555555555"
 """The session that the client of `capture` tells of."""
 
@@ -109,6 +111,31 @@ def _damaged(scene: Scene) -> None:
     (scene.source / "projects").rename(scene.folder / "expired")
 
 
+def _pushed(scene: Scene) -> None:
+    """Beside it the archive of another machine that has pushed to a folder, and pulled from it."""
+    _taken(scene)
+    shared, source = scene.folder / "shared", scene.folder / "other-source"
+    shared.mkdir()
+    generate(source, size=60_000, sessions=4, seed=5)
+    write_backups(source, {"a@v1": b"llama" * 400}, OTHERS)
+    a_session(a_prompt("the llama"), a_reply("spits"), id=OTHERS).write(source / "projects")
+    with Archive(scene.folder / "other-home", [source]) as other:
+        other.sync()
+        other.push(shared)
+
+
+def _forgotten_elsewhere(scene: Scene) -> None:
+    _pushed(scene)
+    shared = scene.folder / "shared"
+    with scene.archive() as archive:
+        archive.push(shared)
+    with Archive(scene.folder / "other-home", [scene.folder / "other-source"]) as other:
+        other.pull(shared)
+        other.mark(OTHERS, starred=True)
+        other.forget(SESSION)
+        other.push(shared)
+
+
 def _client(scene: Scene) -> None:
     _taken(scene)
     actor = Path(__file__).parents[1] / "cli" / "acting_client.py"
@@ -122,6 +149,10 @@ def _reread(*arguments: str | Path) -> Callable[[Scene], Sequence[str | Path]]:
         return [*PROGRAM, *arguments, "--home", scene.home, "--source", scene.source]
 
     return call
+
+
+def _exchange(command: str) -> Callable[[Scene], Sequence[str | Path]]:
+    return lambda scene: [*_reread(command, scene.folder / "shared")(scene)]
 
 
 def _syncs(scene: Scene) -> Sequence[str | Path]:
@@ -143,6 +174,9 @@ COMMANDS = {
     "verify": Command(_grown, _reread("archive", "verify", "--deep")),
     "mark": Command(_taken, _reread("mark", SESSION, "--note", "after", "--tag", "seen")),
     "capture": Command(_client, _capture),
+    "push": Command(_pushed, _exchange("push")),
+    "pull": Command(_pushed, _exchange("pull")),
+    "pull that forgets": Command(_forgotten_elsewhere, _exchange("pull"), forgets=SESSION),
 }
 """A new row is all that another command needs."""
 

@@ -7,6 +7,7 @@ from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
     from reread.index.machines import Machine
     from reread.index.sessions import StoredSession
@@ -35,6 +36,8 @@ _HOME = {
     "Machine": "reread.index.machines",
     "Progress": "reread.ingest.results",
     "Project": "reread.archive.projects",
+    "Pulled": "reread.exchange",
+    "Pushed": "reread.exchange",
     "Reconciled": "reread.archive.reconcile",
     "Restored": "reread.index.custody",
     "Retro": "reread.archive.friction",
@@ -61,6 +64,8 @@ __all__ = [
     "Machine",
     "Progress",
     "Project",
+    "Pulled",
+    "Pushed",
     "Reconciled",
     "Restored",
     "Retro",

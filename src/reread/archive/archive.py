@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from reread.billing import Prices
     from reread.client_settings import Applied
+    from reread.exchange import Pulled, Pushed
     from reread.features.friction.refusals import Stated
     from reread.features.friction.scene import Moment
     from reread.features.friction.suggestions import Suggestion
@@ -705,6 +706,46 @@ class SafeQuestions(ArchiveBase):
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)
             return forgotten
+
+    def push(self, folder: Path, wanted: Filter | None = None, *, is_dry: bool = False, full: bool = False) -> Pushed:
+        """Sends what this machine keeps, and the folder has not yet, to a folder that other machines pull from. Of the
+        sessions that pass a filter, or all. `full` proves what is there already, and sends again what is damaged.
+        Raises BadInput where there is no such folder."""
+        from reread.exchange import check_folder, push, remember_folder
+
+        from .listing import passing_ids
+
+        check_folder(folder)
+        with self._locked():
+            self._recover()
+            ids = None if wanted is None else set(passing_ids(self.connection, wanted))
+            pushed = push(self.connection, self.safe, self.own_machine(), folder, ids, is_dry=is_dry, is_full=full)
+            if not is_dry:
+                remember_folder(self.home, folder)
+            return pushed
+
+    def pull(self, folder: Path) -> Pulled:
+        """Takes what other machines have pushed to a folder; what they forgot is forgotten here, too. Raises BadInput
+        where there is no such folder."""
+        from reread.exchange import check_folder, pull, remember_folder
+        from reread.index import custody
+
+        check_folder(folder)
+        self._reprice()
+        with self._locked():
+            custody.note_first(self.connection, self.safe)
+            if custody.is_lost(self.connection, self.safe):
+                self._make_anew()
+            self._recover()
+            pulled = pull(self.connection, self.safe, self.own_machine(), folder, self.prices, self.price_file)
+            remember_folder(self.home, folder)
+            return pulled
+
+    def last_folder(self) -> Path | None:
+        """The folder that was pushed to or pulled from last."""
+        from reread.exchange import last_folder
+
+        return last_folder(self.home)
 
     def damaged(self) -> Damaged:
         """What `forget_damaged` would let go of; proves every byte."""

@@ -51,6 +51,8 @@ COMMANDS: dict[str, str] = {
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
     "archive": "what is kept, proof that it is intact, restoring, forgetting",
     "machine": "what this machine is called, and the id that stays when its name changes",
+    "push": "sends what this machine keeps to a folder that your other machines share",
+    "pull": "takes what your other machines pushed to a shared folder",
     "sql": "read-only SQL on everything that is kept",
     "demo": "the same commands on built-in sample sessions",
     "completion": "a script for bash, zsh or fish that finishes commands and options",
@@ -59,6 +61,7 @@ COMMANDS: dict[str, str] = {
 
 MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
+    **dict.fromkeys(("push", "pull"), "exchange"),
     **dict.fromkeys(("cache", "explain", "prices"), "usage"),
     **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary"), "contents"),
 }

@@ -49,6 +49,11 @@ def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
     return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
 
 
+def full_piece(header: PieceHeader) -> PieceHeader:
+    """The header of one that has its bytes itself, in the stead of one that stands for another's."""
+    return replace(header, more={name: value for name, value in header.more.items() if name != _SAME})
+
+
 def shared_digest(header: PieceHeader) -> str | None:
     """The hash of the bytes that a piece stands for; None where it has its own."""
     same = header.more.get(_SAME)

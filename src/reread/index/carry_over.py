@@ -14,8 +14,9 @@ from . import meta
 from .client_totals import keep_status_lines, status_lines
 from .database import FILE_NAME, connect, last_set_aside, transaction
 from .integrity import drop_unsound
+from .machines import keep_machines, other_machines
 from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
-from .user_data import forgotten_rows, keep_copied, keep_forgotten, keep_labels, labels
+from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
 
 
 class Unsafe(NamedTuple):
@@ -31,6 +32,10 @@ class Unsafe(NamedTuple):
     """Nor what a person said about moments."""
     moved: list[MoveRow]
     """Nor about folders."""
+    changed: list[tuple[object, ...]]
+    """Nor when marks were changed."""
+    machines: list[tuple[str, str]]
+    """Nor what other machines are called."""
 
 
 def unsafe_if_readable(home: Path) -> Unsafe:
@@ -39,7 +44,10 @@ def unsafe_if_readable(home: Path) -> Unsafe:
     if not any(_if_readable(home, name, ask) for ask in (_first_file, _rebuild_note)):
         name = last_set_aside(home) or name  # a rebuild was stopped before it had taken over anything
     return Unsafe(
-        *(_if_readable(home, name, ask) for ask in (forgotten_rows, status_lines, all_rows, labels, move_rows))
+        *(
+            _if_readable(home, name, ask)
+            for ask in (forgotten_rows, status_lines, all_rows, labels, move_rows, change_rows, other_machines)
+        )
     )
 
 
@@ -70,6 +78,8 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> No
         (keep_rows, known.marks),
         (keep_labels, known.labels),
         (keep_moves, known.moved),
+        (keep_changes, known.changed),
+        (keep_machines, known.machines),
     ]
     with transaction(connection):
         for keep, rows in kept:
@@ -77,5 +87,5 @@ def keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path) -> No
                 with suppress(sqlite3.IntegrityError):
                     keep(connection, [row])
         meta.write_note(connection, meta.REBUILD, meta.BEGUN)
-        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved"))
+        drop_unsound(connection, ("forgotten", "client_said", "mark", "label", "moved", "mark_change", "machine"))
         keep_copied(connection, home)

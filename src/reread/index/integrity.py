@@ -23,7 +23,7 @@ _TYPES = {
 }
 _NAMES = {
     *(("file", "source"), ("file", "path"), ("session", "uuid"), ("session", "folder"), ("client_said", "session")),
-    *(("label", "session"), ("mark", "session"), ("moved", "earlier"), ("moved", "today")),
+    *(("label", "session"), ("mark", "session"), ("mark_change", "session"), ("moved", "earlier"), ("moved", "today")),
     *(("place", "source"), ("place", "path")),
 }
 """Names from the file system: those that are no UTF-8 are bytes."""

@@ -18,7 +18,7 @@ from reread.home import this_machine
 from .database import FILE_NAME, StoreError, connect, last_set_aside, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 FILE = "machine.json"
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -91,6 +91,25 @@ def set_label(connection: sqlite3.Connection, home: Path, label: str) -> Machine
     with transaction(connection):
         connection.execute("UPDATE machine SET label = ? WHERE is_own", (label,))
     return own_machine(connection, home)
+
+
+def learn_machine(connection: sqlite3.Connection, number: str, label: str) -> None:
+    """Another machine whose sessions are, or will be, here; its label may have changed."""
+    with transaction(connection):
+        keep_machines(connection, [(number, label)])
+
+
+def keep_machines(connection: sqlite3.Connection, rows: Iterable[tuple[str, str]]) -> None:
+    """Ids and labels of other machines; inside the caller's transaction."""
+    connection.executemany(
+        """INSERT INTO machine VALUES (?, ?, '[]', 0)
+           ON CONFLICT (id) DO UPDATE SET label = excluded.label WHERE NOT is_own""",
+        rows,
+    )
+
+
+def other_machines(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return connection.execute("SELECT id, label FROM machine WHERE NOT is_own").fetchall()
 
 
 def id_by_name(connection: sqlite3.Connection) -> dict[str, str]:

@@ -131,6 +131,23 @@ def places_of(connection: sqlite3.Connection, sessions: Sequence[int]) -> dict[i
     return found
 
 
+def part_ways(connection: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
+    """Copies of sessions with one of these keys are copies no more; gives the keys of all that each of them had."""
+    found: set[str] = set()
+    with transaction(connection):
+        for key in keys:
+            rows = connection.execute(
+                """SELECT other.key FROM place JOIN file ON file.id = place.file
+                       JOIN file AS beside ON beside.session = file.session
+                       JOIN place AS other ON other.file = beside.id AND other.machine = place.machine
+                   WHERE place.key = ?""",
+                (key,),
+            ).fetchall()
+            found |= {key, *(each for (each,) in rows)}
+        connection.executemany("DELETE FROM place WHERE key = ?", [(key,) for key in found])
+    return found
+
+
 def drop_places(connection: sqlite3.Connection, machine: str, paths: Iterable[Path]) -> None:
     """Those that went their own ways: they are files now."""
     connection.executemany(

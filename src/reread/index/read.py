@@ -120,6 +120,25 @@ def outdated_sessions(connection: sqlite3.Connection) -> list[tuple[int, str, st
     return [(number, as_path(uuid), machine, as_path(folder)) for number, uuid, machine, folder in rows]
 
 
+def sessions_by_key(connection: sqlite3.Connection) -> dict[str, int | None]:
+    """Whose every file is, backups and other places included; None for what belongs to no session."""
+    return dict(
+        connection.execute(
+            """SELECT key, ifnull(session, backup_of) FROM file UNION ALL
+               SELECT place.key, ifnull(session, backup_of) FROM place JOIN file ON file.id = place.file"""
+        )
+    )
+
+
+def bytes_by_session(connection: sqlite3.Connection) -> dict[int, int]:
+    """How much of every session is kept, without backups."""
+    return dict(connection.execute("SELECT session, sum(taken) FROM file WHERE session NOT NULL GROUP BY session"))
+
+
+def uuids(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    return [(number, as_path(uuid)) for number, uuid in connection.execute("SELECT id, uuid FROM session")]
+
+
 def file_by_id(connection: sqlite3.Connection, file: int) -> FileRow:
     return _file(connection.execute(f"SELECT {_FILE} FROM file WHERE id = ?", (file,)).fetchone())  # noqa: S608
 

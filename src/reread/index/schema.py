@@ -297,6 +297,23 @@ CREATE TABLE mark (
 ) WITHOUT ROWID;
 """
 
+_MARK_CHANGES = """
+-- When a mark was last changed or taken away: between machines the later one wins. Times in milliseconds since 1970.
+CREATE TABLE mark_change (
+    session TEXT PRIMARY KEY,             -- its uuid
+    at INTEGER NOT NULL                   -- 0 where nobody noted it
+) WITHOUT ROWID;
+INSERT INTO mark_change SELECT session, 0 FROM mark;
+CREATE TRIGGER mark_written AFTER INSERT ON mark BEGIN
+    INSERT OR REPLACE INTO mark_change
+    VALUES (NEW.session, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
+END;
+CREATE TRIGGER mark_taken_away AFTER DELETE ON mark BEGIN
+    INSERT OR REPLACE INTO mark_change
+    VALUES (OLD.session, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
+END;
+"""
+
 _MOVED = """
 -- What a person said about folders: what happened in one, and below it, belongs to another today. Kept as marks are.
 CREATE TABLE moved (
@@ -484,6 +501,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "secrets": _script(_SECRETS),
     "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
     "prompts_thoughts_and_copies": _add_talk,
+    "mark_changes": _script(_MARK_CHANGES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -500,6 +518,7 @@ SCHEMA = "\n".join(
         _REQUESTS,
         _CLIENT_SAID,
         _MARKS,
+        _MARK_CHANGES,
         _MOVED,
         _FRICTION,
         _SEEN,

@@ -127,6 +127,57 @@ def keep_forgotten(connection: sqlite3.Connection, rows: Iterable[tuple[str, int
     connection.executemany("INSERT OR REPLACE INTO forgotten VALUES (?, ?)", rows)
 
 
+class MarkNote(NamedTuple):
+    """What is noted on a session, as another machine is told; without a mark, that it was taken away."""
+
+    session: str
+    at: int
+    mark: dict[str, Any] | None
+
+
+def mark_notes(connection: sqlite3.Connection) -> list[MarkNote]:
+    known = marks(connection)
+    rows = connection.execute("SELECT session, at FROM mark_change ORDER BY session").fetchall()
+    return [
+        MarkNote(name, at, {**known[name]._asdict(), "tags": list(known[name].tags)} if name in known else None)
+        for name, at in ((as_path(session), at) for session, at in rows)
+    ]
+
+
+def keep_notes(connection: sqlite3.Connection, told: Iterable[MarkNote]) -> int:
+    """What was noted later than here, of equal times what sorts last, on all machines the same; gives how many marks
+    changed. Inside the caller's transaction."""
+    known = {note.session: note for note in mark_notes(connection)}
+    changed = 0
+    for note in told:
+        row = _row({"session": note.session, **note.mark}) if note.mark is not None else None
+        if (note.mark is not None and row is None) or not _is_later(note, known.get(note.session)):
+            continue
+        changed += note.mark != (known[note.session].mark if note.session in known else None)
+        known[note.session] = note
+        if row is not None:
+            keep_rows(connection, [row])
+        else:
+            connection.execute("DELETE FROM mark WHERE session = ?", (stored_path(note.session),))
+        keep_changes(connection, [(stored_path(note.session), note.at)])
+    return changed
+
+
+def _is_later(note: MarkNote, known: MarkNote | None) -> bool:
+    if known is None:
+        return True
+    return (note.at, json.dumps(note.mark)) > (known.at, json.dumps(known.mark))
+
+
+def change_rows(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute("SELECT session, at FROM mark_change").fetchall()
+
+
+def keep_changes(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Behind the marks themselves, which are as new as their rows. Inside the caller's transaction."""
+    connection.executemany("INSERT OR REPLACE INTO mark_change VALUES (?, ?)", rows)
+
+
 def forget_mark(connection: sqlite3.Connection, session: str | bytes) -> None:
     """What was noted on a session of which no copy is left; inside the transaction that forgets it."""
     connection.execute(

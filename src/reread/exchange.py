@@ -1,0 +1,576 @@
+"""Several machines of one person share a folder: each keeps its own pieces there, and takes those of the others.
+
+    FOLDER/MACHINE/000001.pack     pieces, as they lie in the safe of that machine
+    FOLDER/MACHINE/journal.json    what the machine is called, its packs, marks, and what was forgotten
+
+Nobody writes in the folder of another machine. A file gets its name when it is whole, and is not changed afterwards: a
+push that was stopped, or a folder that is still being synced, shows less, never something else. What both sides have
+is told by content, so that everything can be asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread.billing import Prices
+from reread.errors import BadInput, RereadError, printable
+from reread.home import make_private, sync_folder, write_durably
+from reread.index import custody, read
+from reread.index.backup_files import full_piece, shared_digest
+from reread.index.database import remove_set_aside, transaction
+from reread.index.machines import Machine, learn_machine
+from reread.index.meta import session_mark
+from reread.index.places import PLACE, fold_copies, known_keys, part_ways
+from reread.index.safe_reader import LOST
+from reread.index.session_files import SessionFileReader
+from reread.index.sessions import sessions_by_id
+from reread.index.user_data import (
+    ContentMark,
+    MarkNote,
+    content_mark,
+    content_marks,
+    forgotten_rows,
+    keep_forgotten,
+    keep_notes,
+    mark_notes,
+    take_over_copy,
+    write_copy,
+)
+from reread.index.verify import unnamed_pieces
+from reread.ingest.adopt import adopt, adopt_tail
+from reread.ingest.survey import remove_waiting
+from reread.safe.packs import Pack, PackFolder, PackWriter, walk
+from reread.safe.pieces import Damage, FoundPiece, PieceHeader, decode, encode, encode_piece, seal
+from reread.safe.safe import Safe, SafeDamaged
+from reread.sources import FileKind, place
+
+JOURNAL = "journal.json"
+PACK_LIMIT = 64 << 20
+"""Smaller than those of the safe: what a folder is synced by takes whole files."""
+_PART = ".part"
+_MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_WINDOWS = re.compile(r"[A-Za-z]:\\")
+
+PieceName = tuple[str, int, int, str]
+"""What a piece is, in whichever folder: file, generation, beginning, digest or what it stands for."""
+
+
+class Pushed(Struct, frozen=True, kw_only=True):
+    """What went into the folder, in sessions of this machine."""
+
+    target: Path
+    sent: int
+    unchanged: int
+    failed: int
+    bytes_sent: int
+    problems: list[str]
+    """A sentence for what could not be sent."""
+
+
+class Pulled(Struct, frozen=True, kw_only=True):
+    """What came out of the folder."""
+
+    folder: Path
+    machines: list[str]
+    """Labels of the others that have pushed there."""
+    sessions: int
+    """That are new here, or have grown."""
+    bytes_taken: int
+    forgotten: int
+    """Sessions that were forgotten elsewhere, and now here."""
+    marks: int
+    problems: list[str]
+    """A sentence for what could not be taken yet."""
+
+
+class Journal(Struct, frozen=True, kw_only=True):
+    machine: str
+    label: str
+    packs: dict[str, int] = {}
+    """Names and sizes, to tell what is not there yet."""
+    marks: list[MarkNote] = []
+    forgotten: list[tuple[str, int]] = []
+
+
+def name_of(header: PieceHeader) -> PieceName:
+    told = header.more.get(PLACE) or header.more.get("same") or header.sha256
+    return header.file, header.generation, header.start, str(told)
+
+
+def check_folder(folder: Path) -> None:
+    """Raises BadInput: a folder that is not mounted must not be made in its stead."""
+    if not folder.is_dir():
+        raise BadInput(f"{printable(str(folder))}: no such folder; make it first, or mount what it lies on")
+
+
+# -- push
+
+
+def push(
+    connection: sqlite3.Connection,
+    safe: Safe,
+    machine: Machine,
+    folder: Path,
+    wanted: Set[int] | None = None,
+    *,
+    is_dry: bool = False,
+    is_full: bool = False,
+) -> Pushed:
+    """Sends what this machine's part of the folder has not, of some sessions or all; the caller holds the lock.
+
+    With `is_full` every byte that is there is proved, and what is damaged is sent again.
+    """
+    own = folder / machine.id
+    try:
+        if not is_dry:
+            make_private(own)
+            _clear(own, set(read.forgotten(connection)), is_full=is_full)
+        there = set(_names_in(own, is_full=is_full))
+        outgoing = _Outgoing(safe, machine, there, read.sessions_by_key(connection), wanted)
+        size = sum(map(len, outgoing)) if is_dry else _write_packs(own, outgoing)
+        if not is_dry:
+            _write_journal(own, _journal(connection, machine, own))
+    except OSError as error:
+        raise RereadError(f"{printable(str(own))}: cannot be written ({error.strerror or error})") from error
+    left = outgoing.seen - outgoing.sent - outgoing.failed
+    return Pushed(
+        target=folder,
+        sent=len(outgoing.sent - outgoing.failed),
+        unchanged=len(left),
+        failed=len(outgoing.failed),
+        bytes_sent=size,
+        problems=outgoing.problems,
+    )
+
+
+class _Outgoing:
+    """Pieces of this machine that the folder has not, as they are written there; and whose they are."""
+
+    def __init__(
+        self,
+        safe: Safe,
+        machine: Machine,
+        there: Set[PieceName],
+        sessions: Mapping[str, int | None],
+        wanted: Set[int] | None,
+    ) -> None:
+        self._safe, self._machine, self._there = safe, machine, there
+        self._sessions, self._wanted = sessions, wanted
+        self.seen: set[int] = set()
+        self.sent: set[int] = set()
+        self.failed: set[int] = set()
+        self.problems: list[str] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        names = {self._machine.id, *self._machine.names}
+        found = [each for each in self._safe.scan() if self._is_sound(each)]
+        own = [each for each in found if each.header.machine in names]
+        bytes_of = {each.header.sha256: each for each in found if not shared_digest(each.header)}
+        at_home = {each.header.sha256 for each in own}
+        there = set(self._there)
+        for each in own:
+            session = self._sessions.get(each.file)
+            if self._wanted is not None and session not in self._wanted:
+                continue
+            if session is not None:
+                self.seen.add(session)
+            digest = shared_digest(each.header)
+            donor = bytes_of.get(digest) if digest is not None and digest not in at_home else None
+            name = name_of(each.header) if donor is None else (*name_of(each.header)[:3], donor.header.sha256)
+            if name in there:
+                continue
+            there.add(name)
+            piece = self._encoded(each, donor)
+            if piece is not None:
+                if session is not None:
+                    self.sent.add(session)
+                yield piece
+
+    def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
+        """A line in the stead of lost bytes is not sent: it is no part of the file."""
+        if isinstance(found, Damage):
+            self._fail(found.file, found.path or "a piece of the safe", found.reason)
+        elif LOST in found.header.more:
+            self._fail(found.file, found.header.path, "some of its bytes were lost")
+        return isinstance(found, FoundPiece) and LOST not in found.header.more
+
+    def _encoded(self, found: FoundPiece, donor: FoundPiece | None) -> bytes | None:
+        """Proved: damage must not spread. Bytes that another machine's backup has are sent along."""
+        header = replace(found.header, machine=self._machine.id)
+        try:
+            _, raw = self._safe.piece((donor or found).place)
+        except SafeDamaged as damage:
+            self._fail(header.file, header.path, damage.reason)
+            return None
+        if donor is not None:
+            header = full_piece(header)
+        return encode_piece(*seal(header, raw))
+
+    def _fail(self, key: str | None, path: str, reason: str) -> None:
+        session = self._sessions.get(key or "")
+        if session is not None:
+            self.failed.add(session)
+        self.problems.append(f"{printable(path)} cannot be sent: {reason}")
+
+
+def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
+    """Pieces of a machine's part of the folder, by their headers."""
+    for number, path in _packs(own).items():
+        for found in walk(path, number, proved=is_full):
+            if isinstance(found, FoundPiece):
+                yield name_of(found.header)
+
+
+def _packs(own: Path) -> dict[int, Path]:
+    return dict(sorted(PackFolder(own).named().items()))
+
+
+def _write_packs(own: Path, pieces: Iterable[bytes]) -> int:
+    """A pack gets its name when all of it is on the disk; gives how many bytes that were."""
+    number, size, total = max(_packs(own), default=0) + 1, 0, 0
+    writer: PackWriter | None = None
+    try:
+        for piece in pieces:
+            if writer is not None and size + len(piece) > PACK_LIMIT:
+                _finish(own, writer)
+                writer, number, size = None, number + 1, 0
+            if writer is None:
+                writer = PackWriter(_part(own, number), number)
+            writer.append(piece)
+            size, total = size + len(piece), total + len(piece)
+        if writer is not None:
+            _finish(own, writer)
+            writer = None
+    finally:
+        if writer is not None:
+            writer.close()
+    return total
+
+
+def _part(own: Path, number: int) -> Path:
+    final = PackFolder(own).pack(number)
+    return final.with_name(final.name + _PART)
+
+
+def _finish(own: Path, writer: PackWriter) -> None:
+    writer.sync()
+    writer.close()
+    _part(own, writer.number).replace(PackFolder(own).pack(writer.number))
+    sync_folder(own)
+
+
+def _clear(own: Path, forgotten: Set[str], *, is_full: bool) -> None:
+    """What a stopped push left, what was forgotten since, and what is damaged: packs are written anew without it, then
+    they go. Stopped in between, some pieces are there twice, which harms nobody."""
+    for left in own.glob(f"*{_PART}"):
+        left.unlink()
+    for number, path in _packs(own).items():
+        pieces = list(walk(path, number, proved=is_full))
+        kept = [
+            each.place for each in pieces if isinstance(each, FoundPiece) and not _is_forgotten(each.header, forgotten)
+        ]
+        if len(kept) < len(pieces):
+            with Pack(path, number) as pack:
+                _write_packs(own, (pack.bytes(place.offset, place.stored) for place in kept))
+            path.unlink()
+            sync_folder(own)
+
+
+def _is_forgotten(header: PieceHeader, forgotten: Set[str]) -> bool:
+    if header.file in forgotten or header.more.get(PLACE) in forgotten:
+        return True
+    session = _session_of(header)
+    return session is not None and session_mark(session) in forgotten
+
+
+def _session_of(header: PieceHeader) -> str | None:
+    """The session that a file belongs to, by its path."""
+    path = Path(header.path)
+    if header.kind == FileKind.BACKUP:
+        return path.parent.name
+    where = place(path)
+    if where is not None:
+        return where.session
+    return path.stem if header.kind == FileKind.TRANSCRIPT else None
+
+
+def _journal(connection: sqlite3.Connection, machine: Machine, own: Path) -> Journal:
+    return Journal(
+        machine=machine.id,
+        label=machine.label,
+        packs={path.name: path.stat().st_size for path in _packs(own).values()},
+        marks=mark_notes(connection),
+        forgotten=sorted(forgotten_rows(connection)),
+    )
+
+
+def _write_journal(own: Path, journal: Journal) -> None:
+    raw = encode(journal)
+    text = raw + b"\n%08x\n" % crc32(raw)
+    path = own / JOURNAL
+    if path.exists() and path.read_bytes() == text:
+        return
+    part = path.with_name(JOURNAL + _PART)
+    part.unlink(missing_ok=True)
+    writer = PackWriter(part, 0)
+    try:
+        writer.append(text)
+        writer.sync()
+    finally:
+        writer.close()
+    part.replace(path)
+    sync_folder(own)
+
+
+# -- pull
+
+
+class _Incoming(NamedTuple):
+    """What another machine has pushed."""
+
+    own: Path
+    journal: Journal | None
+    problems: list[str]
+
+    @property
+    def label(self) -> str:
+        return self.journal.label if self.journal is not None else self.own.name
+
+
+def pull(
+    connection: sqlite3.Connection, safe: Safe, machine: Machine, folder: Path, prices: Prices, price_file: Path | None
+) -> Pulled:
+    """Takes what other machines have pushed; the caller holds the lock.
+
+    Pieces are on disk before any row names them: what a kill leaves is found by the next sync, or the next pull.
+    """
+    others = [_read(own) for own in _machines(folder) if own.name != machine.id]
+    problems = [problem for each in others for problem in each.problems]
+    for each in others:
+        learn_machine(connection, each.own.name, each.label)
+    told = {key: at for each in others if each.journal for key, at in each.journal.forgotten}
+    new = told.keys() - read.forgotten(connection).keys()
+    gone = _forget(connection, safe, prices, _hit(connection, safe, new))
+    if new:
+        with transaction(connection, durable=True):
+            take_over_copy(connection, safe.folder.parent)
+            keep_forgotten(connection, [(key, told[key]) for key in new])
+            write_copy(connection, safe.folder.parent)
+    before = read.bytes_by_session(connection)
+    size = _take(connection, safe, others, problems)
+    adopt_tail(connection, safe, price_file)
+    _adopt_own_ways(connection, safe, machine, price_file)
+    fold_copies(connection, safe, prices)
+    after = read.bytes_by_session(connection)
+    fresh = {number for number, taken in after.items() if taken != before.get(number)}
+    again = _hit(connection, safe, set(read.forgotten(connection)), fresh - before.keys())
+    _forget(connection, safe, prices, again)
+    noted = [note for each in others if each.journal for note in each.journal.marks]
+    with transaction(connection, durable=True):
+        take_over_copy(connection, safe.folder.parent)
+        marks = keep_notes(connection, noted)
+        if marks:
+            write_copy(connection, safe.folder.parent)
+    return Pulled(
+        folder=folder,
+        machines=[each.label for each in others],
+        sessions=len(fresh - set(again)),
+        bytes_taken=size,
+        forgotten=gone,
+        marks=marks,
+        problems=problems,
+    )
+
+
+def _machines(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if _MACHINE.fullmatch(each.name) and each.is_dir())
+    except OSError as error:
+        raise RereadError(f"{printable(str(folder))}: cannot be read ({error.strerror or error})") from error
+
+
+def _read(own: Path) -> _Incoming:
+    path = own / JOURNAL
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return _Incoming(
+            own, None, [f"{own.name} has no journal yet; what it marked and forgot comes with a later pull"]
+        )
+    except OSError as error:
+        return _Incoming(own, None, [f"{printable(str(path))}: cannot be read ({error.strerror or error})"])
+    text, _, checksum = raw.rstrip(b"\n").rpartition(b"\n")
+    journal = decode(text, Journal) if checksum == b"%08x" % crc32(text) else None
+    if journal is None or journal.machine != own.name:
+        return _Incoming(
+            own, None, [f"{printable(str(path))}: is not whole yet; what it tells comes with a later pull"]
+        )
+    try:
+        packs = {each.name: each.stat().st_size for each in _packs(own).values()}
+    except OSError as error:
+        return _Incoming(own, journal, [f"{printable(str(own))}: cannot be read ({error.strerror or error})"])
+    late = [name for name, size in journal.packs.items() if packs.get(name, 0) < size]
+    is_late = (
+        f"{printable(journal.label)}: {', '.join(late)} did not arrive whole yet; the rest comes with a later pull"
+    )
+    return _Incoming(own, journal, [is_late] if late else [])
+
+
+def _take(connection: sqlite3.Connection, safe: Safe, others: Sequence[_Incoming], problems: list[str]) -> int:
+    """Appends to the safe what it has not; gives how many bytes of files that were."""
+    forgotten = set(read.forgotten(connection))
+    known: set[PieceName] = set()
+    ends: dict[tuple[str, int], int] = {}
+    for found in safe.scan():
+        if isinstance(found, FoundPiece):
+            known.add(name_of(found.header))
+            _reach(ends, found.header)
+    size = 0
+    for each in others:
+        try:
+            packs = _packs(each.own)
+        except RereadError as problem:
+            problems.append(str(problem))
+            continue
+        for number, path in packs.items():
+            taken, is_whole = _take_pack(safe, path, number, each.own.name, forgotten, known, ends)
+            size += taken
+            if not is_whole and not each.problems:
+                told = f"{path.name} is not whole; the rest comes with a later pull, or after `push --full` there"
+                problems.append(f"{printable(each.label)}: {told}")
+    safe.flush()
+    return size
+
+
+def _take_pack(
+    safe: Safe,
+    path: Path,
+    number: int,
+    machine: str,
+    forgotten: Set[str],
+    known: set[PieceName],
+    ends: dict[tuple[str, int], int],
+) -> tuple[int, bool]:
+    """A piece that goes on behind one that is not there yet waits for it: nothing here has a hole."""
+    size, is_whole = 0, True
+    try:
+        with Pack(path, number) as pack:
+            for found in pack.pieces():
+                if isinstance(found, Damage):
+                    is_whole = False
+                    continue
+                header = found.header
+                if name_of(header) in known or header.machine != machine or _is_forgotten(header, forgotten):
+                    continue
+                proved = pack.read(found.place)
+                if isinstance(proved, Damage) or not _goes_on(ends, header):
+                    is_whole = False
+                    continue
+                safe.append(_here(header), proved[1])
+                known.add(name_of(header))
+                _reach(ends, header)
+                size += header.length
+    except OSError:
+        return size, False
+    return size, is_whole
+
+
+def _goes_on(ends: Mapping[tuple[str, int], int], header: PieceHeader) -> bool:
+    """Backups may stand for others, and say nothing of their length then."""
+    return header.kind == FileKind.BACKUP or header.start <= ends.get((header.file, header.generation), 0)
+
+
+def _reach(ends: dict[tuple[str, int], int], header: PieceHeader) -> None:
+    key = header.file, header.generation
+    ends[key] = max(ends.get(key, 0), header.start + header.length)
+
+
+def _here(header: PieceHeader) -> PieceHeader:
+    """A path of Windows with slashes that are understood everywhere else, too."""
+    if not _WINDOWS.match(header.path) or isinstance(Path(), _windows_path()):
+        return header
+    return replace(header, path=header.path.replace("\\", "/"), source=header.source.replace("\\", "/"))
+
+
+def _windows_path() -> type:
+    from pathlib import PureWindowsPath
+
+    return PureWindowsPath
+
+
+def _adopt_own_ways(connection: sqlite3.Connection, safe: Safe, machine: Machine, price_file: Path | None) -> None:
+    """Copies on other machines that have grown are files of their own again; folding puts the fuller one first."""
+    places = {key for key, _ in known_keys(connection)}
+    theirs = [
+        (found.header, found.place)
+        for found in safe.scan()
+        if isinstance(found, FoundPiece) and found.header.machine != machine.id and found.file in places
+    ]
+    grown = {header.file for header, _ in unnamed_pieces(connection, safe, theirs)}
+    if grown:
+        keys = part_ways(connection, grown)
+        adopt(connection, safe, [piece for piece in theirs if piece[0].file in keys], price_file)
+
+
+# -- forgetting
+
+
+def _hit(connection: sqlite3.Connection, safe: Safe, keys: Set[str], only: Set[int] | None = None) -> list[int]:
+    """Sessions here that were forgotten elsewhere: by a file of theirs, by their id, or by their content."""
+    if not keys:
+        return []
+    by_key = {number for key, number in read.sessions_by_key(connection).items() if key in keys and number is not None}
+    named = {number for number, uuid in read.uuids(connection) if session_mark(uuid) in keys}
+    found = by_key | named | _same_content(connection, safe, content_marks(keys))
+    return sorted(found if only is None else found & only)
+
+
+def _same_content(connection: sqlite3.Connection, safe: Safe, marks: Sequence[ContentMark]) -> set[int]:
+    sizes = {mark.size for mark in marks}
+    wanted = {mark.key for mark in marks}
+    files = SessionFileReader(connection, safe)
+    rows = [row for row in read.files_of_kind(connection, FileKind.TRANSCRIPT) if row.taken in sizes]
+    return {
+        row.session
+        for row in rows
+        if row.session is not None and content_mark(files.left_of(row).content).key in wanted
+    }
+
+
+def _forget(connection: sqlite3.Connection, safe: Safe, prices: Prices, sessions: Sequence[int]) -> int:
+    """As one session after the other: a kill in between leaves the rest to the next pull."""
+    files = SessionFileReader(connection, safe)
+    for stored in [each for number in sessions for each in sessions_by_id(connection, [number])]:
+        remove_waiting(safe.folder.parent / "wire", stored.row.uuid)
+        custody.forget(connection, safe, files, stored, prices)
+    if sessions:
+        remove_set_aside(safe.folder.parent)
+    return len(sessions)
+
+
+# -- the last target
+
+_TARGET = "exchange.json"
+
+
+def last_folder(home: Path) -> Path | None:
+    """The folder that was pushed to or pulled from last."""
+    try:
+        said: Any = json.loads((home / _TARGET).read_bytes())
+        return Path(said["folder"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def remember_folder(home: Path, folder: Path) -> None:
+    if last_folder(home) != folder:
+        write_durably(home / _TARGET, json.dumps({"folder": str(folder)}))
