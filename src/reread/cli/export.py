@@ -405,7 +405,11 @@ def _archive(exporter: Exporter) -> Iterator[Archive]:
     from .session_source import is_straight, open_archive, passing_archive
 
     config = exporter.config
-    opened = passing_archive(config, config.sources) if is_straight(config) else open_archive(exporter.given, config)
+    opened = (
+        passing_archive(config, config.sources)
+        if is_straight(config)
+        else open_archive(exporter.given, config, only_reads=True)
+    )
     with opened as archive:
         yield archive
 

@@ -67,7 +67,7 @@ def _memory(given: argparse.Namespace, config: Config) -> Memory:
     from .session_source import open_archive
 
     return Memory(
-        opened=lambda: open_archive(given, config),
+        opened=lambda: open_archive(given, config, only_reads=True),
         # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
         folder=project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),
