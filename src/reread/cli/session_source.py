@@ -75,6 +75,11 @@ def readable_archive(config: Config) -> Iterator[Archive]:
         yield archive
 
 
+def can_be_made(archive: Archive) -> bool:
+    """Whether there is an archive; an empty one is made where there was none."""
+    return _why_there_is_none(archive) is None
+
+
 def _why_there_is_none(archive: Archive) -> RereadError | None:
     """A home that is read-only, or missing and not to be made, as in a container; None where there is an archive."""
     if archive.exists:
