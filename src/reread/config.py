@@ -71,9 +71,17 @@ def make_config(
         timezone=_zone(timezone),
         now=datetime.now(UTC),
         width=terminal_width(environ),
-        colour=can_redraw and not environ.get("NO_COLOR"),
+        colour=_is_coloured(environ, can_redraw=can_redraw),
         can_redraw=can_redraw,
     )
+
+
+def _is_coloured(environ: Mapping[str, str], *, can_redraw: bool) -> bool:
+    """`NO_COLOR` wins over `FORCE_COLOR`, which wins over what standard output is; `FORCE_COLOR=0` says no, too."""
+    forced = environ.get("FORCE_COLOR", "")
+    if environ.get("NO_COLOR") or forced in ("0", "false"):
+        return False
+    return bool(forced) or can_redraw
 
 
 def roots(environ: Mapping[str, str], home: Path) -> list[Path]:
@@ -168,6 +176,8 @@ def _is_zone(name: str) -> bool:
 def _zone(name: str | None) -> tzinfo | None:
     if name is None:
         return None
+    if name.upper() in ("UTC", "Z"):  # there, whether or not the machine has a database of zones
+        return UTC
     from zoneinfo import ZoneInfo  # costs 6 ms to import and is rarely asked for
 
     try:

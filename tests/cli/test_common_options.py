@@ -107,4 +107,4 @@ def test_the_options_of_every_command_are_the_common_ones() -> None:
     """One that is added to all parsers alone would be refused before a command."""
     made = {*options.make_parser("x", "", "")._option_string_actions}
     made |= {*options.make_parser("x", "", "", is_stream=True)._option_string_actions}
-    assert made - {"-h", "--help"} == {*common.WITH_VALUE, *common.FLAGS}
+    assert made - {"-h", "--help"} == {*common.WITH_VALUE, *common.FLAGS, *common.SHORT.values()}

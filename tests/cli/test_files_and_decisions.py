@@ -152,6 +152,39 @@ def test_no_decisions_are_no_error(travel: Kept) -> None:
     assert (ran.code, ran.out) == (2, "")
 
 
+ASKED = {"questions": [{"question": "Which store?", "header": "Store", "options": [{"label": "SQLite"}]}]}
+CLARIFY = """The user wants to clarify these questions.
+    This means they may have additional information, context or questions for you.
+    Start by asking them what they would like to clarify.
+
+    Questions asked:
+- "Which store?"
+  {}"""
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "note"),
+    [
+        ("wait, let us talk", None, "wait, let us talk"),
+        (CLARIFY.format("(No answer provided)"), None, ""),
+        (CLARIFY.format("Answer: SQLite"), "SQLite", ""),
+    ],
+)
+@pytest.mark.parametrize("is_told_apart", [True, False])
+def test_a_refused_question_tells_the_persons_words_and_never_the_clients(
+    travel: Kept, said: str, answer: str | None, note: str, is_told_apart: bool
+) -> None:
+    told = f"The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n{said}"
+    a_session(
+        a_prompt("build it"),
+        a_reply(a_tool_call("AskUserQuestion", ASKED)),
+        a_tool_result(told, is_error=True, **({"userFeedback": said} if is_told_apart else {})),
+    ).write(travel.claude / "projects")
+    [decision] = travel.json("decisions", "--topic", "store?")["decisions"]
+    assert (decision["answer"], decision["note"]) == (answer, note)
+    assert "The user wants" not in travel("decisions").out
+
+
 def test_a_summary_as_text_markdown_and_json(travel: Kept) -> None:
     text = travel("summary", SECOND, "--timezone", "UTC").out
     for part in ("Goal\n  brighten the lantern", "Journey\n  1. 10:00 brighten", "src/lantern.py (modified, +2 -2)",

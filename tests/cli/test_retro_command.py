@@ -9,6 +9,7 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run
+from reread.archive.friction import kind_called
 from reread.testing import a_prompt, a_reply, a_session
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 
@@ -117,6 +118,17 @@ def test_kinds_agents_confidence_and_limit(retro: Kept) -> None:
     assert {each["agent"] for each in retro.json("retro", "--agents")["events"]} == {None, "abc"}
     assert {each["confidence"] for each in retro.json("retro", "--min-confidence", "1")["events"]} == {1.0}
     assert len(retro.json("retro", "--limit", "2")["events"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("printed", "kind"),
+    [
+        ("re-ask", "re_ask"), ("Re-asks", "re_ask"), ("needless read", "read_waste"), ("tool errors", "tool_error"),
+        ("repeated permissions", "permission_toil"), ("interrupts", "interrupt"), ("rework", "rework"),
+    ],
+)  # fmt: skip
+def test_the_printed_name_of_a_kind_is_taken(printed: str, kind: str) -> None:
+    assert kind_called(printed).value == kind
 
 
 def test_what_is_none_is_left_out_and_comes_back(retro: Kept) -> None:

@@ -185,3 +185,39 @@ def test_one_of_an_older_version_is_refused_in_a_sentence(base: Path) -> None:
     ran = run(base, "list")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "older reread" in ran.err
+
+
+STRAIGHT = [
+    ["list"],
+    ["search", "beacon"],
+    ["show", LANTERN],
+    ["usage"],
+    ["usage", "session"],
+    ["tools"],
+    ["files"],
+    [],
+]
+
+
+@pytest.mark.parametrize("arguments", STRAIGHT, ids=" ".join)
+@pytest.mark.parametrize("is_no_sync", [False, True])
+def test_without_a_place_for_an_archive_the_sources_answer(
+    arguments: list[str], is_no_sync: bool, tmp_path: Path
+) -> None:
+    fill(tmp_path / "claude")
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    more = ["--no-sync"] if is_no_sync else []
+    kept = json.loads(reply(tmp_path / "kept", tmp_path / "claude", arguments))
+    code, out, err = json.loads(reply(tmp_path / "file" / "home", tmp_path / "claude", [*arguments, *more]))
+    assert (code, out) == (0, kept[1])
+    assert "cannot be made" in err
+    assert err.endswith("; this answer comes straight from the sources, and nothing is kept\n")
+
+
+@pytest.mark.parametrize("arguments", [["sync"], ["mark", LANTERN, "--star"]], ids=" ".join)
+def test_without_a_place_for_an_archive_nothing_pretends_to_be_kept(arguments: list[str], tmp_path: Path) -> None:
+    fill(tmp_path / "claude")
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    code, out, err = json.loads(reply(tmp_path / "file" / "home", tmp_path / "claude", arguments))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1

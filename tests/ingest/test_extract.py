@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -312,3 +314,29 @@ def test_a_file_that_went_before_it_was_read_is_a_source_error(tmp_path: Path) -
     path.unlink()
     with pytest.raises(SourceError, match=path.name):
         take(job)
+
+
+POOL = """
+import sys, threading
+from reread.ingest.extract import worker_pool
+
+def context_of_the_pool():
+    with worker_pool() as pool:
+        return pool._mp_context.get_start_method(), pool.submit(len, "abc").result()
+
+if __name__ == "__main__":
+    alone = context_of_the_pool()
+    waiting = threading.Event()
+    other = threading.Thread(target=waiting.wait, daemon=True)
+    other.start()
+    print(alone, context_of_the_pool())
+    waiting.set()
+"""
+
+
+def test_a_process_with_threads_is_never_forked(tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(POOL, "utf-8")
+    done = subprocess.run([sys.executable, "-W", "error", script], capture_output=True, text=True, check=False)
+    alone = "fork" if sys.platform == "linux" else "spawn"
+    assert (done.stdout, done.stderr) == (f"({alone!r}, 3) ('spawn', 3)\n", "")

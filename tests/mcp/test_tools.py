@@ -431,3 +431,17 @@ def test_nothing_in_an_answer_is_obeyed_by_a_screen(tmp_path: Path) -> None:
     assert not [text for text in said if OBEYED.search(text)]
     heads = [line for line in found.split("\n") if not line.startswith(("- ", "  "))]
     assert len(heads) <= 2, "a name began a line of its own"
+
+
+def test_the_first_question_does_not_wait_for_the_first_import(tmp_path: Path) -> None:
+    a_session(a_prompt("why does the beacon flicker")).write(tmp_path / "projects")
+    options = ("--source", tmp_path / "projects", "--home", tmp_path / "home")
+    with Archive(tmp_path / "home") as archive, asking(*options) as asked:
+        with archive._locked(5):  # the import has to wait for it, as long as a large one takes
+            early = asked.told("search", query="beacon", project="all")
+            assert "still being taken in" in early
+            assert "flicker" not in early
+        while "still being taken in" in (late := asked.told("search", query="beacon", project="all")):
+            pass
+        assert "flicker" in late
+        assert asked.end()[0] == 0

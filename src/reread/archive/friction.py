@@ -24,7 +24,7 @@ from reread.features.friction.patterns import (
     find_patterns,
 )
 from reread.features.friction.refusals import Stated
-from reread.features.friction.scene import Cause, FrictionKind, Moment
+from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.features.rates import Rate, change
 from reread.index import friction_rows, user_data
@@ -177,11 +177,15 @@ class Labelled(NamedTuple):
 
 
 def kind_called(name: str) -> FrictionKind:
-    try:
-        return FrictionKind(name.replace("-", "_"))
-    except ValueError as error:
+    """By its own name or the one that reports print, singular or plural: `re_ask`, `re-ask`, `needless reads`."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    names = {kind.value: kind for kind in FrictionKind}
+    names |= {shown.replace("-", "_").replace(" ", "_"): FrictionKind(kind) for kind, shown in PRINTED_NAMES.items()}
+    found = names.get(plain) or names.get(plain.removesuffix("s"))
+    if found is None:
         known = ", ".join(kind.value for kind in FrictionKind)
-        raise BadInput(f"there is no kind {printable(name)!r}; try {known}") from error
+        raise BadInput(f"there is no kind {printable(name)!r}; try {known}")
+    return found
 
 
 def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:

@@ -15,6 +15,8 @@ FLAGS = {
     "--json": "print one JSON document",
     "--jsonl": "print one JSON document per event",
 }
+SHORT = {"--json": "-j"}
+"""What people type for them without looking; the filters have `-n` and `-p`."""
 
 
 def word_first(arguments: list[str]) -> list[str]:
@@ -24,7 +26,7 @@ def word_first(arguments: list[str]) -> list[str]:
         option, equals, _ = arguments[end].partition("=")
         if option in WITH_VALUE:
             end += 1 if equals else 2
-        elif arguments[end] in FLAGS:
+        elif arguments[end] in FLAGS or arguments[end] in SHORT.values():
             end += 1
         else:
             return arguments

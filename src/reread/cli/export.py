@@ -201,7 +201,9 @@ def export_parser() -> options.Parser:
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
     made.add_argument("--format", choices=FORMATS, help="the default is what --output ends in, or html")
-    made.add_argument("--output", "-o", metavar="PATH", help="a file, or a folder; the default is standard output")
+    made.add_argument(
+        "--output", "-o", metavar="PATH", help="a file, or a folder; the default, and -, is standard output"
+    )
     made.add_argument("--no-thinking", dest="thinking", action="store_false", help="without what the model thought")
     made.add_argument("--no-tools", dest="tools", action="store_false", help="without tool calls")
     made.add_argument("--no-subagents", dest="subagents", action="store_false", help="without what subagents did")
@@ -220,6 +222,7 @@ def export_parser() -> options.Parser:
 def run_export(arguments: list[str]) -> int:
     given = export_parser().parse_args(arguments)
     config = options.make_config(given)
+    given.output = None if given.output == "-" else given.output
     output = expanded(given.output) if given.output is not None else None
     given.redact = given.redact or given.redact_ips
     if given.json and output is None and given.format not in (None, "json"):
@@ -402,7 +405,11 @@ def _archive(exporter: Exporter) -> Iterator[Archive]:
     from .session_source import is_straight, open_archive, passing_archive
 
     config = exporter.config
-    opened = passing_archive(config, config.sources) if is_straight(config) else open_archive(exporter.given, config)
+    opened = (
+        passing_archive(config, config.sources)
+        if is_straight(config)
+        else open_archive(exporter.given, config, only_reads=True)
+    )
     with opened as archive:
         yield archive
 

@@ -32,7 +32,7 @@ def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive
         with passing_archive(config, config.sources) as archive:
             yield archive
     else:
-        with open_archive(given, config) as archive:
+        with open_archive(given, config, only_reads=True) as archive:
             yield archive
 
 

@@ -32,7 +32,7 @@ def run_list(arguments: list[str]) -> int:
     from .session_source import cleanup_days_of, open_archive
 
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    with open_archive(given, config) as archive:
+    with open_archive(given, config, only_reads=True) as archive:
         total = archive.count_sessions(wanted)
         if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
             tell("what there is was hidden; --hidden shows it")

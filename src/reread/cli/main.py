@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
             # Before it ends the interpreter would look for cycles in all that lives: 4 ms of a sync, 13 of a search.
             gc.freeze()
     _stand_in_for_closed_streams()
-    _never_fail_to_print()
+    _speak_utf8()
     # Records hold no cycles, and a command ends soon: rarer collections read a tree a fifth faster.
     gc.set_threshold(100_000, 50, 100)
     try:
@@ -182,12 +182,18 @@ def _stand_in_for_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  lives as long as we do
 
 
-def _never_fail_to_print() -> None:
-    """Transcripts hold every character there is; a Windows console or a C locale does not."""
+def _speak_utf8() -> None:
+    """Transcripts hold every character there is; a Windows console or a C locale does not.
+
+    What goes into a file or a program is UTF-8 whatever the locale says: JSON and our pages promise it.
+    """
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    prompt = getattr(sys.stdin, "reconfigure", None)
+    if prompt is not None and not sys.stdin.isatty():
+        prompt(encoding="utf-8", errors="surrogateescape")
 
 
 if __name__ == "__main__":

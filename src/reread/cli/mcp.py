@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from . import options
@@ -13,8 +14,11 @@ from .stderr import tell_lines
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from subprocess import Popen
+    from typing import Any
 
+    from reread.archive import Archive
     from reread.config import Config
     from reread.mcp.tools import Memory
 
@@ -27,11 +31,16 @@ A Model Context Protocol server on standard input and output, so that Claude Cod
 thought, decided and edited in past sessions. It is started by Claude Code; add it once as below. It has five
 tools: search, read, sessions, file, decisions. Each call first takes in what changed, so nothing has to be
 remembered by hand; answers are short, and about the project it was started in unless another is named.
-The first call takes in everything: with a long history, run `reread sync` once before.
+The first call begins to take in everything; until that is done, answers come from what is there and say so.
 
 Keys, tokens and passwords are taken out of the answers: the model saw them once, but an answer is written into
 a new transcript, maybe of another project. `--redact all` takes out e-mail addresses and names in home paths,
 too; `--redact none` leaves everything as it was said."""
+PATIENCE = 3.0
+"""Seconds that a question waits for the first import: a short history is taken in by then."""
+UNFINISHED = (
+    "\n\n(Past sessions are still being taken in, the newest first; this answer may lack some. Ask again later.)"
+)
 REDACTIONS = ("none", "secrets", "all")
 
 
@@ -47,7 +56,9 @@ def run_mcp(arguments: list[str]) -> int:
     from reread.mcp.protocol import Server
     from reread.mcp.tools import INSTRUCTIONS, tools_of
 
-    server = Server(tools_of(_memory(given, config)), INSTRUCTIONS, _complain)
+    first = FirstImport(given, config)
+    tools = {name: tool._replace(answer=_told(tool.answer, first)) for name, tool in tools_of(_memory(first)).items()}
+    server = Server(tools, INSTRUCTIONS, _complain)
     # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -60,14 +71,72 @@ def run_mcp(arguments: list[str]) -> int:
     return 0
 
 
-def _memory(given: argparse.Namespace, config: Config) -> Memory:
+class FirstImport:
+    """The first import, which may take minutes: a process of its own makes it, and goes on when this one ends."""
+
+    def __init__(self, given: argparse.Namespace, config: Config) -> None:
+        self.given = given
+        self.config = config
+        self._process: Popen[bytes] | None = None
+        self.is_unfinished = False
+
+    @contextmanager
+    def opened(self) -> Iterator[Archive]:
+        """The archive, up to date; while the first import goes on, as far as that has come."""
+        from .session_source import bare_archive, open_archive
+
+        self.is_unfinished = not self.given.no_sync and self._goes_on()
+        if self.is_unfinished:
+            with bare_archive(self.config) as archive:
+                yield archive
+        else:
+            with open_archive(self.given, self.config, only_reads=True) as archive:
+                yield archive
+
+    def _goes_on(self) -> bool:
+        from subprocess import TimeoutExpired
+
+        if self._process is None and self._is_needed():
+            self._process = self._start()
+        if self._process is None:
+            return False
+        try:
+            self._process.wait(PATIENCE)
+        except TimeoutExpired:
+            return True
+        return False
+
+    def _is_needed(self) -> bool:
+        from .session_source import bare_archive, can_be_made
+
+        with bare_archive(self.config) as archive:
+            return bool(archive.sources) and can_be_made(archive) and archive.is_empty
+
+    def _start(self) -> Popen[bytes]:
+        from subprocess import DEVNULL, Popen
+
+        places = [word for source in self.config.sources for word in ("--source", str(source.absolute()))]
+        command = [sys.executable, "-m", "reread", "sync", "--home", str(self.config.home.absolute()), *places]
+        return Popen(command, stdin=DEVNULL, stdout=DEVNULL, start_new_session=True)  # noqa: S603  ourselves
+
+
+def _told(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], str]:
+    """An answer that says so where it may lack something."""
+
+    def told(asked: Any) -> str:
+        text = answer(asked)
+        return text + UNFINISHED if first.is_unfinished else text
+
+    return told
+
+
+def _memory(first: FirstImport) -> Memory:
     from reread.archive.listing import project_of
     from reread.mcp.tools import Memory
 
-    from .session_source import open_archive
-
+    given, config = first.given, first.config
     return Memory(
-        opened=lambda: open_archive(given, config),
+        opened=first.opened,
         # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
         folder=project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reread.config import expanded, terminal_width
@@ -15,6 +16,7 @@ from .stderr import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from subprocess import Popen
     from typing import Any, NoReturn, TypeVar
 
     from reread.archive import CacheReport, UsageReport
@@ -94,7 +96,8 @@ def make_parser(
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
     for option in filter(flags.get, common.FLAGS):
-        group.add_argument(option, action="store_true", help=common.FLAGS[option])
+        names = [option, common.SHORT[option]] if option in common.SHORT else [option]
+        group.add_argument(*names, action="store_true", help=common.FLAGS[option])
     return parser
 
 
@@ -106,7 +109,9 @@ def add_filters(
     parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
 ) -> None:
     group = parser.add_argument_group("filters")
-    group.add_argument("--project", metavar="TEXT", help="part of the real working directory, or of its name today")
+    group.add_argument(
+        "--project", "-p", metavar="TEXT", help="part of the real working directory, or of its name today"
+    )
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument(
         "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
@@ -121,7 +126,7 @@ def add_filters(
         *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
     )
     shown = f" (default {limit})" if limit else ""
-    group.add_argument("--limit", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
+    group.add_argument("--limit", "-n", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
 
 
 def add_hidden(parser: argparse.ArgumentParser) -> None:
@@ -341,6 +346,48 @@ def show_answer(
         print_json(document())
     else:
         print_lines(lines(make_view(config)))
+
+
+@contextmanager
+def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
+    """What is printed meanwhile goes through the pager, as with git: `PAGER`, else `less -FRX` where there is one.
+
+    Only where a person sits at a terminal that can do more than print.
+    """
+    pager = _pager() if is_wanted and config.can_redraw and sys.stdin.isatty() else None
+    if pager is None or pager.stdin is None:
+        yield
+        return
+    import io
+    import signal
+
+    terminal = sys.stdout
+    pipe = io.TextIOWrapper(pager.stdin, encoding="utf-8", errors="backslashreplace", newline="\n")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's: it stops a search in it
+    sys.stdout = pipe
+    try:
+        with suppress(BrokenPipeError):  # the person has seen enough
+            yield
+            pipe.flush()
+    finally:
+        sys.stdout = terminal
+        with suppress(BrokenPipeError):
+            pipe.close()
+        pager.wait()
+        signal.signal(signal.SIGINT, before)
+
+
+def _pager() -> Popen[bytes] | None:
+    import os
+    import shlex
+    import shutil
+    import subprocess
+
+    named = os.environ.get("PAGER")
+    words = shlex.split(named, posix=os.name == "posix") if named is not None else ["less"]
+    if not words or words == ["cat"] or shutil.which(words[0]) is None:
+        return None
+    return subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": "FRX", **os.environ})  # noqa: S603  the person's own
 
 
 def warn(problems: Iterable[Exception]) -> None:

@@ -29,7 +29,7 @@ def overview_parser() -> options.Parser:
 def run_overview(arguments: list[str]) -> int:
     given = overview_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive, freshen, is_straight
+    from .session_source import freshen, is_straight, readable_archive
 
     if is_straight(config):
         _show_sources(given, config)
@@ -37,8 +37,8 @@ def run_overview(arguments: list[str]) -> int:
     if not _has_anything(config):
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return demo.run_demo([])
-    with bare_archive(config) as archive:
-        if not given.no_sync:
+    with readable_archive(config) as archive:
+        if not given.no_sync and archive.home == config.home:
             freshen(archive)
         _show_archive(archive, given, config)
     return 0

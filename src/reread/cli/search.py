@@ -43,7 +43,7 @@ def run_search(arguments: list[str]) -> int:
     fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
-    with open_archive(given, config) as archive:
+    with open_archive(given, config, only_reads=True) as archive:
         try:
             answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
         except NoWords as error:

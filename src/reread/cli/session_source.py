@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive, with what changed in the sources taken in unless `--no-sync`."""
-    with bare_archive(config) as archive:
-        if not given.no_sync:
+def open_archive(given: argparse.Namespace, config: Config, *, only_reads: bool = False) -> Iterator[Archive]:
+    """The archive, with what changed in the sources taken in unless `--no-sync`.
+
+    For one who only reads it need not be there, nor be possible: the sources answer by themselves then.
+    """
+    with readable_archive(config) if only_reads else bare_archive(config) as archive:
+        if not given.no_sync and archive.home == config.home:
             freshen(archive)
         refuse_nothing(archive, config)
         tell_outdated(archive)
@@ -58,6 +61,46 @@ def bare_archive(config: Config) -> Iterator[Archive]:
 
 
 @contextmanager
+def readable_archive(config: Config) -> Iterator[Archive]:
+    """The archive as it is; where there is none and none can be made, one of the sources that is gone afterwards."""
+    with bare_archive(config) as archive:
+        problem = _why_there_is_none(archive)
+        if problem is None:
+            yield archive
+            return
+        sources = archive.sources
+    options.refuse_no_sources(config)
+    tell(f"{problem}; this answer comes straight from the sources, and nothing is kept")
+    with passing_archive(config, sources) as archive:
+        yield archive
+
+
+def can_be_made(archive: Archive) -> bool:
+    """Whether there is an archive; an empty one is made where there was none."""
+    return _why_there_is_none(archive) is None
+
+
+def _why_there_is_none(archive: Archive) -> RereadError | None:
+    """A home that is read-only, or missing and not to be made, as in a container; None where there is an archive."""
+    if archive.exists:
+        return None
+    try:
+        _ = archive.connection
+    except RereadError as problem:
+        if _is_file(archive.home):  # a slip of the pen, and no home at all
+            raise
+        return problem
+    return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # below a folder that may not be entered
+        return False
+
+
+@contextmanager
 def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive]:
     """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
     from tempfile import TemporaryDirectory
@@ -70,7 +113,12 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive
     with TemporaryDirectory(prefix="reread-") as folder:
         places = [source.absolute() for source in sources]
         with Archive(Path(folder), places, price_file=config.prices) as archive:
-            tell_problems(archive.sync(with_backups=False))
+            progress = SyncProgress()
+            try:
+                result = archive.sync(progress, with_backups=False)
+            finally:
+                progress.close()
+            tell_problems(result)
             yield archive
 
 
@@ -177,7 +225,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
     if is_straight(config):
         yield Opened(options.open_shelf(config).session(given.session), None)
         return
-    with open_archive(given, config) as archive:
+    with open_archive(given, config, only_reads=True) as archive:
         found = find(archive, given.session)
         kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
         yield Opened(archive.session_of(found), kept, archive)
@@ -199,7 +247,7 @@ def open_rows(given: argparse.Namespace, config: Config) -> Iterator[Archive | N
     if given.session is not None or is_straight(config):
         yield None
     else:
-        with open_archive(given, config) as archive:
+        with open_archive(given, config, only_reads=True) as archive:
             yield archive
 
 
@@ -218,7 +266,7 @@ def open_sessions(
     else:
         from reread.archive import window_of
 
-        with open_archive(given, config) as archive:
+        with open_archive(given, config, only_reads=True) as archive:
             yield archive.read_all(window_of(wanted)), [], knowing(wanted, archive)
 
 

@@ -33,7 +33,7 @@ def run_show(arguments: list[str]) -> int:
         return follow_session(given, config)
     from .session_source import open_session
 
-    with open_session(given, config) as opened:
+    with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
 
@@ -83,6 +83,7 @@ def show_parser() -> options.Parser:
     made.add_argument("--turns", metavar="A-B", help="only these turns, such as 3, 3-7 or 5-")
     made.add_argument("--around", metavar="UUID", help="the turn that holds this line, and the turns beside it")
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
+    made.add_argument("--no-pager", dest="pager", action="store_false", help="print at once, without $PAGER or less")
     return made
 
 

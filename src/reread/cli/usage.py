@@ -119,7 +119,7 @@ def run_usage(arguments: list[str]) -> int:
     from reread.archive.usage_report import ALIASES, GROUPINGS
     from reread.billing import load_prices
 
-    from .session_source import bare_archive, freshen, refuse_nothing, without_needless_sources
+    from .session_source import freshen, readable_archive, refuse_nothing, without_needless_sources
 
     by = ALIASES.get(given.by, given.by)
     if by not in GROUPINGS:
@@ -133,10 +133,10 @@ def run_usage(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
     load_prices(config.prices)  # a price file that is none is refused before anything is taken in
-    with bare_archive(config) as archive:
+    with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
-        is_current = given.no_sync or archive.is_current(is_glance=True)
+        is_current = given.no_sync or archive.home != config.home or archive.is_current(is_glance=True)
         is_ahead = not is_current and not archive.is_read_only and _show_ahead(given, config, archive, by, wanted)
         if not is_current and (not is_ahead or sys.stdout.isatty()):
             freshen(archive)
@@ -233,7 +233,7 @@ def run_cache(arguments: list[str]) -> int:
 def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
     from .session_source import open_archive, without_needless_sources
 
-    with open_archive(given, config) as archive:
+    with open_archive(given, config, only_reads=True) as archive:
         return archive.caching(by, without_needless_sources(wanted, archive), config.timezone)
 
 
@@ -310,7 +310,7 @@ def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> It
     elif path is None and is_straight(config):
         opened = passing_archive(config, config.sources)
     else:
-        opened = open_archive(given, config)
+        opened = open_archive(given, config, only_reads=True)
     with opened as archive:
         yield archive
 

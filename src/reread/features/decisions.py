@@ -15,6 +15,11 @@ from reread.sessions import CallStatus, Conversation, ToolCall
 ASKING = "AskUserQuestion"
 _SAID = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 """How the result's text gives answers where its twin is missing."""
+_SAID_SO_FAR = re.compile(r'^- "(.*?)"\n[ \t]*Answer: (.*)$', re.MULTILINE)
+"""How it gives those of a person who then chose to talk instead."""
+_REASON = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_CANNED = ("The user wants to clarify these questions", "The user has indicated they have provided enough answers")
+"""What the client writes in the person's name when they leave the questions for the conversation."""
 
 
 class Option(Struct, frozen=True):
@@ -97,8 +102,10 @@ def _answers(call: ToolCall, twin: dict[str, Any]) -> dict[str, str]:
     told = twin.get("answers")
     if isinstance(told, dict):
         return {question: _answer(answer) for question, answer in told.items()}
-    if call.output is None or call.status is not CallStatus.OK:
+    if call.output is None:
         return {}
+    if call.status is not CallStatus.OK:
+        return dict(_SAID_SO_FAR.findall(call.output.text)) if _is_canned(_feedback(call)) else {}
     return {_unquoted(question): _unquoted(answer) for question, answer in _SAID.findall(call.output.text)}
 
 
@@ -116,8 +123,21 @@ def _note(call: ToolCall, twin: dict[str, Any], question: str) -> str:
     notes = about.get("notes") if isinstance(about, dict) else None
     if isinstance(notes, str):
         return notes
+    said = _feedback(call)
+    return "" if _is_canned(said) else said
+
+
+def _feedback(call: ToolCall) -> str:
+    """What is told as said by the person when they refused."""
     record = call.output.record if call.output is not None else None
-    return (record.user_feedback or "") if isinstance(record, User) else ""
+    if isinstance(record, User) and record.user_feedback:
+        return record.user_feedback.strip()
+    told = _REASON.search(call.output.text) if call.output is not None and call.status is CallStatus.REJECTED else None
+    return told[1].strip() if told else ""
+
+
+def _is_canned(said: str) -> bool:
+    return said.startswith(_CANNED)
 
 
 def _options(value: Any) -> Iterator[Option]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ from reread.loading import read
 from reread.sessions import Conversation, scope_of, told_in, with_final_counts
 from reread.sources import FileKind, SourceFile, opens_array
 
-from .extract import ALONE_BELOW, prepare_worker
+from .extract import ALONE_BELOW, worker_pool
 from .survey import EDGE, digest
 
 _SHARE = 12_000_000
@@ -123,7 +122,7 @@ def _read(files: Sequence[Behind], price_file: Path | None) -> Iterator[list[Res
     if sum(job.size for job in files) < ALONE_BELOW or (os.cpu_count() or 1) == 1:
         yield _told(files, price_file)
         return
-    with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
+    with worker_pool() as pool:
         yield from map(_decode, pool.map(_told_encoded, _shares(files), repeat(price_file)))
 
 

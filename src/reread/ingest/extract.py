@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -70,8 +70,37 @@ from reread.times import milliseconds
 
 from .survey import EDGE, FileJob, SessionJob, digest, name_of
 
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
 ALONE_BELOW = 8_000_000
 """Fewer source bytes than this are read in the process itself: starting workers costs 0.2 s."""
+
+
+def worker_pool() -> ProcessPoolExecutor:
+    """As many processes as there are processors, started in a way that is named.
+
+    A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
+    in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
+    and would not end with us.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("fork" if _is_safe_to_fork() else "spawn")
+    return ProcessPoolExecutor(
+        os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
+    )
+
+
+def _is_safe_to_fork() -> bool:
+    """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
+    except OSError:
+        return False
 
 
 def prepare_worker(parent: int) -> None:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -21,7 +21,7 @@ from reread.safe.safe import Safe
 from reread.sources.backups import RefusedBackup
 
 from .backup_survey import BackupSurvey
-from .extract import ALONE_BELOW, LARGE, give_back_memory, prepare_worker, take
+from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
@@ -135,7 +135,7 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
     running: dict[_Answer, SessionJob] = {}
     done: SimpleQueue[_Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
-    with ProcessPoolExecutor(os.cpu_count() or 1, initializer=prepare_worker, initargs=(os.getpid(),)) as pool:
+    with worker_pool() as pool:
         try:
             while True:
                 while ahead < AHEAD and (job := next(waiting, None)) is not None:

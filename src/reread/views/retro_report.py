@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from reread.features.friction.scene import PRINTED_NAMES
+
 from .charts import Chart, Series
 from .hits import show_command
 from .numbers import count, duration, money, nano
@@ -36,7 +38,6 @@ _NO_DIFFERENCE = "no clear difference"
 _PROVEN = 1.0
 _CLASSED = ("tool_error", "stall", "rewind")
 """Kinds whose subject is a name of ours, not of the person's."""
-_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
 _UNCOUNTED = frozenset({"rework"})
 _LEFT_OUT = {
     "of_agents": ("of subagents", "--agents"),
@@ -150,7 +151,7 @@ def losses(seconds: float | None, nanodollars: int | None) -> tuple[str, str]:
 
 
 def kind_name(kind: str) -> str:
-    return _NAMES.get(kind) or kind.replace("_", " ")
+    return PRINTED_NAMES.get(kind) or kind.replace("_", " ")
 
 
 def kinds_line(events: Iterable[Moment]) -> str:

@@ -50,6 +50,10 @@ class FrictionKind(StrEnum):
     COMPACTION = "compaction"
 
 
+PRINTED_NAMES = {"re_ask": "re-ask", "read_waste": "needless read", "permission_toil": "repeated permission"}
+"""What reports call a kind where its own name does not say it; `--kind` takes both."""
+
+
 class Cause(StrEnum):
     """Where to look for a remedy."""
 
