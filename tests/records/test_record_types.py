@@ -37,7 +37,7 @@ RECORDS: dict[str, tuple[str, dict[str, Any]]] = {
     "assistant": ("Assistant", {"message": MESSAGE, "requestId": "req_1"}),
     "system": ("System", {"content": "hook", "level": "info", "toolUseID": "toolu_1"}),
     "attachment": ("Attachment", {"attachment": {"type": "file", "filename": "a"}}),
-    "progress": ("Progress", {"data": {"type": "bash_progress"}, "toolUseID": "t", "parentToolUseID": "p"}),
+    "progress": ("ProgressLine", {"data": {"type": "bash_progress"}, "toolUseID": "t", "parentToolUseID": "p"}),
     "summary": ("Summary", {"summary": "a", "leafUuid": "u"}),
     "file-history-snapshot": (
         "FileHistorySnapshot",
