@@ -35,6 +35,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
     "machine": [[], ["--label", "NAME"], ["--NAME"]],
     "open": [["NAME"], ["--NAME"]],
+    "push": [["NAME", "HERE", "--dry-run"], ["--NAME"]],
+    "pull": [["NAME", "HERE"], ["--NAME"]],
     "budget": [["HERE"], ["month", "NAME", "HERE"], ["NAME"], ["--NAME"]],
     "secrets": [["HERE"], ["HERE", "--project", "NAME"], ["--NAME"]],
     "list": [

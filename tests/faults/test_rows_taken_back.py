@@ -117,7 +117,7 @@ def test_what_was_forgotten_is_not_adopted(tmp_path: Path) -> None:
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
         archive.sync()
         archive.connection.execute("INSERT INTO forgotten SELECT key, 0 FROM file")
-        for table in ("block", "request", "friction", "outcome", "piece", "file", "session"):
+        for table in ("block", "request", "friction", "outcome", "prompt", "piece", "file", "session"):
             archive.connection.execute(f"DELETE FROM {table}")  # noqa: S608
         proof = archive.verify()
         assert proof.adopted == 0

@@ -30,8 +30,10 @@ def until(is_so: Callable[[], Any]) -> Any:
 
 def heard(stream: Any, to: str, what: str) -> dict[str, Any]:
     """The next piece of news of a kind, for the pages of an address."""
+    end = time.monotonic() + SECONDS
     while True:
         line = stream.readline()
+        assert time.monotonic() < end, f"no {what} of {to} came within {SECONDS} s"
         assert line, "the stream has ended"
         if line.startswith(b"data: "):
             news: dict[str, Any] = json.loads(line.removeprefix(b"data: "))

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -137,7 +138,8 @@ def test_connections_on_which_nothing_is_asked_lock_nobody_out(claude: Path, tmp
         asked = server.connect()
         asked.request("GET", "/", headers=server.cookie)
         assert asked.getresponse().status == 200
-        a_session(a_prompt("another"), id="another").write(claude / "projects")
+        now = datetime.now(UTC).isoformat()
+        a_session(a_prompt("another", timestamp=now), id="another").write(claude / "projects")
         while "another" not in heard(stream, "/live", "list")["html"]:  # who waits for news is not idle
             pass
         listening.close()
