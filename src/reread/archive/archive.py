@@ -738,7 +738,7 @@ class SafeQuestions(ArchiveBase):
                 self._make_anew()
             self._recover()
             pulled = pull(self.connection, self.safe, self.own_machine(), folder, self.prices, self.price_file)
-            remember_folder(self.home, folder)
+            remember_folder(self.home, folder, is_pull=True)
             return pulled
 
     def last_folder(self) -> Path | None:

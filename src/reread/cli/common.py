@@ -5,11 +5,20 @@ Plain tables: the general help and the way to a command must not wait for the im
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 WITH_VALUE = {
     "--source": ("PATH", "a config directory, a projects directory, any folder, or one file; may be repeated"),
     "--home": ("DIR", "the archive's folder; the default is REREAD_HOME or a data folder"),
     "--timezone": ("ZONE", "for example Europe/Berlin; the default is local time"),
 }
+STORE = "--store"
+OVER_STORE = ("usage", "list", "search", "show", "team")
+"""Commands that may be asked of a team's store."""
+NOT_OVER_STORE = ("retro", "explain", "export", "serve")
+"""Questions to a store that this version does not answer: they must not be answered from somewhere else."""
 FLAGS = {
     "--no-sync": "answer from the archive as it is",
     "--json": "print one JSON document",
@@ -24,13 +33,23 @@ def word_first(arguments: list[str]) -> list[str]:
     end = 0
     while end < len(arguments) and arguments[end].startswith("-"):
         option, equals, _ = arguments[end].partition("=")
-        if option in WITH_VALUE:
+        if option in WITH_VALUE or option == STORE:
             end += 1 if equals else 2
         elif arguments[end] in FLAGS or arguments[end] in SHORT.values():
             end += 1
         else:
             return arguments
     return [*arguments[end : end + 1], *arguments[:end], *arguments[end + 1 :]]
+
+
+def refuse_store(name: str, arguments: list[str], environ: Mapping[str, str]) -> str | None:
+    """Why a command cannot be asked of the store that was named; None where it can, or none was."""
+    is_named = any(argument.partition("=")[0] == STORE for argument in arguments)
+    if name in OVER_STORE or not (is_named or (name in NOT_OVER_STORE and environ.get("REREAD_STORE"))):
+        return None
+    offered = ", ".join(OVER_STORE)
+    away = "leave out --store" if is_named else "unset REREAD_STORE"
+    return f"`reread {name}` is not offered over a team store ({offered} are); {away} to ask your own archive"
 
 
 def common_help() -> dict[str, str]:

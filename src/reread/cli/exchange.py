@@ -1,11 +1,12 @@
-"""`reread push` and `reread pull`: one history on several machines of one person, through a shared folder."""
+"""`reread push` and `reread pull`: one history on several machines of one person through a shared folder, and the
+numbers of it, or more, to a team's store."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
@@ -14,15 +15,20 @@ from . import options
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
+    from reread.team.push import Sent
 
 PUSH_EXAMPLES = """\
   reread push /mnt/nas/reread
   reread push                              to the folder of the last time
   reread push --project api --dry-run
   reread push --watch
+  reread push postgresql://db.example/team                numbers alone, to a team's store
+  reread push postgresql://db.example/team --show @last   what would leave this machine
   reread pull                              what the other machines pushed there"""
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
@@ -31,17 +37,29 @@ PULL_EXAMPLES = """\
   reread usage machine                     what each has used"""
 PUSH_ABOUT = """Sends what this machine keeps to a folder that your other machines share: a NAS, Syncthing, a mounted
 bucket. Only what the folder has not yet is sent, all bytes of it, with stars, tags, notes, titles and what was
-forgotten. The folder is as private as those who may read it."""
+forgotten. The folder is as private as those who may read it.
+
+Or to a team's store, postgresql://...: there it sends the ledger, which is numbers and names of projects, and no word
+of anybody, unless --what says otherwise. Text is redacted on this machine; `all` is every byte."""
 PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks,
 of which the later one wins. What was forgotten there is forgotten here."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
+_NAMES = ("plain", "hashed")
+_STORES = ("postgresql://", "postgres://")
+_LONGEST_WAIT = 60.0
+Outcome = tuple[dict[str, Any], list[str]]
+"""Of a push: its document, and a sentence for each problem."""
 
 
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
-    made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
-    made.add_argument("--what", choices=_WHAT, help="how much is sent; a folder takes all")
+    made.add_argument(
+        "target", nargs="?", metavar="TARGET", help="a shared folder or a team's store; the default is the last"
+    )
+    made.add_argument("--what", choices=_WHAT, help="how much is sent: a folder takes all, a store ledger unless said")
+    made.add_argument("--projects", choices=_NAMES, help="to a store: names of projects and branches, or digests")
+    made.add_argument("--show", metavar="SESSION", help="to a store: print exactly what would leave, and send nothing")
     made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
     made.add_argument("--watch", action="store_true", help="keep sending what comes; ends with Ctrl-C")
     made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
@@ -63,45 +81,132 @@ def run_push(arguments: list[str]) -> int:
     from .session_source import open_archive
 
     wanted = options.make_filter(given, config)
-    if given.target is not None:
-        _refuse_store(given.target)
-    if given.watch and (given.dry_run or given.full):
-        raise BadInput("--watch goes on sending; --dry-run and --full are for once")
-    if given.what not in (None, "all"):
-        raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
+    if given.watch and (given.dry_run or given.full or given.show):
+        raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
     with open_archive(given, config) as archive:
-        folder = _folder(archive, given.target, config, "push")
         some = wanted if wanted != Filter() else None
+        store = _store(archive, given.target)
+        if store is not None:
+            return _push_to_store(archive, store, some, given, config)
+        for option in ("projects", "show"):
+            if getattr(given, option):
+                raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
+        if given.what not in (None, "all"):
+            raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
+        folder = _folder(archive, given.target, config, "push")
         if given.watch:
-            _follow(archive, folder, some, given)
+            _follow(archive, lambda: _pushed(archive.push(folder, some)), given)
             return 0
         done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
-    _tell_all(done.problems)
-    options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
-    return EXIT_DAMAGE if done.failed else 0
+    return _show_push(*_pushed(done), given, config)
 
 
-def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argparse.Namespace) -> None:
-    """Sends what comes until Ctrl-C. A folder that is away is told once, and tried again with the next change."""
+def _store(archive: Archive, target: str | None) -> str | None:
+    """The address of a store, where one is named or was the last target."""
+    from reread.exchange import last_store
+
+    if target is None:
+        last = last_store(archive.home)
+        return None if last is None else last.address
+    return target if target.startswith(_STORES) else None
+
+
+def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: argparse.Namespace, config: Config) -> int:
+    from reread.exchange import last_store, remember_store
+    from reread.team.payload import SentNames
+    from reread.team.push import names_of, push, shown
+    from reread.team.store import Store, without_password
+
+    if given.full:
+        raise BadInput("--full is for a folder; `reread team verify` proves a store")
+    last = last_store(archive.home)
+    before = last.names if last is not None and last.address == without_password(url) else None
+    names, what = given.projects or before or "plain", given.what or "ledger"
+    is_hashed = names == "hashed"
+    if given.show is not None:
+        stored = archive.find(given.show)
+        made = SentNames()
+        if is_hashed:
+            with Store(url) as store:
+                made = names_of(store, is_hashed=True)
+        parts = shown(archive, stored, what, made)
+        document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
+        options.show_answer(given, config, lambda: document, lambda _: _leaving_lines(parts))
+        return 0
+
+    def send() -> Outcome:
+        with Store(url) as store:
+            done = push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run)
+        if not given.dry_run:
+            remember_store(archive.home, done.target, names)
+        return _sent_document(done), done.problems
+
+    if given.watch:
+        _follow(archive, send, given, fatal=BadInput)
+        return 0
+    return _show_push(*send(), given, config)
+
+
+def _show_push(document: dict[str, Any], problems: list[str], given: argparse.Namespace, config: Config) -> int:
+    _tell_all(problems)
+    options.show_answer(given, config, lambda: document, lambda _: _push_lines(document, given))
+    return EXIT_DAMAGE if document["sessions"]["failed"] else 0
+
+
+def _leaving_lines(parts: dict[str, Any]) -> list[str]:
+    """The parts of a parcel for a person: the same values, without the wrapping of one in the other."""
+    import json
+
+    lines = []
+    for name, part in parts.items():
+        rows = part.pop("lines", []) if name == "text" else []
+        for file in part.get("files", []) if name == "content" else []:
+            file["body"] = f"({len(file['body']):,} letters of base64: the file as it is)"
+        lines += [f"{name}:", *json.dumps(part, indent=1, ensure_ascii=False).splitlines()]
+        lines += [f"  {row['line']}" for row in rows]
+        lines += [f"  and the words of each line, for searches: {rows[0]['words'][:60]} ..."] if rows else []
+    return lines
+
+
+def _follow(
+    archive: Archive,
+    send: Callable[[], Outcome],
+    given: argparse.Namespace,
+    fatal: type[Exception] | tuple[type[Exception], ...] = (),
+) -> None:
+    """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
     from threading import Event
 
+    stop = Event()
     told: set[str] = set()
-    for number, _ in enumerate(archive.watch(Event())):
-        try:
-            done = archive.push(folder, wanted)
-        except RereadError as problem:
-            _tell_all([each for each in [str(problem)] if each not in told])
-            told.add(str(problem))
-            continue
-        fresh = [problem for problem in done.problems if problem not in told]
-        told = set(done.problems)
-        _tell_all(fresh)
-        if done.sent or not number:
+    for number, _ in enumerate(archive.watch(stop)):
+        wait = 1.0
+        while (done := _tried(send, told, fatal)) is None:
+            stop.wait(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+        document, problems = done
+        _tell_all([problem for problem in problems if problem not in told])
+        told = set(problems)
+        if document["sessions"]["sent"] or not number:
             if given.json:
-                options.print_json_line(_push_document(done))
+                options.print_json_line(document)
             else:
-                options.print_lines(_push_lines(done, given))
+                options.print_lines(_push_lines(document, given))
             sys.stdout.flush()
+
+
+def _tried(
+    send: Callable[[], Outcome], told: set[str], fatal: type[Exception] | tuple[type[Exception], ...]
+) -> Outcome | None:
+    """None where the target is away, which is told once."""
+    try:
+        return send()
+    except fatal:
+        raise
+    except RereadError as problem:
+        _tell_all([each for each in [str(problem)] if each not in told])
+        told.add(str(problem))
+        return None
 
 
 def run_pull(arguments: list[str]) -> int:
@@ -119,8 +224,10 @@ def run_pull(arguments: list[str]) -> int:
 
 
 def _refuse_store(target: str) -> None:
-    if target.startswith(("postgresql:", "postgres:")):
-        raise BadInput("a team store is nothing this version can push to or pull from; name a folder")
+    if target.startswith(_STORES):
+        raise BadInput(
+            "a team's store is asked, not pulled from: `reread --store URL list`; name a folder to pull from"
+        )
 
 
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
@@ -141,7 +248,11 @@ def _tell_all(problems: list[str]) -> None:
         tell(problem)
 
 
-def _push_document(done: Pushed) -> dict[str, object]:
+def _pushed(done: Pushed) -> Outcome:
+    return _push_document(done), done.problems
+
+
+def _push_document(done: Pushed) -> dict[str, Any]:
     return {
         "schema": "reread.push/1",
         "target": str(done.target),
@@ -152,12 +263,36 @@ def _push_document(done: Pushed) -> dict[str, object]:
     }
 
 
-def _push_lines(done: Pushed, given: argparse.Namespace) -> list[str]:
+def _sent_document(done: Sent) -> dict[str, Any]:
+    return {
+        "schema": "reread.push/1",
+        "target": done.target,
+        "what": done.what,
+        "sessions": {
+            "sent": done.sent,
+            "unchanged": done.unchanged,
+            "failed": done.failed,
+            **({"forgotten": done.forgotten} if done.forgotten else {}),
+        },
+        "bytes_sent": done.bytes_sent,
+        "redacted": done.redacted,
+    }
+
+
+def _push_lines(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
     from reread.views.numbers import count, size
 
-    sent = f"{count(done.sent, 'session')} {'would be sent' if given.dry_run else 'sent'}, {size(done.bytes_sent)}"
-    failed = f"; {count(done.failed, 'session')} failed" if done.failed else ""
-    return [f"{printable(str(done.target))}: {sent}; {count(done.unchanged, 'session')} there already{failed}"]
+    sessions = document["sessions"]
+    is_sent = "would be sent" if given.dry_run else "sent"
+    sent = f"{count(sessions['sent'], 'session')} {is_sent}, {size(document['bytes_sent'])}"
+    parts = [sent, f"{count(sessions['unchanged'], 'session')} there already"]
+    if document["redacted"]:
+        parts.append(f"{count(document['redacted'], 'secret')} taken out")
+    if sessions.get("forgotten"):
+        parts.append(f"{count(sessions['forgotten'], 'session')} forgotten there, and left out")
+    if sessions["failed"]:
+        parts.append(f"{count(sessions['failed'], 'session')} failed")
+    return [f"{printable(document['target'])}: {'; '.join(parts)}"]
 
 
 def _pull_document(done: Pulled) -> dict[str, object]:

@@ -31,6 +31,12 @@ def run_list(arguments: list[str]) -> int:
 
     from .session_source import cleanup_days_of, open_archive
 
+    store = options.store_of(given)
+    if store is not None:
+        from .team import list_store
+
+        list_store(store, given, config, options.make_filter(given, config))
+        return 0
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config, only_reads=True) as archive:
         total = archive.count_sessions(wanted)

@@ -10,7 +10,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
-from .common import common_help, help_lines, word_first
+from .common import common_help, help_lines, refuse_store, word_first
 from .stderr import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -51,8 +51,9 @@ COMMANDS: dict[str, str] = {
     "doctor": "what can be read, what is new in the format, what will be deleted soon",
     "archive": "what is kept, proof that it is intact, restoring, forgetting",
     "machine": "what this machine is called, and the id that stays when its name changes",
-    "push": "sends what this machine keeps to a folder that your other machines share",
+    "push": "sends what this machine keeps to a folder of yours, or its numbers to a team's store",
     "pull": "takes what your other machines pushed to a shared folder",
+    "team": "a team's store on PostgreSQL: exact cost of all, who may see what, what must go",
     "sql": "read-only SQL on everything that is kept",
     "demo": "the same commands on built-in sample sessions",
     "completion": "a script for bash, zsh or fish that finishes commands and options",
@@ -135,6 +136,9 @@ def run(arguments: list[str]) -> int:
         name, arguments = OVERVIEW, [OVERVIEW, *arguments]
     if name not in COMMANDS and name != OVERVIEW:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
+    problem = refuse_store(name, arguments[1:], os.environ)
+    if problem is not None:
+        raise BadInput(problem)
     code: int = getattr(module_of(name), f"run_{name}")(arguments[1:])
     return code
 

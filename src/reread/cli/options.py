@@ -94,11 +94,21 @@ def make_parser(
     group = parser.add_argument_group("where and how")
     for option, (value, about) in common.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
+    if name.partition(" ")[0] in common.OVER_STORE:
+        about = "ask a team's store, such as postgresql://host/database; the default is REREAD_STORE, if set"
+        group.add_argument(common.STORE, metavar="URL", help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
     for option in filter(flags.get, common.FLAGS):
         names = [option, common.SHORT[option]] if option in common.SHORT else [option]
         group.add_argument(*names, action="store_true", help=common.FLAGS[option])
     return parser
+
+
+def store_of(given: argparse.Namespace) -> str | None:
+    """The team's store that is asked; None for the person's own archive."""
+    import os
+
+    return given.store or os.environ.get("REREAD_STORE") or None
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:

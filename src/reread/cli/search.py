@@ -40,6 +40,12 @@ def run_search(arguments: list[str]) -> int:
     from .session_source import open_archive
     from .stderr import tell_hidden
 
+    store = options.store_of(given)
+    if store is not None:
+        from .team import search_store
+
+        search_store(store, given, config, options.make_filter(given, config)._replace(limit=None))
+        return 0
     fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)

@@ -27,6 +27,10 @@ SHOW_EXAMPLES = """\
 def run_show(arguments: list[str]) -> int:
     given = show_parser().parse_args(arguments)
     config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        _show_of_store(store, given, config)
+        return 0
     if given.follow:
         from .follow_all import follow_session
 
@@ -36,6 +40,20 @@ def run_show(arguments: list[str]) -> int:
     with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
+
+
+def _show_of_store(url: str, given: argparse.Namespace, config: Config) -> None:
+    from reread.team.questions import session
+    from reread.team.store import Store
+
+    from .session_source import Opened
+
+    if given.follow:
+        raise BadInput("a team store is not followed; leave out --follow")
+    with Store(url) as store:
+        found, kept = session(store, given.session)
+    with options.paged(config, is_wanted=given.pager and not given.json):
+        _show(Opened(found, kept.listed), given, config)
 
 
 def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:

@@ -87,7 +87,8 @@ A response that calls several tools is shared evenly between them in a report by
         nargs="?",
         default="day",
         metavar="GROUPING",
-        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine",
+        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine; "
+        "of a team's store also team, person",
     )
     made.add_argument("--breakdown", action="store_true", help="a line for every model")
     made.add_argument(
@@ -121,7 +122,16 @@ def run_usage(arguments: list[str]) -> int:
 
     from .session_source import freshen, readable_archive, refuse_nothing, without_needless_sources
 
+    store = options.store_of(given)
+    if store is not None:
+        from .team import usage_of_store
+
+        given.breakdown = given.breakdown and given.by != "model"
+        _show(given, config, usage_of_store(store, given, config, options.make_filter(given, config)), None)
+        return 0
     by = ALIASES.get(given.by, given.by)
+    if by in ("team", "person"):
+        raise BadInput(f"usage by {by} is a question to a team's store: `reread --store URL usage {by}`")
     if by not in GROUPINGS:
         raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
     if given.reconcile and by != "session":

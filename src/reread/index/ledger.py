@@ -199,6 +199,19 @@ def quarter(time: int | None) -> int:
     return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
+_NOT_KEPT = {"place": "request.circumstance", "owner": "''", "files": "1"}
+_WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
+
+
+def told_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
+    """What the files of a session tell, each response with the number of its circumstances."""
+    rows = connection.execute(
+        f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
+        (session,),
+    )
+    return [Response(*row) for row in rows]
+
+
 def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
     """What files other than those with some keys tell."""
     known = connection.execute("SELECT key, id FROM file")
