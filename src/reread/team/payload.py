@@ -10,6 +10,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from hmac import digest as hmac_digest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 from reread.features.search_text import Field, texts_of
 from reread.features.secrets.redact import PLACEHOLDER, Redactor, redacted_session
+from reread.features.secrets.shapes import USER
 from reread.index import custody
 from reread.index.ledger import asker, told_in_session
 from reread.index.machines import machines
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.billing.response import Response
     from reread.index.rows import RequestContext
-    from reread.index.sessions import StoredSession
+    from reread.index.sessions import SessionRow, StoredSession
     from reread.sessions import Session
 
 Document = dict[str, Any]
@@ -72,10 +74,17 @@ class SentNames(Struct, frozen=True):
     salt: bytes | None = None
     """Of the store: there the same name has the same digest, whoever pushed it."""
 
-    def __call__(self, name: str | None) -> str | None:
+    def __call__(self, name: str | None, *, is_path: bool = False) -> str | None:
         if name is None or self.salt is None:
-            return name
+            return without_secrets(name, is_path=is_path)
         return "#" + hmac_digest(self.salt, name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
+
+
+@lru_cache(maxsize=1 << 12)
+def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
+    """A name that goes with the ledger: a branch may be called after a token. In the path of a project the name of a
+    user stays: who minds chooses digests."""
+    return None if name is None else Redactor(spared=frozenset({USER} if is_path else ())).redact(name)
 
 
 class Waiting(NamedTuple):
@@ -116,17 +125,17 @@ class Parcels:
         places = [numbers.setdefault(response.circumstance, len(numbers)) for response in told]
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():
             self._contexts = circumstances(connection)
-        prices, raw = self._archive.prices, sorted({response.model for response in told if response.model})
-        known = [(name, prices.model(name)) for name in raw]
+        raw = sorted({name for response in told if (name := without_secrets(response.model))})
+        known = [(name, self._archive.prices.model(name)) for name in raw]
         return _clean(
             {
                 "key": each.key,
                 "uuid": row.uuid,
                 "machine": each.machine,
                 "label": self._labels.get(each.machine, each.machine),
-                "project": self._names(row.project),
+                "project": self._names(row.project, is_path=True),
                 "digest": each.digest,
-                "numbers": {name: getattr(row, name) for name in _NUMBERS},
+                "numbers": _numbers(row),
                 "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in known],
                 "places": [self._place(number, self._contexts[context]) for context, number in numbers.items()],
                 "files": [self._file(file) for file in self._figures.get(each.stored.id, [])],
@@ -135,8 +144,9 @@ class Parcels:
         )
 
     def _place(self, number: int, context: RequestContext) -> Document:
-        names = {name: self._names(getattr(context, name)) for name in ("project", "git_branch", "agent", "skill")}
-        return {"number": number, **names, "tools": list(context.tools)}
+        project = self._names(context.project, is_path=True)
+        names = {name: self._names(getattr(context, name)) for name in ("git_branch", "agent", "skill")}
+        return {"number": number, "project": project, **names, "tools": list(map(without_secrets, context.tools))}
 
     def _file(self, file: FileFigures) -> Document:
         from pathlib import Path
@@ -176,9 +186,15 @@ def _slashed(path: Path) -> str:
     return path.as_posix()
 
 
+def _numbers(row: SessionRow) -> Document:
+    names = {name: list(map(without_secrets, getattr(row, name))) for name in ("versions", "models")}
+    return {name: getattr(row, name) for name in _NUMBERS} | names
+
+
 def _told(response: Response, place: int) -> Document:
     about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place}
     counts = {name: getattr(response, name) for name in _COUNTS}
+    counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
     return {**about, **counts, "is_sidechain": bool(response.is_sidechain), "is_abandoned": bool(response.is_abandoned)}
 
 
