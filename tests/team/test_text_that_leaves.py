@@ -74,7 +74,9 @@ def test_any_letters_are_pushed_and_shown(team: Team, tmp_path: Path, name: str)
         answer = search(store, "lantern", DEFAULT_FIELDS, Filter(), 5, NOW)
         as_read = f"lantern {text}".encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         assert answer.hits[0].text.strip() == as_read.strip()
-        assert session(store, IDS["ann"])[0].turns[0].prompt.text.startswith("lantern")
+        prompt = session(store, IDS["ann"])[0].turns[0].prompt
+        assert prompt is not None
+        assert prompt.text.startswith("lantern")
 
 
 def test_a_line_keeps_no_more_than_is_named() -> None:

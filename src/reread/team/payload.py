@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from reread.features.search_text import Field, texts_of
-from reread.features.secrets.redact import PLACEHOLDER, Redactor, redacted_session
+from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_session, redacted_line
 from reread.features.secrets.shapes import USER
 from reread.index import custody
 from reread.index.ledger import asker, told_in_session
@@ -159,9 +159,11 @@ class Parcels:
 
     def text(self, each: Waiting) -> Document:
         """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
-        session = redacted_session(self._archive.session_of(each.stored), Redactor())
-        lines = list(text_lines(session))
-        about = {"key": each.key, "digest": each.text_digest, "title": session.title}
+        session = self._archive.session_of(each.stored)
+        redactor = Redactor()
+        learn_session(redactor, session)
+        lines = list(text_lines(session, redactor))
+        about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
         return {**_clean(about), "lines": lines}
 
     def content(self, each: Waiting) -> Document:
@@ -235,17 +237,24 @@ _MOST_WORDS = 60_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def text_lines(session: Session) -> Iterator[Document]:
-    """The lines of a session that was redacted, each with no more than these fields, and the words it is found by."""
+def text_lines(session: Session, redactor: Redactor) -> Iterator[Document]:
+    """The lines of a session, each with no more than these fields, without the secrets that the redactor learned, and
+    with the words it is found by."""
     position = 0
     for agent, records in ((None, session.records), *((each.id, each.records) for each in session.subagents)):
         for record in records:
             kept = kept_line(record)
             if kept is not None:
-                line = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(kept, ensure_ascii=False))
+                line = _escaped(redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
                 about = {"position": position, "agent": agent, "uuid": record.uuid, "time": milliseconds(record.time)}
                 yield {**_clean(about), "line": line, "words": words_of(decode(line.encode()))}
                 position += 1
+
+
+def _escaped(line: str | bytes) -> str:
+    """JSON that any encoding takes: halves of pairs as escapes."""
+    text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def kept_line(record: Record) -> Document | None:

@@ -465,7 +465,7 @@ END $$;
 CREATE OR REPLACE FUNCTION search(query text, since bigint, until bigint, most integer) RETURNS TABLE (
     session bigint, agent text, uuid text, "time" bigint, line text, total bigint
 )
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
 BEGIN
     RETURN QUERY WITH hit AS MATERIALIZED (

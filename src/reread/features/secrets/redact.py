@@ -318,6 +318,12 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
 
 def redacted_session(session: Session, redactor: Redactor) -> Session:
     """The same session, every value of it without secrets. All of it is learned first."""
+    learn_session(redactor, session)
+    return session.rewritten(Rewriter(redactor))
+
+
+def learn_session(redactor: Redactor, session: Session) -> None:
+    """Takes note of all secrets of a session: what is one in a result is one in a prompt."""
     for raw in _everything(session):
         learn_line(redactor, raw)
     for talk in (session, *session.subagents):
@@ -326,7 +332,6 @@ def redacted_session(session: Session, redactor: Redactor) -> Session:
                 redactor.learn(session.full_output(call))
     for text in (session.title, *session.files, *session.problems):
         redactor.learn(text)
-    return session.rewritten(Rewriter(redactor))
 
 
 def _everything(session: Session) -> Iterator[bytes]:
