@@ -63,6 +63,7 @@ def test_every_report_is_that_of_one_archive(team: Team, tmp_path: Path, seed: i
         for by in GROUPINGS:
             assert document(usage(store, by, timezone=UTC)) == document(whole.usage(by, timezone=UTC)), by
         totals = document(whole.usage("day", timezone=UTC))["totals"]
+        assert len(usage(store, "machine").rows) == len(PEOPLE)  # of one label: all of them are this host
         for by in ("team", "person", "machine"):
             assert document(usage(store, by, timezone=UTC))["totals"] == totals
     with team.store("owner") as store:

@@ -77,7 +77,10 @@ class SentNames(Struct, frozen=True):
     def __call__(self, name: str | None, *, is_path: bool = False) -> str | None:
         if name is None or self.salt is None:
             return without_secrets(name, is_path=is_path)
-        return "#" + hmac_digest(self.salt, name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
+        return "#" + self.digest(name)
+
+    def digest(self, name: str) -> str:
+        return hmac_digest(self.salt or b"", name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -146,7 +149,14 @@ class Parcels:
     def _place(self, number: int, context: RequestContext) -> Document:
         project = self._names(context.project, is_path=True)
         names = {name: self._names(getattr(context, name)) for name in ("git_branch", "agent", "skill")}
-        return {"number": number, "project": project, **names, "tools": list(map(without_secrets, context.tools))}
+        circumstance = self._names.digest(repr(context))
+        return {
+            "number": number,
+            "circumstance": circumstance,
+            "project": project,
+            **names,
+            "tools": list(map(without_secrets, context.tools)),
+        }
 
     def _file(self, file: FileFigures) -> Document:
         from pathlib import Path

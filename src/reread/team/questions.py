@@ -6,6 +6,7 @@ Everybody asks as their own role and gets what it may see. What was never pushed
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -54,7 +55,6 @@ _SUMS = """count(*), sum(input)::bigint, sum(output)::bigint, sum(cache_read)::b
         FILTER (WHERE nanodollars IS NULL), 0)::bigint,
     sum(greatest(rows - 1, 0))::bigint, count(*) FILTER (WHERE doubt = 2), count(*) FILTER (WHERE doubt = 1),
     min(time), max(time)"""
-_LABEL = "coalesce((SELECT min(label) FROM reread.machine WHERE machine.id = response.machine), response.machine)"
 _KEYS: dict[str, LiteralString] = {
     "session": "uuid",
     "project": "project",
@@ -64,7 +64,7 @@ _KEYS: dict[str, LiteralString] = {
     "tool": "tools",
     "team": "team",
     "person": "person",
-    "machine": _LABEL,
+    "machine": "machine",
 }
 _UNANSWERED = {
     "file": "--file",
@@ -106,13 +106,14 @@ def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
     if wanted.model:
         found.append(("strpos(lower(model), lower(%s)) > 0", wanted.model))
     if wanted.machine:
-        found.append((f"{_LABEL} = %s", wanted.machine))
+        known = "SELECT id FROM reread.machine WHERE lower(label) = lower(%s)"
+        found.append((f"(machine = %s OR machine IN ({known}))", wanted.machine))
     if wanted.since is not None:
         found.append(("time >= %s", milliseconds(wanted.since)))
     if wanted.until is not None:
         found.append(("time < %s", milliseconds(wanted.until)))
     condition: LiteralString = " AND ".join(part for part, _ in found) or "true"
-    values = [value for _, value in found]
+    values = [value for part, value in found for _ in range(part.count("%s"))]
     if wanted.tool:
         tool = wanted.tool.lower()
         pattern = re.sub(r"[\\%_]", r"\\\g<0>", tool).replace("*", "%").replace("?", "_")
@@ -132,10 +133,12 @@ def _cells(
         )
         yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
         return
-    key = _KEYS[by]
+    key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
+    # What several tools share is divided once for all responses that were made alike, as the archive does it.
+    alike: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
     rows = store.rows(
         f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM reread.response
-            WHERE {condition} GROUP BY 1, 2, 3, 4""",  # noqa: S608  our own text
+            WHERE {condition} GROUP BY 1, 2, 3, 4{alike}""",  # noqa: S608  our own text
         values,
     )
     for name, model, is_agent, is_abandoned, *sums in rows:
@@ -146,13 +149,22 @@ def _cells(
         elif by == "session":
             yield UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
         else:
-            yield UsageCell(name, model, Sums(*sums))
+            yield UsageCell(labels.get(name, name), model, Sums(*sums))
+
+
+def _labels(store: Store) -> dict[str, str]:
+    """By id what a machine is called; with a part of its id where another is called the same."""
+    rows = store.rows("SELECT id, min(label) FROM reread.machine GROUP BY id")
+    called = Counter(label for _, label in rows)
+    return {number: label if called[label] == 1 else f"{label} ({number[:8]})" for number, label in rows}
 
 
 def _with_projects(store: Store, report: UsageReport) -> UsageReport:
     about = {
         uuid: (title, project)
-        for uuid, title, project in store.rows("SELECT uuid, title, project FROM reread.session ORDER BY is_counted")
+        for uuid, title, project in store.rows(
+            "SELECT uuid, title, project FROM reread.session ORDER BY is_counted, project IS NOT NULL, key"
+        )
     }
     rows = [replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key else row for row in report.rows]
     return replace(report, rows=tuple(rows))

@@ -81,6 +81,7 @@ CREATE TABLE IF NOT EXISTS told (
     doubt smallint NOT NULL,
     rows bigint NOT NULL,
     project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
+    circumstance text NOT NULL,           -- digest of these and all else that responses made alike share
     PRIMARY KEY (file, key)
 );
 CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
@@ -100,7 +101,8 @@ CREATE TABLE IF NOT EXISTS response (
     web_searches bigint NOT NULL,
     doubt smallint NOT NULL, rows bigint NOT NULL, files bigint NOT NULL,
     nanodollars bigint,
-    project text, git_branch text, agent text, skill text, tools text[] NOT NULL
+    project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
+    circumstance text NOT NULL, place text NOT NULL      -- of the copy that counts, and of the owner's
 );
 CREATE INDEX IF NOT EXISTS response_by_asked ON response(asked);
 CREATE INDEX IF NOT EXISTS response_by_session ON response(session);
@@ -267,14 +269,14 @@ BEGIN
     INSERT INTO told
         SELECT file.id, sent.key, asked, sent.time, model, speed, geo, tier, input, output, cache_read, cache_write_5m,
             cache_write_1h, web_searches, is_sidechain, is_abandoned, doubt, sent.rows,
-            place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}')
+            place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}'), circumstance
         FROM jsonb_to_recordset(parcel->'told') AS sent(file text, key text, asked text, time bigint, model text,
             speed text, geo text, tier text, input bigint, output bigint, cache_read bigint, cache_write_5m bigint,
             cache_write_1h bigint, web_searches bigint, is_sidechain boolean, is_abandoned boolean, doubt smallint,
             rows bigint, place integer)
         JOIN file ON file.session = number AND file.key = sent.file
         JOIN jsonb_to_recordset(parcel->'places') AS place(number integer, project text, git_branch text, agent text,
-            skill text, tools text[]) ON place.number = sent.place;
+            skill text, tools text[], circumstance text) ON place.number = sent.place;
     SELECT array_agg(number_of) INTO changed FROM fold_copies(parcel->>'uuid') AS number_of;
     SELECT array_agg(DISTINCT again) INTO keys FROM (
         SELECT unnest(keys) AS again
@@ -358,7 +360,8 @@ BEGIN
             CASE WHEN part.key = part.asked THEN chosen.web_searches ELSE part.web_searches END,
             CASE WHEN part.key = part.asked THEN chosen.doubt ELSE part.doubt END,
             CASE WHEN part.key = part.asked THEN chosen.rows ELSE part.rows END, chosen.files, NULL,
-            owned.project, owned.git_branch, owned.agent, owned.skill, part.tools
+            owned.project, owned.git_branch, owned.agent, owned.skill, part.tools,
+            part.circumstance, owned.circumstance
         FROM chosen JOIN copy AS owned ON owned.file = chosen.owner AND owned.key = chosen.key
             JOIN told AS part ON part.file = chosen.counted AND part.asked = chosen.key
             JOIN file ON file.id = chosen.owner JOIN session ON session.id = file.session;
