@@ -7,11 +7,13 @@ import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
 
 from . import options
+from .common import word_first
 from .stderr import tell
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ PUSH_EXAMPLES = """\
   reread push --watch
   reread push postgresql://db.example/team                numbers alone, to a team's store
   reread push postgresql://db.example/team --show @last   what would leave this machine
+  reread push install                      as a service: from every log-in on, shown and asked for first
   reread pull                              what the other machines pushed there"""
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
@@ -46,6 +49,7 @@ of which the later one wins. What was forgotten there is forgotten here."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 _NAMES = ("plain", "hashed")
+_SERVICE = ("install", "remove")
 _STORES = ("postgresql://", "postgres://")
 _LONGEST_WAIT = 60.0
 Outcome = tuple[dict[str, Any], list[str]]
@@ -60,6 +64,7 @@ def push_parser() -> options.Parser:
     made.add_argument("--what", choices=_WHAT, help="how much is sent: a folder takes all, a store ledger unless said")
     made.add_argument("--projects", choices=_NAMES, help="to a store: names of projects and branches, or digests")
     made.add_argument("--show", metavar="SESSION", help="to a store: print exactly what would leave, and send nothing")
+    made.add_argument("--yes", action="store_true", help="with install and remove: do not ask")
     made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
     made.add_argument("--watch", action="store_true", help="keep sending what comes; ends with Ctrl-C")
     made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
@@ -74,13 +79,17 @@ def pull_parser() -> options.Parser:
 
 
 def run_push(arguments: list[str]) -> int:
-    given = push_parser().parse_args(arguments)
+    arguments = word_first(arguments)
+    action = arguments[0] if arguments and arguments[0] in _SERVICE else None
+    given = push_parser().parse_args(arguments[1:] if action else arguments)
     config = options.make_config(given)
     from reread.archive.filters import Filter
 
     from .session_source import open_archive
 
     wanted = options.make_filter(given, config)
+    if action is not None:
+        return _serve(action, given, config)
     if given.watch and (given.dry_run or given.full or given.show):
         raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
     with open_archive(given, config) as archive:
@@ -99,6 +108,20 @@ def run_push(arguments: list[str]) -> int:
             return 0
         done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
     return _show_push(*_pushed(done), given, config)
+
+
+def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
+    """A push at every log-in, or no more."""
+    from .push_service import install, remove
+    from .session_source import bare_archive
+
+    if action == "remove":
+        return remove(given)
+    with bare_archive(config) as archive:
+        target = _store(archive, given.target) or str(_folder(archive, given.target, config, "push install"))
+    if urlsplit(target).password is not None:
+        raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
+    return install(given, config, target)
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
