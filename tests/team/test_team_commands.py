@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+import time
 from pathlib import Path
 from typing import Any
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
 from cli.conftest import run as run
-from cli.running import Ran, Run
+from cli.running import Ran, Run, environment, read_until, start
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 from .postgres import Server
@@ -149,15 +153,52 @@ def test_results_stay_here_unless_all_is_sent(people: People) -> None:
     assert "a quarry of marble" in shown
 
 
-def test_what_is_not_offered_over_a_store_says_so(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command in ("retro", "explain", "export", "serve", "doctor"):
-        ran = people("ann", "--store", people.url("ann"), command)
-        assert (ran.code, ran.out) == (2, "")
-        assert f"`reread {command}` is not offered over a team store" in ran.err
-    monkeypatch.setenv("REREAD_STORE", people.url("ann"))
-    assert people("ann", "retro").code == 2
-    assert people("ann", "list", "--json").code == 0
-    assert people("ann", "machine").code == 0
+def test_every_other_question_is_answered_from_what_was_pushed(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ("--store", people.url("ann"))
+    refused = people("ann", *store, "export", ANN)
+    assert (refused.code, refused.out) == (2, "")
+    assert "no text that your role may read" in refused.err
+    people.push("ann", "--what", "text")
+    people.push("bob", "--what", "all")
+    exported = people("ann", *store, "export", ANN[:8], "--format", "markdown", "--output", "-")
+    assert exported.code == 0, exported.err
+    assert "a lantern it is" in exported.out
+    assert "granite" not in people("ann", *store, "export", BOB, "--format", "markdown", "--output", "-").out
+    retro = people.ask("ann", "retro")
+    assert retro["schema"] == "reread.retro/1"
+    [row] = people.ask("ann", "list")["sessions"]
+    explained = people.ask("ann", "explain", ANN)
+    assert row["cost_usd"] in json.dumps(explained)
+    assert people("ann", *store, "doctor").code == 2
+    assert "not offered over a team's store" in people("ann", *store, "doctor").err
+    monkeypatch.setenv("REREAD_STORE", people.url("bob"))
+    assert "a granite it is" in people("bob", "export", "@last", "--format", "markdown", "--output", "-").out
+    assert people("bob", "list", "--json").code == 0
+    assert people("bob", "machine").code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ends the process as Unix does")
+def test_the_pages_show_what_was_pushed_and_leave_nothing_behind(people: People, tmp_path: Path) -> None:
+    people.push("ann", "--what", "text")
+    (tmp_path / "passing").mkdir()
+    serving = start(
+        *("--store", people.url("ann"), "serve", "--port", "0", "--no-browser", "--home", tmp_path / "unused"),
+        env=environment(TMPDIR=str(tmp_path / "passing")),
+    )
+    try:
+        address = re.search(r"http://\S+", read_until(serving, "\n"))
+        assert address is not None
+        browser = build_opener(HTTPCookieProcessor())
+        for _ in range(100):
+            page = browser.open(address[0], timeout=20).read().decode()
+            if "about the lantern" in page:
+                break
+            time.sleep(0.1)
+        assert "about the lantern" in page
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=30)
+    assert list((tmp_path / "passing").iterdir()) == []
 
 
 def test_a_store_that_is_away_or_none_is_told_in_a_sentence(people: People, server: Server) -> None:

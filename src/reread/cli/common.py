@@ -16,9 +16,9 @@ WITH_VALUE = {
 }
 STORE = "--store"
 OVER_STORE = ("usage", "list", "search", "show", "team")
-"""Commands that may be asked of a team's store."""
-NOT_OVER_STORE = ("retro", "explain", "export", "serve")
-"""Questions to a store that this version does not answer: they must not be answered from somewhere else."""
+"""Commands that ask a team's store themselves."""
+OVER_COPIES = ("retro", "explain", "export", "serve")
+"""Commands that are given what was pushed as text, as files that are gone afterwards."""
 FLAGS = {
     "--no-sync": "answer from the archive as it is",
     "--json": "print one JSON document",
@@ -42,14 +42,22 @@ def word_first(arguments: list[str]) -> list[str]:
     return [*arguments[end : end + 1], *arguments[:end], *arguments[end + 1 :]]
 
 
-def refuse_store(name: str, arguments: list[str], environ: Mapping[str, str]) -> str | None:
-    """Why a command cannot be asked of the store that was named; None where it can, or none was."""
-    is_named = any(argument.partition("=")[0] == STORE for argument in arguments)
-    if name in OVER_STORE or not (is_named or (name in NOT_OVER_STORE and environ.get("REREAD_STORE"))):
-        return None
-    offered = ", ".join(OVER_STORE)
-    away = "leave out --store" if is_named else "unset REREAD_STORE"
-    return f"`reread {name}` is not offered over a team store ({offered} are); {away} to ask your own archive"
+def store_of(name: str, arguments: list[str], environ: Mapping[str, str]) -> str | None:
+    """The team's store that a command is to be asked of, by an option or the environment."""
+    for place, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if option == STORE:
+            return value if equals else "".join(arguments[place + 1 : place + 2])
+    return environ.get("REREAD_STORE") or None if name in OVER_COPIES else None
+
+
+def without_store(arguments: list[str]) -> list[str]:
+    """The same arguments for a command that knows no store."""
+    kept = [argument for argument in arguments if not argument.startswith(f"{STORE}=")]
+    if STORE in kept:
+        place = kept.index(STORE)
+        del kept[place : place + 2]
+    return kept
 
 
 def common_help() -> dict[str, str]:

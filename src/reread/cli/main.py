@@ -10,7 +10,7 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
-from .common import common_help, help_lines, refuse_store, word_first
+from .common import OVER_COPIES, OVER_STORE, common_help, help_lines, store_of, without_store, word_first
 from .stderr import tell, tell_lines
 
 TYPE_CHECKING = False
@@ -136,9 +136,14 @@ def run(arguments: list[str]) -> int:
         name, arguments = OVERVIEW, [OVERVIEW, *arguments]
     if name not in COMMANDS and name != OVERVIEW:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
-    problem = refuse_store(name, arguments[1:], os.environ)
-    if problem is not None:
-        raise BadInput(problem)
+    store = None if name in OVER_STORE else store_of(name, arguments[1:], os.environ)
+    if store is not None:
+        if name not in OVER_COPIES:
+            offered = ", ".join((*OVER_STORE, *OVER_COPIES))
+            raise BadInput(f"`reread {name}` is not offered over a team's store: {offered} are")
+        from .team import run_over_copies
+
+        return run_over_copies(name, without_store(arguments[1:]), store)
     code: int = getattr(module_of(name), f"run_{name}")(arguments[1:])
     return code
 

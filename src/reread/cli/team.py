@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reread.errors import BadInput, printable
@@ -324,6 +325,46 @@ def search_store(url: str, given: argparse.Namespace, config: Config, wanted: Fi
         lambda: {**search_document(answer, answer.terms), "lost": []},
         lambda view: search_lines(answer, answer.terms, view),
     )
+
+
+def run_over_copies(name: str, arguments: list[str], url: str) -> int:
+    """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
+    from tempfile import TemporaryDirectory
+
+    from reread.team.questions import write_sources
+    from reread.team.store import Store
+
+    from .main import module_of
+
+    command: Callable[[list[str]], int] = getattr(module_of(name), f"run_{name}")
+    if "-h" in arguments or "--help" in arguments:
+        return command(arguments)
+    with TemporaryDirectory(prefix="reread-store-") as folder:
+        with Store(url) as store:
+            arguments, only = _meant(store, name, arguments)
+            if not write_sources(store, Path(folder, "claude"), only):
+                raise BadInput(
+                    f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
+                )
+            if only is None:
+                _tell_without_text(store)
+        source = ["--source", str(Path(folder, "claude")), "--home", str(Path(folder, "archive"))]
+        return command([*arguments, *source])
+
+
+def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """The sessions that are enough to answer, where any word names one; all others may be needed otherwise."""
+    from reread.team.questions import named_session, sessions_telling
+
+    for place, word in enumerate(arguments):
+        found = [] if word.startswith("-") else named_session(store, word)
+        if len(found) == 1:
+            return [*arguments[:place], found[0], *arguments[place + 1 :]], found
+        if not found and name == "explain" and not word.startswith("-"):
+            found = sessions_telling(store, word)
+        if found:
+            return arguments, found
+    return arguments, None
 
 
 def _tell_without_text(store: Store) -> None:

@@ -5,6 +5,7 @@ Everybody asks as their own role and gets what it may see. What was never pushed
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,7 @@ from reread.loading import FileReader, load_session, records_of
 from reread.records import decode
 from reread.sessions import SessionBuilder
 from reread.sources import FileKind, SessionFiles, SourceFile, split
+from reread.sources.find import project_folder_name
 from reread.times import milliseconds, moment
 
 from .payload import NOT_SENT, words
@@ -172,6 +174,7 @@ def _with_projects(store: Store, report: UsageReport) -> UsageReport:
 
 # -- sessions
 
+_SHORTEST_ID = 4
 _SESSION = "session.id, uuid, project, title, numbers, person, team, text_digest, content_digest"
 
 
@@ -262,6 +265,14 @@ def _named(store: Store, wanted: str) -> str:
     if not position.isdecimal() or not 1 <= int(position) <= len(known):
         raise BadInput(f"no session {printable(wanted)!r} in {store.address}; there are {len(known)}")
     return known[int(position) - 1].listed.stored.row.uuid
+
+
+def named_session(store: Store, word: str) -> list[str]:
+    """The ids that a word may mean: `@2`, an id, or at least four letters it begins with."""
+    if word.startswith("@"):
+        return [_named(store, word)]
+    rows = store.rows("SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s)", (word,))
+    return [uuid for (uuid,) in rows] if len(word) >= _SHORTEST_ID else []
 
 
 class _Kept(FileReader):
@@ -395,3 +406,63 @@ def without_text(store: Store) -> int:
     """Sessions of which no text was pushed: what is said about those cannot be found or shown."""
     [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND text_digest IS NULL")
     return int(number)
+
+
+# -- as files, for every other command
+
+_PLAIN = re.compile(r"[\w.-]{1,120}")
+
+
+def sessions_telling(store: Store, name: str) -> list[str]:
+    """Ids of the sessions that tell of a response by the beginning of its id."""
+    rows = store.rows(
+        """SELECT DISTINCT uuid FROM reread.session JOIN reread.file ON file.session = session.id
+               JOIN reread.told ON told.file = file.id WHERE starts_with(told.key, %s)""",
+        (name,),
+    )
+    return [uuid for (uuid,) in rows]
+
+
+def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None) -> int:
+    """Writes the sessions whose text the role may read, or some of them, as the client lays them out below a folder;
+    gives how many. Of several copies of one the fullest that was pushed."""
+    rows = store.rows(
+        f"""SELECT {_SESSION} FROM reread.session
+            WHERE text_digest IS NOT NULL AND (%s::text[] IS NULL OR uuid = ANY (%s))
+            ORDER BY uuid, content_digest IS NULL, is_counted DESC, id""",  # noqa: S608  our own names
+        (only, only),
+    )
+    written: set[str] = set()
+    for row in rows:
+        if row[1] not in written and _PLAIN.fullmatch(row[1]) and _write_session(store, folder, row):
+            written.add(row[1])
+    return len(written)
+
+
+def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
+    number, uuid, project = row[:3]
+    place = folder / "projects" / (project_folder_name(project or "unknown") or "unknown")
+    if row[8] is not None:
+        from zstandard import ZstdDecompressor
+
+        content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
+        for name, *_, body in content:
+            target = place / name
+            if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(ZstdDecompressor().decompress(body, max_output_size=1 << 31) if body else b"")
+        return bool(content)
+    parts: dict[str | None, list[str]] = {}
+    for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,)):
+        parts.setdefault(agent, []).append(_with_project(line, project))
+    for agent, lines in parts.items():
+        name = re.sub(r"[^\w.-]", "_", agent or "")
+        target = place / (f"{uuid}/subagents/agent-{name}.jsonl" if agent is not None else f"{uuid}.jsonl")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return bool(parts)
+
+
+def _with_project(line: str, project: str | None) -> str:
+    """Lines leave without their folder; the session has it."""
+    return line if project is None else f'{{"cwd": {json.dumps(project)}, {line[1:]}'

@@ -61,7 +61,8 @@ def told() -> Iterator[None]:
     try:
         yield
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StoreAway(f"the store cannot be reached: {_sentence(error)}") from error
+        what = "cannot go on now" if getattr(error, "sqlstate", None) else "cannot be reached"
+        raise StoreAway(f"the store {what}: {_sentence(error)}") from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "ask its owner for `reread team grant ROLE TEAM`"
         raise StoreRefused(f"your role may not do that in this store ({_sentence(error)}); {hint}") from error
