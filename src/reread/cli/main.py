@@ -15,6 +15,7 @@ from .stderr import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType, TracebackType
 
 COMMANDS: dict[str, str] = {
@@ -136,6 +137,7 @@ def run(arguments: list[str]) -> int:
         name, arguments = OVERVIEW, [OVERVIEW, *arguments]
     if name not in COMMANDS and name != OVERVIEW:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
+    command: Callable[[list[str]], int] = getattr(module_of(name), f"run_{name}")
     store = None if name in OVER_STORE else store_of(name, arguments[1:], os.environ)
     if store is not None:
         if name not in OVER_COPIES:
@@ -143,9 +145,8 @@ def run(arguments: list[str]) -> int:
             raise BadInput(f"`reread {name}` is not offered over a team's store: {offered} are")
         from .team import run_over_copies
 
-        return run_over_copies(name, without_store(arguments[1:]), store)
-    code: int = getattr(module_of(name), f"run_{name}")(arguments[1:])
-    return code
+        return run_over_copies(command, name, without_store(arguments[1:]), store)
+    return command(arguments[1:])
 
 
 def module_of(name: str) -> ModuleType:

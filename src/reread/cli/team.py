@@ -327,16 +327,13 @@ def search_store(url: str, given: argparse.Namespace, config: Config, wanted: Fi
     )
 
 
-def run_over_copies(name: str, arguments: list[str], url: str) -> int:
+def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: list[str], url: str) -> int:
     """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
     from tempfile import TemporaryDirectory
 
     from reread.team.questions import write_sources
     from reread.team.store import Store
 
-    from .main import module_of
-
-    command: Callable[[list[str]], int] = getattr(module_of(name), f"run_{name}")
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)
     with TemporaryDirectory(prefix="reread-store-") as folder:
