@@ -196,7 +196,7 @@ class _Outgoing:
                 yield piece
 
     def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
-        """A line in the stead of lost bytes is not sent: it is no part of the file."""
+        """A line in place of lost bytes is not sent: it is no part of the file."""
         if isinstance(found, Damage):
             self._fail(found.file, found.path or "a piece of the safe", found.reason)
         elif LOST in found.header.more:

@@ -98,7 +98,7 @@ def test_nothing_is_written_where_nobody_can_be_asked(
 ) -> None:
     found = suggestions(tmp_path, capsys)
     assert retro(tmp_path, "apply", number_of("memory", found)) == 2
-    assert "nobody to ask" in capsys.readouterr().err
+    assert "not a terminal to ask at" in capsys.readouterr().err
     assert not (project / "CLAUDE.md").exists()
 
 

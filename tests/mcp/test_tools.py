@@ -326,7 +326,7 @@ def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:
         ("search", {"query": "x", "limit": 0}, "search: Expected `int` >= 1 - at `$.limit`"),
         ("search", {"query": " "}, "an empty query has nothing to search for"),
         ("search", {"query": "x", "in": "dreams"}, "in 'dreams' names no field; known are"),
-        ("search", {"query": "x", "since": "whenever"}, "since 'whenever' is no date; try"),
+        ("search", {"query": "x", "since": "whenever"}, "since 'whenever' is not a date; try"),
         ("search", {"query": "x", "since": "1d", "until": "2d"}, ""),
         ("read", {"session": "nobody"}, "no session 'nobody' in "),
         ("read", {"session": ""}, "no session '' in "),

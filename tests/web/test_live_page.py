@@ -162,14 +162,14 @@ class TestWhatCannotBeStarted:
             ({"prompt": " "}, "Write a prompt first."),
             ({"prompt": "x" * (LONGEST_PROMPT + 1)}, "50,001 characters"),
             ({"folder": ""}, "Say in which folder to work."),
-            ({"folder": "/no/such/folder"}, "is no folder on this machine"),
-            ({"folder": "."}, "give the whole path"),
-            ({"folder": "/tmp\0x"}, "is no folder on this machine"),
-            ({"folder": "/" + "x" * 300}, "is no folder on this machine"),
-            ({"model": "--dangerously-skip-permissions"}, "is no name of a model"),
-            ({"model": "a b"}, "is no name of a model"),
-            ({"thinking": "lots"}, "is no number of tokens"),
-            ({"permission": "mode:--evil"}, "is no permission mode"),
+            ({"folder": "/no/such/folder"}, "is not a folder on this machine"),
+            ({"folder": "."}, "give the full path"),
+            ({"folder": "/tmp\0x"}, "is not a folder on this machine"),
+            ({"folder": "/" + "x" * 300}, "is not a folder on this machine"),
+            ({"model": "--dangerously-skip-permissions"}, "is not a model name"),
+            ({"model": "a b"}, "is not a model name"),
+            ({"thinking": "lots"}, "is not a number of tokens"),
+            ({"permission": "mode:--evil"}, "is not a known permission mode"),
             ({"permission": "mode:bypassPermissions"}, "type bypassPermissions"),
             ({"permission": "mode:bypassPermissions", "confirm": "yes"}, "type bypassPermissions"),
             ({"permission": "mode:acceptEdits"}, "type acceptEdits"),
@@ -247,9 +247,9 @@ class TestQuestions:
     @pytest.mark.parametrize(
         ("fields", "told"),
         [
-            ({"decision": "edit", "input": "{no"}, "That is no JSON"),
+            ({"decision": "edit", "input": "{no"}, "That is not valid JSON"),
             ({"decision": "edit", "input": "[]"}, "is a JSON object"),
-            ({"decision": "edit", "input": "[" * 50_000}, "That is no JSON"),
+            ({"decision": "edit", "input": "[" * 50_000}, "That is not valid JSON"),
             ({"decision": "always-7"}, "did not suggest that"),
             ({"decision": "always-" + "7" * 5_000}, "did not suggest that"),
             ({"decision": "whatever"}, "Choose an answer."),
@@ -358,7 +358,7 @@ class TestGoingOn:
         flag = "--dangerously-skip-permissions"
         a_session(a_prompt("hi"), id=flag, cwd=str(work)).write(claude / "projects")
         with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
-            assert "is no id that Claude Code could be given" in text(site, f"/s/{flag}")
+            assert "is not an id that Claude Code accepts" in text(site, f"/s/{flag}")
             assert site.post(f"/s/{flag}/go-on", {"prompt": "and a tern?"}).status_code == 400
             assert not (site.home / "wire").exists()
 

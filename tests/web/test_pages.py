@@ -459,7 +459,7 @@ def test_search_has_facets_suggestions_and_help(site: Asking) -> None:
     page = site.page("/search?q=beacon&in=prompt&in=text")
     assert any(link.startswith("/search?") and "lantern" in link for link in page.links())
     assert "capacitor" in site.page("/search?q=capacitro").text
-    assert "is no date" in site.page("/search?q=x&since=never", status=400).text
+    assert "is not a date" in site.page("/search?q=x&since=never", status=400).text
     assert "AND, OR, NOT" in site.page("/search").text
 
 

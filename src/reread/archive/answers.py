@@ -51,7 +51,7 @@ def chosen_turns(text: str | None, branches: Sequence[Branch], option: str) -> r
 def _range(text: str, option: str) -> range:
     first, dash, last = text.partition("-")
     if not first.isdecimal() or (last and not last.isdecimal()) or len(text) > _LONGEST_RANGE:
-        raise BadInput(f"{option} {text!r} is no range; try 3, 3-7 or 5-")
+        raise BadInput(f"{option} {text!r} is not a range; try 3, 3-7 or 5-")
     start, stop = int(first), int(last) if last else (_WHATEVER_FOLLOWS if dash else int(first))
     if stop < start:
         raise BadInput(f"{option} {text!r} ends before it begins")

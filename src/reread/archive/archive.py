@@ -1196,7 +1196,7 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
 
 
 def window_of(wanted: Filter) -> Filter:
-    """Only time and place narrow what is read: by the rest, a copy could be told in the stead of what it copies."""
+    """Only time and place narrow what is read: by the rest, a copy could be told in place of what it copies."""
     from .filters import Filter
 
     return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)

@@ -337,7 +337,7 @@ def trace(
     for session in sessions:
         gathered.add(session)
     if all(isinstance(event, Sighting) and event.is_partial for event in gathered.events):
-        raise BadInput(f"no transcript tells what {printable(path)} held")
+        raise BadInput(f"no transcript shows the content of {printable(path)}")
     history = history_of(gathered.events, gathered.rewinds, gathered.read_backup)
     if at is None:
         return Traced(history=history, sessions=gathered.titles)
@@ -352,7 +352,9 @@ def _moment(at: str, parse_time: ParseTime) -> datetime:
     try:
         return parse_time(at)
     except BadInput as error:
-        raise BadInput(f"--at {printable(at)!r} is no time, and no line of a session that touched the file") from error
+        raise BadInput(
+            f"--at {printable(at)!r} is neither a time nor the uuid of a record in a session that touched the file"
+        ) from error
 
 
 class _Gathered:

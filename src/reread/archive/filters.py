@@ -129,7 +129,7 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
             return _local(datetime.combine(begins, time()), zone).astimezone(UTC)
         return _local(datetime.fromisoformat(text.strip()), zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
+        raise BadInput(f"{option} {text!r} is not a date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
 
 
 def _day_called(word: str, today: date) -> date | None:

@@ -194,7 +194,7 @@ def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -
     found = found or _told_again(connection, uuid)
     lines = sorted({line for line, _, _ in found})
     if not lines:
-        raise BadInput(f"nothing was found at a line {printable(uuid)!r}; `reread retro --json` has the uuids")
+        raise BadInput(f"there is no moment at record {printable(uuid)!r}; `reread retro --json` has the uuids")
     if len(lines) > 1 and uuid not in lines:
         raise BadInput(f"{len(lines)} lines begin with {printable(uuid)!r}: {', '.join(map(printable, lines[:5]))}")
     line = uuid if uuid in lines else lines[0]

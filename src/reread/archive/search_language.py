@@ -109,7 +109,7 @@ def regex(pattern: str) -> re.Pattern[str]:
             warnings.simplefilter("ignore")
             return re.compile(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise BadInput(f"{printable(pattern)!r} is no regular expression: {error}") from error
+        raise BadInput(f"{printable(pattern)!r} is not a regular expression: {error}") from error
 
 
 # --- reading a query ---

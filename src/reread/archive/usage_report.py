@@ -437,7 +437,7 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> UsageReport:
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
-        raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+        raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     told = _told_windows(connection, ask)
     cells = with_shown_models(merged(cells_kept(connection, ask, told)), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))

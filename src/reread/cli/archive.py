@@ -28,17 +28,19 @@ ARCHIVE_EXAMPLES = """\
   reread archive forget --damaged"""
 EXIT_DAMAGE = 1
 ABOUT = {
-    "status": "what is kept, how much of it only here, and what it takes",
-    "verify": "proves every byte and every sum: hashes, index and safe; exits with 1 on damage",
-    "restore": "writes a session's files, byte for byte, below a folder of your choice",
-    "forget": "removes a session for good, or what is damaged; says what goes, and asks",
-    "rebuild": "makes a new index from the kept bytes alone",
+    "status": "show what is kept, what exists nowhere else, and its size",
+    "verify": "check every byte and every sum; exit with 1 on damage",
+    "restore": "write a session's files, byte for byte, to a folder",
+    "forget": "remove a session, or what is damaged, for good; asks first",
+    "rebuild": "rebuild the index from the kept bytes",
 }
 
 
 def archive_parser() -> options.Parser:
     """For the general help and for completion; each action has its own."""
-    made = options.make_parser("archive", "The safe that sessions are kept in.", ARCHIVE_EXAMPLES)
+    made = options.make_parser(
+        "archive", "Inspect and maintain the archive that sessions are kept in.", ARCHIVE_EXAMPLES
+    )
     actions = made.add_subparsers(title="actions", metavar="ACTION")
     for name, about in ABOUT.items():
         actions.add_parser(name, help=about)
@@ -52,7 +54,7 @@ def run_archive(arguments: list[str]) -> int:
         if "-h" in arguments or "--help" in arguments:
             archive_parser().print_help()
             return 0
-        raise BadInput(f"say what to do with the archive: {', '.join(ABOUT)}; see `reread archive --help`")
+        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread archive --help`")
     rest = list(arguments)
     rest.remove(action)
     return _ACTIONS[action](rest)
@@ -101,7 +103,7 @@ def _status(arguments: list[str]) -> int:
 def _verify(arguments: list[str]) -> int:
     made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
     made.add_argument(
-        "--deep", action="store_true", help="count every response again from the kept bytes, not a sample"
+        "--deep", action="store_true", help="recount every response from the kept bytes, not only a sample"
     )
     given = made.parse_args(arguments)
     config = options.make_config(given)
@@ -161,9 +163,9 @@ def _are(number: int) -> str:
 
 def _restore(arguments: list[str]) -> int:
     made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
-    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
-    made.add_argument("--to", metavar="DIR", required=True, help="the folder to write below")
-    made.add_argument("--force", action="store_true", help="overwrite files that are there")
+    made.add_argument("session", metavar="SESSION", help="an id or the start of one, @last, @2")
+    made.add_argument("--to", metavar="DIR", required=True, help="folder to write to")
+    made.add_argument("--force", action="store_true", help="overwrite existing files")
     given = made.parse_args(arguments)
     config = options.make_config(given)
     from reread.views.numbers import count, size
@@ -206,7 +208,7 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
     there = [target for target in targets if os.path.lexists(target)]
     if there and not is_forced:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} would be overwritten; --force does that")
+        raise BadInput(f"{there[0]}{more} exists already; pass --force to overwrite it")
     for target in there:
         target.unlink()
 
@@ -214,12 +216,12 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
 def _forget(arguments: list[str]) -> int:
     examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
     made = _parser("forget", examples, syncs=False)
-    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or its beginning, @last, @2")
-    made.add_argument("--damaged", action="store_true", help="what `archive verify` cannot prove, in the stead of one")
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one, @last, @2")
+    made.add_argument("--damaged", action="store_true", help="remove what `archive verify` reports as damaged")
     made.add_argument("--yes", action="store_true", help="do not ask")
     given = made.parse_args(arguments)
     if (given.session is None) != given.damaged:
-        raise BadInput("say which SESSION is to be forgotten, or --damaged for what cannot be read any more")
+        raise BadInput("name the SESSION to forget, or pass --damaged to remove what can no longer be read")
     config = options.make_config(given)
     if given.damaged:
         return _forget_damaged(given, config)
@@ -232,7 +234,7 @@ def _forget(arguments: list[str]) -> int:
         warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
-            "forgetting cannot be undone and there is nobody to ask; say --yes",
+            "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes",
         ):
             tell_lines("nothing was removed")
             return 0
@@ -259,7 +261,9 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not given.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
-            if not is_agreed(question, "forgetting cannot be undone and there is nobody to ask; say --yes"):
+            if not is_agreed(
+                question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
+            ):
                 tell_lines("nothing was removed")
                 return 0
         done = archive.forget_damaged() if there_is_some else found

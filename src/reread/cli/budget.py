@@ -21,15 +21,15 @@ BUDGET_EXAMPLES = """\
   reread budget day none           take it away
   reread budget --json"""
 ABOUT = """\
-Shows what was spent today, this week and this month, beside the same stretch before, and what the month will
-come to at the pace of the last week and of the last four. With a period and an amount it sets a budget, which
-`reread statusline` and the usage page then show, with a word before it is used up. Nothing is ever stopped."""
+Show spending today, this week and this month, compared with the previous period, and a forecast for the month
+from the pace of the last one and four weeks. With a period and an amount, set a budget: `reread statusline` and
+the usage page show it and warn before it is used up. A budget never stops anything."""
 
 
 def budget_parser() -> options.Parser:
     made = options.make_parser("budget", ABOUT, BUDGET_EXAMPLES)
-    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="which budget to set")
-    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to take it away")
+    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="budget to set")
+    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to remove it")
     options.add_prices(made)
     return made
 
@@ -61,7 +61,7 @@ def _set(config: Config, period: str, amount: str | None) -> None:
         else:
             limits[period] = dollars_to_nano(amount)
     except ValueError:
-        raise BadInput(f"{amount!r} is no amount of dollars") from None
+        raise BadInput(f"{amount!r} is not an amount in dollars") from None
     write_limits(str(config.home), limits)
 
 

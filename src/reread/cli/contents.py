@@ -28,11 +28,13 @@ MOST_THOUGHTS = 200
 def thinking_parser() -> options.Parser:
     made = options.make_parser(
         "thinking",
-        f"Thinking only, newest first; in one session, or the {MOST_THOUGHTS} newest of all (--json: every one).",
+        f"Show the model's thinking, newest first: of one session, or the newest {MOST_THOUGHTS} of all (--json: all).",
         THINKING_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
+    made.add_argument(
+        "--min-length", type=int, default=11, metavar="N", help="skip thinking shorter than N characters (default 11)"
+    )
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
     options.add_filters(made, limit=None)
     return made
@@ -82,11 +84,11 @@ MOST_SHOWN = 200
 def prompts_parser() -> options.Parser:
     made = options.make_parser(
         "prompts",
-        f"What you typed, newest first: in one session, or the {MOST_SHOWN} newest of all (--json, --raw: every one).",
+        f"List prompts, newest first: of one session, or the newest {MOST_SHOWN} of all (--json, --raw: all).",
         PROMPTS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--raw", action="store_true", help="only the text, one prompt per line")
+    made.add_argument("--raw", action="store_true", help="print only the text, one prompt per line")
     options.add_filters(made, limit=None)
     return made
 
@@ -130,7 +132,7 @@ TOOLS_EXAMPLES = """\
 
 
 def tools_parser() -> options.Parser:
-    made = options.make_parser("tools", "Tool frequency, failures and time, subagents included.", TOOLS_EXAMPLES)
+    made = options.make_parser("tools", "Count tool calls, failures and time, subagents included.", TOOLS_EXAMPLES)
     options.add_session(made)
     options.add_filters(made, limit=None)
     return made
@@ -175,11 +177,11 @@ DECISIONS_EXAMPLES = """\
 def decisions_parser() -> options.Parser:
     made = options.make_parser(
         "decisions",
-        "Questions Claude asked, the options it gave, and what you answered, newest first.",
+        "List questions Claude asked, the options it gave, and what you answered, newest first.",
         DECISIONS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--topic", metavar="TEXT", help="only those with these words in question, options or answer")
+    made.add_argument("--topic", metavar="TEXT", help="only questions that contain TEXT in question, options or answer")
     options.add_filters(made, limit=None)
     return made
 
@@ -212,10 +214,10 @@ FORMS = ("text", "markdown", "obsidian")
 
 
 def summary_parser() -> options.Parser:
-    about = "Goal, journey, files, tools, key exchanges, errors and outcome of a session, from its own records."
+    about = "Summarise a session from its records: goal, steps, files, tools, key exchanges, errors and outcome."
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
-    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
+    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     return made
 
 

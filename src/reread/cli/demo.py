@@ -51,7 +51,7 @@ def run_demo(arguments: list[str]) -> int:
                 scratch = scratch[2:]  # it reads no sources
             code = main.run([*arguments, *scratch])
             if sys.stdout.isatty() and code == 0:
-                tell("commands that are named here find these sessions as `reread demo COMMAND`")
+                tell("run the commands shown here as `reread demo COMMAND`")
             return code
         main.run(scratch)
         options.print_lines(["", "$ reread demo show @last", ""])

@@ -22,10 +22,10 @@ EXIT_DAMAGE = 1
 
 
 def doctor_parser() -> options.Parser:
-    about = "Reads every line of every source and reports versions, unknown record types, damage and retention."
+    about = "Read every line of every source and report versions, unknown record types, damage and deletions."
     made = options.make_parser("doctor", about, DOCTOR_EXAMPLES, syncs=False)
-    made.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
-    made.add_argument("--fields", action="store_true", help="how often each field occurs, by type of record")
+    made.add_argument("--strict", action="store_true", help="exit with 1 if anything could not be read")
+    made.add_argument("--fields", action="store_true", help="count every field by record type")
     return made
 
 

@@ -67,16 +67,18 @@ def meant(name: str, index: FileIndex) -> str:
     wanted = str(Path(name).expanduser()) if name.startswith("~") else name
     found = index.meant(wanted, here)
     if key_of(absolute(wanted, here)) != key_of(found):
-        tell(f"taken for {found}")
+        tell(f"using {found}")
     return found
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a path, or enough of its end to tell it from others")
+    parser.add_argument("file", metavar="FILE", help="a path, or the end of one that is unique")
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--at", metavar="WHEN", help="the uuid of a line (after it), or a time: 2026-10-02T14:00, 7d")
+    parser.add_argument(
+        "--at", metavar="WHEN", help="after the record with this uuid, or at a time: 2026-10-02T14:00, 7d"
+    )
 
 
 def tell_gaps(traced: Traced, config: Config) -> None:
@@ -87,7 +89,7 @@ def tell_gaps(traced: Traced, config: Config) -> None:
     for text in gap_texts(traced.history.gaps, view):
         tell(text)
     if traced.gap is not None:
-        tell(f"at that moment the file may have been another: {gap_text(traced.gap, view)}")
+        tell(f"at that moment the file may have been different: {gap_text(traced.gap, view)}")
 
 
 FILES_EXAMPLES = """\
@@ -98,14 +100,14 @@ FILES_EXAMPLES = """\
 
 
 def files_parser() -> options.Parser:
-    about = "Files that sessions read, wrote, edited or searched, the one touched last first."
+    about = "List files that sessions read, wrote, edited or searched, last touched first."
     made = options.make_parser("files", about, FILES_EXAMPLES)
-    made.add_argument("glob", nargs="?", metavar="GLOB", help="a path or its end; * and ? stand for anything")
+    made.add_argument("glob", nargs="?", metavar="GLOB", help="a path or the end of one; * and ? match anything")
     made.add_argument(
         "--shell",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="guess the files of shell commands too; by default where GLOB has a word to find them by",
+        help="guess files named in shell commands as well (default: if GLOB contains a word to search for)",
     )
     options.add_filters(made, limit=None)
     return made
@@ -134,7 +136,7 @@ BLAME_EXAMPLES = """\
 
 def blame_parser() -> options.Parser:
 
-    about = "Each line of a file with the session, the prompt and the edit that wrote it, as far as transcripts know."
+    about = "Show the session, prompt and edit that wrote each line of a file, as far as transcripts know."
     made = options.make_parser("blame", about, BLAME_EXAMPLES)
     add_file(made)
     add_at(made)
@@ -152,7 +154,7 @@ def run_blame(arguments: list[str]) -> int:
     whole = blame(traced.history)
     lines = whole if whole is not None else known_parts(traced.history)
     if whole is None and not lines:
-        raise BadInput(f"transcripts tell only parts of {printable(traced.history.path)}: no line can be placed")
+        raise BadInput(f"transcripts show only parts of {printable(traced.history.path)}, so no line can be attributed")
     options.show_answer(
         given, config, lambda: blame_document(traced, lines), lambda view: blame_lines(traced, lines, view)
     )
@@ -167,12 +169,12 @@ RESTORE_EXAMPLES = """\
 
 def restore_parser() -> options.Parser:
 
-    about = "A file as it was at a moment, rebuilt from edits, whole contents and backups; gaps are told."
+    about = "Print a file as it was at some moment, rebuilt from edits, contents and backups; report gaps."
     made = options.make_parser("restore", about, RESTORE_EXAMPLES)
     add_file(made)
     add_at(made)
-    made.add_argument("--to", metavar="PATH", help="a file or folder to write to; the default is standard output")
-    made.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    made.add_argument("--to", metavar="PATH", help="file or folder to write to (default: standard output)")
+    made.add_argument("--force", action="store_true", help="overwrite an existing file")
     return made
 
 
@@ -186,7 +188,7 @@ def run_restore(arguments: list[str]) -> int:
         to = _target(given, traced, config, archive)
     tell_gaps(traced, config)
     if traced.history.last is None:
-        tell("only parts of it are known; what is not is marked in brackets")
+        tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:
         to.write_bytes(content.to_bytes())
     if given.json:
@@ -208,7 +210,7 @@ def _known(traced: Traced, given: argparse.Namespace) -> Content:
         parts = known_parts(traced.history)
         if parts:
             return exact(text_of_parts(parts))
-        raise BadInput(f"transcripts tell only parts of what {path} held {when}")
+        raise BadInput(f"transcripts show only parts of {path} {when}")
     if content.text is None:
         raise BadInput(f"{path} was not there {when}")
     return content
@@ -229,7 +231,7 @@ def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: 
     if inside:
         raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another place")
     if os.path.lexists(to) and not given.force:
-        raise BadInput(f"{printable(str(to))} would be overwritten; --force does that")
+        raise BadInput(f"{printable(str(to))} exists already; pass --force to overwrite it")
     return to
 
 
@@ -263,12 +265,12 @@ DIFF_EXAMPLES = """\
 
 
 def diff_parser() -> options.Parser:
-    about = "The net change of a session, file by file, before and after; or between two branches of a rewind."
+    about = "Show the net change of a session by file, or the difference between two branches of a rewound session."
     made = options.make_parser("diff", about, DIFF_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
-    made.add_argument("file", nargs="?", metavar="FILE", help="only this file: a path, its end, or a glob")
-    made.add_argument("--branch", metavar="ID|A..B", help="along one branch, or from the end of one to that of another")
-    made.add_argument("--stat", action="store_true", help="only how much of each file changed")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
+    made.add_argument("file", nargs="?", metavar="FILE", help="only this file: a path, the end of one, or a glob")
+    made.add_argument("--branch", metavar="ID|A..B", help="the changes of one branch, or the difference between two")
+    made.add_argument("--stat", action="store_true", help="only count changed lines per file")
     return made
 
 
@@ -303,7 +305,7 @@ def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
 
     first, dots, second = text.partition("..")
     if dots and not (first and second):
-        raise BadInput(f"--branch {printable(text)!r} names one branch only; try A..B")
+        raise BadInput(f"--branch {printable(text)!r} names only one branch; try A..B")
     names = [chosen_branches(session, name)[0] for name in (first, second) if name]
     return names[0], names[1] if dots else None
 

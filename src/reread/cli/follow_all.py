@@ -208,7 +208,7 @@ class _Watch:
         self._sizes = {file.path: file.size for file in found}
         self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
         # From here on nothing is missed, which is good to know for programs, too.
-        tell(f"following {self._name}; Ctrl-C ends")
+        tell(f"following {self._name}; stop with Ctrl-C")
         took = 0.0
         while True:
             end = time.monotonic() + max(SELDOM, took / BUSY)

@@ -31,10 +31,10 @@ SETTLE = 2.0
 
 
 def hook_run_parser() -> options.Parser:
-    about = "What Claude Code runs when a session ends; not meant to be typed."
+    about = "Run by Claude Code when a session ends; not meant to be typed."
     made = options.make_parser("hook run", about, "  reread hook run < told.json", syncs=False)
-    made.add_argument("--session", metavar="ID", help="the session that ended, if that is known")
-    made.add_argument("--transcript", metavar="FILE", help="its transcript, if that is known")
+    made.add_argument("--session", metavar="ID", help="the session that ended, if known")
+    made.add_argument("--transcript", metavar="FILE", help="its transcript, if known")
     return made
 
 
@@ -131,10 +131,10 @@ HOOK_EXAMPLES = """\
   reread hook install --statusline --yes   with the status line, without asking
   reread hook install --settings .claude/settings.json
   reread hook remove"""
-ABOUT = """Takes sessions into the archive as they end: `install` adds a SessionEnd hook to the settings.json of
-Claude Code, `remove` takes out exactly what `install` put in, `status` says whether it is there. Both show the change
-first and ask. Everything else in the file stays as it is, to the character; the file as it was is kept beside it,
-with the ending .reread-backup. The hook itself returns at once; what it did is told by `status`."""
+ABOUT = """Import sessions as they end. `install` adds a SessionEnd hook to Claude Code's settings.json,
+`remove` removes exactly that, `status` shows whether it is installed and what it did. Both show the change and
+ask first. The rest of the file is not touched, and a copy is kept beside it (.reread-backup). The hook returns
+at once and works in the background."""
 ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take")
 """What Claude Code starts, and what that leaves behind."""
@@ -147,12 +147,12 @@ HOOKS_OFF = "`disableAllHooks` is set there: Claude Code runs no hook until that
 
 def hook_parser() -> options.Parser:
     made = options.make_parser("hook", ABOUT, HOOK_EXAMPLES, syncs=False)
-    made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="the default is status")
+    made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="default: status")
     made.add_argument(
-        "--settings", metavar="FILE", help="the settings file; the default is that of the config directory"
+        "--settings", metavar="FILE", help="settings file to change (default: the one in the config directory)"
     )
     made.add_argument(
-        "--statusline", action="store_true", help="install `reread statusline` too, unless another is set"
+        "--statusline", action="store_true", help="also install `reread statusline`, unless another one is set"
     )
     made.add_argument("--yes", action="store_true", help="do not ask")
     return made
@@ -220,7 +220,7 @@ def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change:
         return 0
     if given.json or not sys.stdin.isatty():
         _tell(given, config, file, change, is_done=False)
-        raise BadInput("nothing was changed, for there is nobody to ask; say --yes")
+        raise BadInput("nothing was changed: standard input is not a terminal to ask at; pass --yes")
     options.print_lines(_shown(config, file, change))
     sys.stdout.flush()
     tell_lines("Make this change? [y/N] ", end="")

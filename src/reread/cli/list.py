@@ -16,7 +16,7 @@ LIST_EXAMPLES = """\
 
 
 def list_parser() -> options.Parser:
-    about = "Sessions, the one that went on last first: what they were about, what they cost, what will be deleted."
+    about = "List sessions, last active first: title, project, cost, and what Claude Code will delete soon."
     made = options.make_parser("list", about, LIST_EXAMPLES)
     options.add_filters(made, limit=None)
     options.add_hidden(made)
@@ -35,7 +35,7 @@ def run_list(arguments: list[str]) -> int:
     with open_archive(given, config, only_reads=True) as archive:
         total = archive.count_sessions(wanted)
         if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
-            tell("what there is was hidden; --hidden shows it")
+            tell("all matching sessions are hidden; --hidden shows them")
         found = archive.each_session(wanted, cleanup_days_of(config))
         lost = archive.lost(wanted)
         if given.json:

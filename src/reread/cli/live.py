@@ -19,10 +19,9 @@ LIVE_EXAMPLES = """\
   reread live - --jsonl < capture.jsonl the same, for programs"""
 
 ABOUT = """\
-Shows what happens: in every session that grows on disk, in one of them, or in a stream of
-`--output-format stream-json` on standard input (-).
-Claude Code writes a message to disk when it is complete, so that is when its thinking appears
-here; `reread run`, or a stream with --include-partial-messages, shows it as it forms."""
+Watch all running sessions, one of them, or a stream of `--output-format stream-json` on standard
+input (-). Claude Code writes a message to disk only once it is complete, so its thinking appears here
+with it; `reread run`, or a stream with --include-partial-messages, shows thinking as it forms."""
 
 _CHUNK = 1 << 16
 
@@ -30,7 +29,7 @@ _CHUNK = 1 << 16
 def live_parser() -> options.Parser:
     made = options.make_parser("live", ABOUT, LIVE_EXAMPLES, syncs=False, is_stream=True)
     made.add_argument(
-        "session", nargs="?", metavar="SESSION|-", help="a file, an id or its beginning, @last; - for standard input"
+        "session", nargs="?", metavar="SESSION|-", help="a file, an id or the start of one, @last; - for standard input"
     )
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
     return made

@@ -15,14 +15,14 @@ MACHINE_EXAMPLES = """\
   reread machine --json
   reread list --machine laptop             sessions of one machine
   reread usage machine                     what each has used"""
-ABOUT = """Shows the id and the label of this machine. The id is random, made once and kept in the archive's folder:
-what is kept belongs to it, so a new host name or another place for the archive changes nothing. The label is for
-people, and is the host name until you choose another."""
+ABOUT = """Show the id and label of this machine. The id is random, created once and kept in the archive folder, so
+renaming the host or moving the archive changes nothing. The label is for people: the host name, unless you set
+another."""
 
 
 def machine_parser() -> options.Parser:
     made = options.make_parser("machine", ABOUT, MACHINE_EXAMPLES, syncs=False)
-    made.add_argument("--label", metavar="NAME", help="call this machine NAME from now on")
+    made.add_argument("--label", metavar="NAME", help="set the label to NAME")
     return made
 
 

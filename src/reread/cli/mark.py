@@ -26,9 +26,9 @@ MARK_EXAMPLES = """\
   reread mark --project scratch --hide         all of them, after a question
   reread mark --tagged draft --since 7d --untag draft --yes
   reread mark --tags                           every tag, and how often"""
-ABOUT = """Notes something on sessions: a star, tags, a note, a title that wins over all others, or that lists leave
-them out. Sessions are named, or chosen with the filters; then it says how many there are and asks. Without anything
-to note it shows what is noted. It is kept in the archive, for all copies of a session, and nowhere else."""
+ABOUT = """Star, tag, annotate, rename or hide sessions. Name the sessions, or choose them with filters: then
+reread says how many match and asks. Without an option, show the marks of the sessions. Marks are stored in the
+archive only."""
 MOST_SHOWN = 5
 """How many sessions are shown after they were marked; of more it is only said how many there are."""
 FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit", "starred", "tagged")
@@ -36,16 +36,16 @@ FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "mach
 
 def mark_parser() -> options.Parser:
     made = options.make_parser("mark", ABOUT, MARK_EXAMPLES)
-    made.add_argument("sessions", nargs="*", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("sessions", nargs="*", metavar="SESSION", help="an id or the start of one, @last, @2")
     noting = made.add_argument_group("what to note")
-    _either(noting, "star", "--star", "--unstar", "gives a star", "takes it away")
-    _either(noting, "hide", "--hide", "--unhide", "leaves it out of `list` and the overview", "shows it again")
-    noting.add_argument("--tag", action="append", metavar="NAME", help="gives a tag; may be repeated")
-    noting.add_argument("--untag", action="append", metavar="NAME", help="takes a tag away; may be repeated")
-    _text_or_none(noting, "note", "a note of your own")
-    _text_or_none(noting, "title", "what it is called from now on")
-    noting.add_argument("--yes", action="store_true", help="do not ask before sessions chosen by filters are marked")
-    made.add_argument("--tags", action="store_true", help="every tag with the number of its sessions")
+    _either(noting, "star", "--star", "--unstar", "add a star", "remove the star")
+    _either(noting, "hide", "--hide", "--unhide", "leave it out of `list` and the overview", "show it again")
+    noting.add_argument("--tag", action="append", metavar="NAME", help="add a tag; repeatable")
+    noting.add_argument("--untag", action="append", metavar="NAME", help="remove a tag; repeatable")
+    _text_or_none(noting, "note", "set a note")
+    _text_or_none(noting, "title", "set a title")
+    noting.add_argument("--yes", action="store_true", help="do not ask before marking sessions chosen by filters")
+    made.add_argument("--tags", action="store_true", help="list all tags with their number of sessions")
     options.add_filters(made, limit=None, tag_names=("--tagged",))
     return made
 
@@ -59,7 +59,7 @@ def _either(group: argparse._ArgumentGroup, name: str, on: str, off: str, about_
 def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None:
     both = group.add_mutually_exclusive_group()
     both.add_argument(f"--{name}", metavar="TEXT", help=about)
-    both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help="takes it away")
+    both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help=f"remove the {name}")
 
 
 def run_mark(arguments: list[str]) -> int:
@@ -95,7 +95,7 @@ def _change(given: argparse.Namespace) -> MarkChange:
     for name in ("note", "title"):
         text = getattr(given, name)
         if text and not text.strip():
-            raise BadInput(f"the {name} is empty; --no-{name} takes it away")
+            raise BadInput(f"the {name} is empty; use --no-{name} to remove it")
     return MarkChange(
         starred=given.star,
         hidden=given.hide,
@@ -129,7 +129,7 @@ def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
     titles = [f"  {shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
     more = [f"  and {len(chosen) - MOST_SHOWN:,} more"] if len(chosen) > MOST_SHOWN else []
     question = "\n".join([f"{number}:", *titles, *more, f"{change_told(change)}. Go on?"])
-    return is_agreed(question, f"{number} would be marked and there is nobody to ask; say --yes")
+    return is_agreed(question, f"{number} would be marked, and standard input is not a terminal to ask at; pass --yes")
 
 
 def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[MarkedSession]:

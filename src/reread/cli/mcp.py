@@ -27,15 +27,14 @@ MCP_EXAMPLES = """\
   claude mcp add --scope user reread -- reread mcp        for all of them
   reread mcp --redact none                                with keys and passwords"""
 ABOUT = """\
-A Model Context Protocol server on standard input and output, so that Claude Code can look up what was said,
-thought, decided and edited in past sessions. It is started by Claude Code; add it once as below. It has five
-tools: search, read, sessions, file, decisions. Each call first takes in what changed, so nothing has to be
-remembered by hand; answers are short, and about the project it was started in unless another is named.
-The first call begins to take in everything; until that is done, answers come from what is there and say so.
+Run a Model Context Protocol server on standard input and output, so that Claude Code can look up what was said,
+thought, decided and edited in past sessions. Claude Code starts it; add it once as shown below. Its tools are
+search, read, sessions, file and decisions. Each call imports new transcripts first; answers are short and about
+the current project unless another is named. While the very first import runs, answers cover what has been
+imported so far and say so.
 
-Keys, tokens and passwords are taken out of the answers: the model saw them once, but an answer is written into
-a new transcript, maybe of another project. `--redact all` takes out e-mail addresses and names in home paths,
-too; `--redact none` leaves everything as it was said."""
+Keys, tokens and passwords are redacted, because an answer becomes part of a new transcript. `--redact all` also
+removes e-mail addresses and user names in home paths; `--redact none` removes nothing."""
 PATIENCE = 3.0
 """Seconds that a question waits for the first import: a short history is taken in by then."""
 UNFINISHED = (
@@ -46,7 +45,7 @@ REDACTIONS = ("none", "secrets", "all")
 
 def mcp_parser() -> options.Parser:
     made = options.make_parser("mcp", ABOUT, MCP_EXAMPLES, has_json=False)
-    made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what is taken out (default secrets)")
+    made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what to redact (default: secrets)")
     return made
 
 

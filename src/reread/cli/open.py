@@ -17,14 +17,14 @@ OPEN_EXAMPLES = """\
   reread open 3f2a#9c1d7e02           at the message whose id begins so
   reread open @last --no-browser      only print the address"""
 ABOUT = """\
-Opens a session in your browser, at a message if you name one. The server that runs on the archive is asked;
-where there is none, one starts and stays until Ctrl-C, as `reread serve` does."""
+Open a session in your browser, at a message if you name one. Uses the running server; if there is none, starts
+one that runs until Ctrl-C, like `reread serve`."""
 
 
 def open_parser() -> options.Parser:
     made = options.make_parser("open", ABOUT, OPEN_EXAMPLES, syncs=False, has_json=False)
-    made.add_argument("session", metavar="SESSION[#MESSAGE]", help="an id or its beginning, @last, @2")
-    made.add_argument("--no-browser", action="store_true", help="only print the address")
+    made.add_argument("session", metavar="SESSION[#MESSAGE]", help="an id or the start of one, @last, @2")
+    made.add_argument("--no-browser", action="store_true", help="print the address only")
     options.add_prices(made)
     return made
 

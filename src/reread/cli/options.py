@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def is_agreed(question: str, refusal: str) -> bool:
-    """A person at a terminal says yes; anything else is no. Raises BadInput where there is nobody to ask."""
+    """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal."""
     if not sys.stdin.isatty():
         raise BadInput(refusal)
     tell_lines(f"{question} [yes/no] ", end="")
@@ -37,6 +37,9 @@ def is_agreed(question: str, refusal: str) -> bool:
 
 
 MOST_PROBLEMS = 5
+
+COMMON_GROUP, FILTER_GROUP = SHARED_GROUPS = ("common options", "filters")
+"""What many commands have; a short help leaves it out."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -54,8 +57,38 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return "\n\n".join(fill(" ".join(part.split()), width) for part in text.split("\n\n"))
 
 
+class _ShortHelp(argparse.Action):
+    """`-h`: what is special to the command; `--help` adds the options that many commands share."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        if isinstance(parser, Parser):
+            sys.stdout.write(parser.format_help(is_short=True))
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""
+
+    def format_help(self, *, is_short: bool = False) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} [OPTIONS] {self._words()}".strip(), [], [])
+        formatter.add_text(self.description)
+        groups = [group for group in self._action_groups if not (is_short and group.title in SHARED_GROUPS)]
+        for group in groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        if len(groups) < len(self._action_groups):
+            formatter.add_text(f"`{self.prog} --help` lists filters and common options as well.")
+        return formatter.format_help()
+
+    def _words(self) -> str:
+        """The arguments that are no options, as the usage line has them."""
+        formatter = argparse.HelpFormatter("", width=10_000)
+        formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [], prefix="")
+        return formatter.format_help().rstrip()
 
     def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
         self, args: Sequence[str] | None = None, namespace: None = None
@@ -82,7 +115,7 @@ def make_parser(
 ) -> Parser:
     """A parser with the options every command has; one that reads the archive can be told not to sync first.
 
-    A command that shows things as they happen has `--jsonl` in the stead of `--json`.
+    A command that shows things as they happen has `--jsonl` instead of `--json`.
     """
     parser = Parser(
         prog=f"reread {name}".strip(),
@@ -90,8 +123,11 @@ def make_parser(
         epilog=f"examples:\n{examples}",
         formatter_class=_Help,
         allow_abbrev=False,
+        add_help=False,
     )
-    group = parser.add_argument_group("where and how")
+    parser.add_argument("-h", action=_ShortHelp, nargs=0, help=argparse.SUPPRESS)
+    parser.add_argument("--help", action="help", help="show this help (-h: without filters and common options)")
+    group = parser.add_argument_group(COMMON_GROUP)
     for option, (value, about) in common.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
@@ -102,47 +138,51 @@ def make_parser(
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or its beginning, @last")
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or the start of one, @last")
 
 
 def add_filters(
     parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
 ) -> None:
-    group = parser.add_argument_group("filters")
+    group = parser.add_argument_group(FILTER_GROUP)
+    group.add_argument("--project", "-p", metavar="TEXT", help="only sessions whose project path contains TEXT")
+    group.add_argument("--since", metavar="WHEN", help="only from WHEN on: 2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument(
-        "--project", "-p", metavar="TEXT", help="part of the real working directory, or of its name today"
+        "--until", metavar="WHEN", help="only up to WHEN: a day is included, a time such as 2026-10-02T14:00 is not"
     )
-    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT")
+    group.add_argument("--branch", metavar="NAME", help="only sessions on this git branch")
+    group.add_argument("--tool", metavar="NAME", help="only sessions that used this tool; * matches anything")
+    group.add_argument("--file", metavar="GLOB", help="only sessions whose tools touched a matching file")
+    group.add_argument("--machine", metavar="NAME", help="only sessions of the machine with this label or id")
+    group.add_argument("--starred", action="store_true", help="only starred sessions")
     group.add_argument(
-        "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
-    )
-    group.add_argument("--model", metavar="TEXT", help="part of the model's name")
-    group.add_argument("--branch", metavar="NAME", help="git branch")
-    group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
-    group.add_argument("--file", metavar="GLOB", help="sessions whose tools touched such a file")
-    group.add_argument("--machine", metavar="NAME", help="sessions of the machine with this label or id")
-    group.add_argument("--starred", action="store_true", help="sessions with a star")
-    group.add_argument(
-        *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
+        *tag_names,
+        action="append",
+        dest="tagged",
+        metavar="NAME",
+        help="only sessions with this tag; repeat to require several",
     )
     shown = f" (default {limit})" if limit else ""
-    group.add_argument("--limit", "-n", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
+    group.add_argument(
+        "--limit", "-n", type=positive, default=limit, metavar="N", help=f"print at most N results{shown}"
+    )
 
 
 def add_hidden(parser: argparse.ArgumentParser) -> None:
     """For commands that list sessions; all others take them as they are."""
-    parser.add_argument("--hidden", action="store_true", help="with the sessions that `reread mark --hide` left out")
+    parser.add_argument("--hidden", action="store_true", help="include sessions hidden with `reread mark --hide`")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
     """For commands that show money."""
-    about = "your own prices; the default is REREAD_PRICES or prices.json in the archive's folder"
+    about = "use the prices in FILE (default: REREAD_PRICES, or prices.json in the archive folder)"
     parser.add_argument("--prices", metavar="FILE", help=about)
 
 
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 

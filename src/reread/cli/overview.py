@@ -20,7 +20,7 @@ NEWEST = 10
 
 
 def overview_parser() -> options.Parser:
-    about = "What was used lately, the newest sessions with their titles, and those Claude Code will delete soon."
+    about = "Show recent usage, the newest sessions, and those Claude Code will delete soon."
     made = options.make_parser("", about, OVERVIEW_EXAMPLES)
     options.add_hidden(made)
     return made

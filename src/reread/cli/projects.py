@@ -23,17 +23,19 @@ PROJECTS_EXAMPLES = """\
   reread projects move /Users/ann /home/ann          the laptop's folders are the desktop's
   reread projects unmove ~/old-name                  takes that back
   reread projects --json"""
-ABOUT = """Projects, the one worked in last first: sessions, prompts, when last, what they cost, whether the folder
-is on this machine. Worktrees count to the project they were made from. `move OLD NEW` says that what happened in a
-folder and all below it belongs to another: lists, filters and reports go by that, transcripts stay as they are.
-A session counts to the folder it began in; `reread usage project` counts each response where it was made."""
+ABOUT = """List projects, last active first: sessions, prompts, last activity, cost, and whether the folder is on this
+machine. Worktrees count as part of their main project. After renaming a folder, `move OLD NEW` assigns its history
+to the new one in lists, filters and reports; transcripts are not changed. A session counts for the folder it
+started in; `reread usage project` counts each response where it was made."""
 _ELSEWHERE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 """How a full path begins on any system; the folder may be one of another machine."""
 
 
 def projects_parser() -> options.Parser:
     made = options.make_parser("projects", ABOUT, PROJECTS_EXAMPLES)
-    made.add_argument("action", nargs="?", choices=("move", "unmove"), help="says what a folder is today, or no more")
+    made.add_argument(
+        "action", nargs="?", choices=("move", "unmove"), help="assign the history of folder OLD to NEW, or undo that"
+    )
     made.add_argument("folders", nargs="*", metavar="FOLDER", help="move OLD NEW, unmove OLD")
     options.add_filters(made, limit=None)
     options.add_hidden(made)

@@ -29,23 +29,29 @@ FORMS = ("text", "markdown")
 
 
 def retro_parser() -> options.Parser:
-    about = """What hurt most over a period, a project or one session: interrupts, refusals, errors, corrections, loops,
-rework, waiting, by time, cost and count, against your own past before it. Then what repeats over sessions, and what to
-change: a ready draft for each, with the lines that prove it. Every moment counts once, whatever copies it."""
+    about = """Report what went wrong over a period, in a project or in one session: interrupts, refusals,
+errors, corrections, loops, rework and waiting, by time, cost and count, compared with the period before. Then
+what repeats across sessions, and what to change: suggestions with a ready draft and the evidence for it."""
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
     options.add_session(made)
-    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the suggestion to put where it belongs")
-    made.add_argument("--yes", action="store_true", help="with `apply`: make the change without asking")
-    made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
-    made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
-    made.add_argument("--agents", action="store_true", help="moments of subagents, too")
-    made.add_argument("--min-confidence", type=_share, metavar="N", help="0 to 1; the default is 0.5")
-    made.add_argument("--suggestions", action="store_true", help="only what to change")
-    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: number of the suggestion to apply")
+    made.add_argument("--yes", action="store_true", help="with `apply`: do not ask")
+    made.add_argument("--kind", action="append", metavar="KIND", help="only moments of this kind; repeatable")
+    made.add_argument(
+        "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
+    )
+    made.add_argument("--agents", action="store_true", help="include moments of subagents")
+    made.add_argument(
+        "--min-confidence", type=_share, metavar="N", help="only moments at least this certain, 0 to 1 (default 0.5)"
+    )
+    made.add_argument("--suggestions", action="store_true", help="print suggestions only")
+    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     labels = made.add_argument_group("what was found wrongly")
-    labels.add_argument("--wrong", metavar="UUID", help="what was found at this line is none: leave it out for good")
-    labels.add_argument("--right", metavar="UUID", help="takes that back")
-    labels.add_argument("--include-wrong", action="store_true", help="shows it all the same")
+    labels.add_argument(
+        "--wrong", metavar="UUID", help="mark the moment at this record as a false find; it is left out from then on"
+    )
+    labels.add_argument("--right", metavar="UUID", help="undo --wrong")
+    labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
     options.add_filters(made, limit=None)
     return made
 
@@ -56,7 +62,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return share
 
 
@@ -125,7 +131,7 @@ def _apply(
     if not given.json:
         options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = given.yes or is_agreed(
-        "Make this change?", "nothing was changed, for there is nobody to ask; say --yes"
+        "Make this change?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
     )
     if is_wanted:
         archive.apply(plan)

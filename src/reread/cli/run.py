@@ -22,37 +22,43 @@ RUN_EXAMPLES = """\
   reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin"""
 
 ABOUT = """\
-Starts Claude Code over its stream-json protocol: thinking and words as they form, tool calls,
-diffs, permissions and questions answered with a key. Ctrl-C interrupts the turn, and with it a
-run of one prompt; a second one ends any run. Every line that crosses the pipe is kept in the
-archive's folder.
-Exit code: 0 succeeded, 1 the result is an error, 2 the client could not be run, 130 Ctrl-C."""
+Start Claude Code over its stream-json protocol: see thinking and replies as they form, tool calls
+and diffs, and answer permissions and questions with a key. Ctrl-C interrupts the turn (and ends a
+run of a single prompt); a second Ctrl-C ends any run. Both directions are recorded in the archive.
+Exit codes: 0 success, 1 the result is an error, 2 the client could not be started, 130 Ctrl-C."""
 
 
 def run_parser() -> options.Parser:
     made = options.make_parser("run", ABOUT, RUN_EXAMPLES, syncs=False, is_stream=True)
-    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to ask; - or nothing reads standard input")
-    made.add_argument("-i", "--interactive", action="store_true", help="keep asking for prompts until Ctrl-D")
-    made.add_argument("--claude", metavar="PATH", help="the client; the default is `claude` on PATH")
+    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - or none reads standard input")
+    made.add_argument("-i", "--interactive", action="store_true", help="ask for more prompts until Ctrl-D")
+    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
     made.add_argument(
-        "--permission", choices=("ask", "allow", "deny"), default="ask", help="what tools may do (default ask)"
+        "--permission",
+        choices=("ask", "allow", "deny"),
+        default="ask",
+        help="how to answer permission requests (default: ask)",
     )
-    made.add_argument("--permission-mode", metavar="MODE", help="the client's own: plan, acceptEdits, ...")
-    made.add_argument("--model", metavar="NAME", help="for example opus or sonnet")
+    made.add_argument("--permission-mode", metavar="MODE", help="the client's permission mode: plan, acceptEdits, ...")
+    made.add_argument("--model", metavar="NAME", help="model, such as opus or sonnet")
     made.add_argument("--max-thinking-tokens", type=_count, metavar="N", help="thinking budget; 0 for none")
-    made.add_argument("--resume", metavar="SESSION", help="go on with a session: an id or its beginning, @last")
-    made.add_argument("--continue", action="store_true", dest="continue_last", help="with the newest of this folder")
-    made.add_argument("--fork", action="store_true", help="under a new id; the old session stays as it is")
-    made.add_argument("--cwd", metavar="DIR", help="where the client works")
-    made.add_argument("--image", action="append", default=[], metavar="FILE", help="sent with PROMPT; may be repeated")
-    made.add_argument("--no-capture", action="store_true", help="keep no copy of what crosses the pipe")
+    made.add_argument("--resume", metavar="SESSION", help="resume a session: an id or the start of one, @last")
+    made.add_argument(
+        "--continue", action="store_true", dest="continue_last", help="resume the newest session of this folder"
+    )
+    made.add_argument("--fork", action="store_true", help="resume under a new id, leaving the old session unchanged")
+    made.add_argument("--cwd", metavar="DIR", help="working directory of the client")
+    made.add_argument(
+        "--image", action="append", default=[], metavar="FILE", help="attach an image to PROMPT; repeatable"
+    )
+    made.add_argument("--no-capture", action="store_true", help="do not record the run")
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
     return made
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
     return int(text)
 
 

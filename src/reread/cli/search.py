@@ -18,13 +18,15 @@ LIMIT = 20
 
 
 def search_parser() -> options.Parser:
-    about = (
-        "Ranked hits over prompts, replies, thinking, tool calls and titles; what tools gave back only if asked for."
-    )
+    about = "Search prompts, replies, thinking, tool calls and titles, best matches first; tool results only with --in."
     made = options.make_parser("search", about, SEARCH_EXAMPLES)
     made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
-    made.add_argument("--in", dest="fields", metavar="FIELDS", help="prompt,text,thinking,tool,result,title or all")
-    made.add_argument("--regex", action="store_true", help="QUERY is a regular expression; every text is looked at")
+    made.add_argument(
+        "--in", dest="fields", metavar="FIELDS", help="fields to search: prompt,text,thinking,tool,result,title or all"
+    )
+    made.add_argument(
+        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, reads every text"
+    )
     options.add_filters(made, limit=LIMIT)
     return made
 

@@ -20,10 +20,10 @@ LIMIT = 50
 def secrets_parser() -> options.Parser:
     made = options.make_parser(
         "secrets",
-        "List the keys and passwords that lie in past sessions: kind, place and time, never the value.",
+        "List keys and passwords found in past sessions: kind, place and time, never the value.",
         SECRETS_EXAMPLES,
     )
-    made.add_argument("--show", action="store_true", help="print the values, too; only on a terminal")
+    made.add_argument("--show", action="store_true", help="also print the values; on a terminal only")
     options.add_filters(made, limit=LIMIT)
     return made
 
@@ -51,5 +51,5 @@ def run_secrets(arguments: list[str]) -> int:
             lambda view: secrets_lines(answer, ADVICE, view, values),
         )
     if answer.damaged:
-        tell(f"{answer.damaged:,} files could not be looked through: `reread archive verify` names the damage")
+        tell(f"{answer.damaged:,} files could not be scanned; run `reread archive verify`")
     return 0

@@ -26,21 +26,25 @@ SERVE_EXAMPLES = """\
   reread serve --source ~/backup      another folder, read and not kept
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
-Your sessions in the browser: read, search, follow, count; start Claude Code and answer what it asks.
-Only this machine can reach it, and only with the token in the address it prints. Port and token stay the
-same, so a link that you noted works tomorrow; `reread open SESSION` leads to one. Ctrl-C ends it, and with
-it the sessions that were started from its pages."""
+Open your sessions in the browser: read, search, follow and count them; start Claude Code and answer its
+questions. Only this machine can connect, and only with the token in the printed address. Port and token stay
+the same, so links keep working; `reread open SESSION` opens one. Ctrl-C stops the server and the sessions
+started from its pages."""
 _HIGHEST_PORT = 65_535
 
 
 def serve_parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, SERVE_EXAMPLES, syncs=False, has_json=False)
-    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
-    made.add_argument("--port", type=_port, metavar="N", help="default 7383, or the next free one; 0: any free one")
-    made.add_argument("--new-token", action="store_true", help="replace the token that is kept; old addresses need it")
-    made.add_argument("--no-browser", action="store_true", help="only print the address")
-    made.add_argument("--claude", metavar="PATH", help="the client to run; the default is `claude` on PATH")
-    made.add_argument("--allow-run", action="store_true", help="run clients even where others can reach the server")
+    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    made.add_argument(
+        "--port", type=_port, metavar="N", help="port to listen on (default 7383, or the next free one; 0: any)"
+    )
+    made.add_argument("--new-token", action="store_true", help="create a new token; old links ask for it")
+    made.add_argument("--no-browser", action="store_true", help="print the address only")
+    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
+    made.add_argument(
+        "--allow-run", action="store_true", help="allow running clients even if other machines can connect"
+    )
     options.add_prices(made)
     return made
 
@@ -49,7 +53,7 @@ def run_serve(arguments: list[str]) -> int:
     given = serve_parser().parse_args(arguments)
     config = options.make_config(given)
     if not given.host.isprintable() or not given.host:
-        raise BadInput(f"--host {given.host!r} is no address")
+        raise BadInput(f"--host {given.host!r} is not an address")
     from reread.web.guard import is_loopback
     from reread.web.server import ListenAt, Terminal, serve
 
@@ -116,5 +120,5 @@ def _settings(config: Config) -> Iterator[ServerSettings]:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text[:9]) > _HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number")
     return int(text)

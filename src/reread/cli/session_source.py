@@ -70,7 +70,7 @@ def readable_archive(config: Config) -> Iterator[Archive]:
             return
         sources = archive.sources
     options.refuse_no_sources(config)
-    tell(f"{problem}; this answer comes straight from the sources, and nothing is kept")
+    tell(f"{problem}; answered straight from the sources; nothing is kept")
     with passing_archive(config, sources) as archive:
         yield archive
 
@@ -139,7 +139,7 @@ def _existing(archive: Archive, config: Config) -> Iterator[Path]:
         if source in there:
             yield source
         elif archive.keeps(source):
-            tell(f"{source} is gone; what was taken from it is kept")
+            tell(f"{source} is gone; what was imported from it is kept")
         elif config.is_source_named or not there:
             raise SourceError(source, "no such file or folder")
         else:
@@ -161,7 +161,7 @@ def freshen(archive: Archive) -> None:
         progress.close()
         if not archive.is_open:  # nor can it answer
             raise
-        tell(f"not brought up to date: {problem}")
+        tell(f"not up to date: {problem}")
     else:
         progress.close()
         tell_problems(result)
@@ -175,7 +175,9 @@ def tell_outdated(archive: Archive) -> None:
     if number:
         from reread.views.numbers import count
 
-        tell(f"{count(number, 'session')} not yet read anew by this version, answers may lack some; see `reread sync`")
+        tell(
+            f"{count(number, 'session')} not yet re-read by this version, answers may be incomplete; run `reread sync`"
+        )
 
 
 def tell_problems(result: SyncResult) -> None:

@@ -74,16 +74,23 @@ def _chosen(session: Session, given: argparse.Namespace) -> _Chosen:
 
 
 def show_parser() -> options.Parser:
-    about = "The conversation by turns: prompt, reply, thinking nested, tool calls, subagents, compactions, rewinds."
+    about = "Show a conversation turn by turn: prompts, replies, thinking, tool calls, subagents, compactions, rewinds."
     made = options.make_parser("show", about, SHOW_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
-    made.add_argument("--tools", choices=("none", "brief", "full"), default="brief", help="how much of tool calls")
-    made.add_argument("--branch", default="main", metavar="ID|all", help="another branch of a rewound session")
-    made.add_argument("--turns", metavar="A-B", help="only these turns, such as 3, 3-7 or 5-")
-    made.add_argument("--around", metavar="UUID", help="the turn that holds this line, and the turns beside it")
+    made.add_argument(
+        "--tools",
+        choices=("none", "brief", "full"),
+        default="brief",
+        help="how much of tool calls to show (default: brief)",
+    )
+    made.add_argument(
+        "--branch", default="main", metavar="ID|all", help="show another branch of a rewound session, or all"
+    )
+    made.add_argument("--turns", metavar="A-B", help="show only these turns: 3, 3-7 or 5-")
+    made.add_argument("--around", metavar="UUID", help="show the turn with this record, and its neighbours")
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
-    made.add_argument("--no-pager", dest="pager", action="store_false", help="print at once, without $PAGER or less")
+    made.add_argument("--no-pager", dest="pager", action="store_false", help="do not use $PAGER or less")
     return made
 
 

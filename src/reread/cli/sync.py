@@ -20,11 +20,11 @@ SYNC_EXAMPLES = """\
 
 def sync_parser() -> options.Parser:
     about = (
-        "Takes every new or grown transcript, with its subagents, tool results and backups, into the archive, for good."
+        "Import new and changed transcripts, with subagents, tool results and backups, into the archive and keep them."
     )
     made = options.make_parser("sync", about, SYNC_EXAMPLES, syncs=False)
-    made.add_argument("--watch", action="store_true", help="keep following; ends with Ctrl-C")
-    made.add_argument("--full", action="store_true", help="read everything again, changed or not")
+    made.add_argument("--watch", action="store_true", help="keep importing until Ctrl-C")
+    made.add_argument("--full", action="store_true", help="read everything again, even if unchanged")
     return made
 
 

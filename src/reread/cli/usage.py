@@ -79,8 +79,8 @@ USAGE_EXAMPLES = """\
 
 
 def usage_parser() -> options.Parser:
-    about = """Tokens and what they cost at list prices, every API response once over all files and agents.
-A response that calls several tools is shared evenly between them in a report by tool."""
+    about = """Report tokens and their cost at list prices; every API response counts once across all files and agents.
+By tool, a response that calls several tools is split evenly between them."""
     made = options.make_parser("usage", about, USAGE_EXAMPLES)
     made.add_argument(
         "by",
@@ -89,24 +89,22 @@ A response that calls several tools is shared evenly between them in a report by
         metavar="GROUPING",
         help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine",
     )
-    made.add_argument("--breakdown", action="store_true", help="a line for every model")
+    made.add_argument("--breakdown", action="store_true", help="add a line for every model")
+    made.add_argument("--reconcile", action="store_true", help="by session: compare with the cost Claude Code reported")
     made.add_argument(
-        "--reconcile", action="store_true", help="by session: what Claude Code said it cost, and the difference"
+        "--fold-worktrees", action="store_true", help="by project: count worktrees as part of their main project"
     )
-    made.add_argument(
-        "--fold-worktrees", action="store_true", help="by project: worktrees count to the one they were made from"
-    )
-    made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
+    made.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument(
         "--csv",
         action="store_true",
-        help="comma-separated values, for spreadsheets; names that look like a formula are quoted",
+        help="print CSV for spreadsheets; names that look like formulas are quoted",
     )
     made.add_argument(
         "--cost",
         choices=("computed", "recorded"),
         default="computed",
-        help="recorded shows what clients of 1.0.x wrote into their lines instead",
+        help="recorded: the cost that 1.0.x clients wrote into their transcripts",
     )
     options.add_filters(made, limit=None)
     options.add_prices(made)
@@ -123,7 +121,7 @@ def run_usage(arguments: list[str]) -> int:
 
     by = ALIASES.get(given.by, given.by)
     if by not in GROUPINGS:
-        raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
+        raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     if given.fold_worktrees and by != "project":
@@ -159,7 +157,7 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     _show(given, config, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
-    tell(f"counted straight from the sources; {follows} takes them into the archive")
+    tell(f"counted straight from the sources; {follows} imports them into the archive")
     return True
 
 
@@ -194,9 +192,9 @@ CACHE_EXAMPLES = """\
 
 
 def cache_parser() -> options.Parser:
-    about = """What the prompt cache saved against sending every token anew, and what rebuilds cost: requests that read
-less than half of the prompt before them from the cache and wrote it again. The cause is what the API tells,
-else inferred. Every API response counts once over all files; for one session, once over its own files."""
+    about = """Report what the prompt cache saved compared with sending every token again, and what cache rebuilds cost:
+requests that read less than half of the previous prompt from the cache and wrote it again. The cause is the one
+the API reports, or else inferred. Every API response counts once across all files."""
     made = options.make_parser("cache", about, CACHE_EXAMPLES)
     options.add_session(made)
     made.add_argument(
@@ -260,13 +258,13 @@ EXPLAIN_EXAMPLES = """\
 
 
 def explain_parser() -> options.Parser:
-    about = """How the cost of a response or a session comes about: every line that tells of it, in every file; which
-one counts, and why; the row of the price table; each product, to the nano-dollar; and the sum, as `usage` counts it."""
+    about = """Explain the cost of a response or session: every line that reports it, in every file; which one counts,
+and why; the price used; each product to the nano-dollar; and the sum, as `usage` counts it."""
     made = options.make_parser("explain", about, EXPLAIN_EXAMPLES)
     made.add_argument(
         "id",
         metavar="ID",
-        help="a message id or its beginning, a request id, an advisor's, a gateway's; or a session: id, @last, file",
+        help="a message or request id (or the start of one), or a session: id, @last, file",
     )
     options.add_prices(made)
     return made
@@ -334,10 +332,10 @@ your own prices, in prices.json in the archive's folder:
 
 
 def prices_parser() -> options.Parser:
-    about = "What a million tokens cost per model, which prices are yours, and which models of the archive have none."
+    about = "Show prices per million tokens by model, which ones are your own, and which models have none."
     made = options.make_parser("prices", about, PRICES_EXAMPLES)
-    made.add_argument("--model", metavar="TEXT", help="part of a model's name, or an id as transcripts have it")
-    made.add_argument("--all", action="store_true", help="rows of other days, too, not only today's")
+    made.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT, or a model id")
+    made.add_argument("--all", action="store_true", help="include past and future prices, not only today's")
     options.add_prices(made)
     return made
 

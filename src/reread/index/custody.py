@@ -394,7 +394,7 @@ def forget_damaged(connection: sqlite3.Connection, safe: Safe, prices: Prices) -
 
 def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
     if damaged_index(connection):
-        raise StoreError("the index is damaged, too; `reread archive rebuild` makes it anew, and comes first")
+        raise StoreError("the index is damaged as well; run `reread archive rebuild` first")
     find_again(connection, safe)
     damages: list[Damage] = []
     proved: dict[tuple[int, int], PieceHeader] = {}

@@ -165,7 +165,7 @@ def keep_file(home: Path) -> None:
 
 
 def settle_in(connection: sqlite3.Connection) -> None:
-    """Makes an archive that of a machine with an id: its rows get it in the stead of host names. In a migration.
+    """Makes an archive that of a machine with an id: its rows get it in place of host names. In a migration.
 
     Under two names of one host the same session may be there twice: of these one gets the id, and the other keeps its
     name until it is found to be the same.

@@ -76,4 +76,4 @@ def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
     refuse_newer(applied)
     if MIGRATIONS.keys() - applied:
-        raise StoreError(f"{path}: was written by an older reread, and has to be brought up to date where it can be")
+        raise StoreError(f"{path}: was written by an older reread and must be upgraded where it can be written")

@@ -352,7 +352,7 @@ class PlaceSurvey:
     def _is_kept(
         self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[Path, Path]
     ) -> bool:
-        """Whether the archive has it already. One that has more, or is left alone, is read in the stead of what it is a
+        """Whether the archive has it already. One that has more, or is left alone, is read in place of what it is a
         copy of, and then it is not."""
         here = _by_role(files)
         for original in (

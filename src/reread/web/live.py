@@ -295,18 +295,18 @@ def _wanted(given: dict[str, str]) -> RunRequest:
         raise BadInput("Say in which folder to work.")
     folder = expanded(name[: pages.LONGEST_VALUE])
     if not folder.is_absolute() or "\0" in name or not is_folder(folder):
-        raise BadInput(f"{name[:200]!r} is no folder on this machine; give the whole path of one that exists.")
+        raise BadInput(f"{name[:200]!r} is not a folder on this machine; give the full path of one that exists.")
     model = given.get("model", "").strip()
     if model and (not _NAME.fullmatch(model) or model.startswith("-")):
-        raise BadInput(f"{model[:100]!r} is no name of a model; try opus, sonnet or haiku.")
+        raise BadInput(f"{model[:100]!r} is not a model name; try opus, sonnet or haiku.")
     thinking = given.get("thinking", "").strip()
     if thinking and (not thinking.isdecimal() or len(thinking) > 7):
-        raise BadInput(f"{thinking[:100]!r} is no number of tokens; leave it empty for the usual.")
+        raise BadInput(f"{thinking[:100]!r} is not a number of tokens; leave it empty for the default.")
     permission = given.get("permission", "ask")
     mode = permission.removeprefix("mode:") if permission.startswith("mode:") else None
     policy: Policy = next((each for each in POLICIES if each == permission), "ask")
     if mode is not None and mode not in MODES:
-        raise BadInput(f"{mode[:100]!r} is no permission mode that is known here.")
+        raise BadInput(f"{mode[:100]!r} is not a known permission mode.")
     word = permission.removeprefix("mode:")
     if permission in WIDER and given.get("confirm", "").strip() != word:
         raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")

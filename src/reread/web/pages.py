@@ -209,7 +209,7 @@ async def form(request: Request) -> Form:
     except ClientDisconnect:
         raise BadInput("the form did not come whole") from None
     if body.count("&") >= MOST_FIELDS:
-        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
+        raise BadInput(f"a form with {body.count('&') + 1:,} fields is not one of these pages'")
     return parse_qs(body, keep_blank_values=True)
 
 

@@ -21,7 +21,7 @@ from .marks import tag_names
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
 FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "file", "tag")
-SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "hidden, too"}
+SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "include hidden"}
 SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "last": lambda each: each.stored.row.ended or 0,
     "started": lambda each: each.stored.row.started or 0,

@@ -237,7 +237,7 @@ async def set_budgets(request: Request) -> Response:
             if text:
                 limits[name] = dollars_to_nano(text[:40])
         except ValueError:
-            raise BadInput(f"{text[:40]!r} is no amount of dollars for a {name}") from None
+            raise BadInput(f"{text[:40]!r} is not an amount in dollars for a {name}") from None
     await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
     return RedirectResponse("/usage#budgets", status_code=303)
 
