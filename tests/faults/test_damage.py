@@ -11,7 +11,8 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
-from reread.index.database import FILE_NAME, StoreError
+from reread.errors import StoreError
+from reread.index.database import FILE_NAME
 from reread.safe.safe import FoundPiece, Safe
 from reread.testing import a_prompt, a_session
 from trees import Tree, Truth, a_taken_tree, a_tree, assert_answers, assert_true, cells_of, with_own_archive

@@ -11,8 +11,9 @@ import pytest
 from faults.harm import FAULTS
 from histories import a_config, a_fork, an_archive, backups_in, folder_of
 from reread.archive import Archive
-from reread.index.database import FILE_NAME, StoreError
-from reread.safe.safe import FoundPiece, PiecePlace, Safe, SafeError
+from reread.errors import SafeError, StoreError
+from reread.index.database import FILE_NAME
+from reread.safe.safe import FoundPiece, PiecePlace, Safe
 from reread.testing import a_prompt, a_session
 from trees import Tree, a_taken_tree, assert_true, digests, with_own_archive
 

@@ -11,8 +11,9 @@ import pytest
 
 from faults.harm import FAULTS
 from faults.homes import a_full_home, an_unfinished_forget, opened, run
+from reread.errors import SafeError
 from reread.home import JOURNAL
-from reread.safe.safe import FoundPiece, Safe, SafeError
+from reread.safe.safe import FoundPiece, Safe
 from trees import Tree, assert_answers
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
+from reread.errors import StoreError
 from reread.index import custody
-from reread.index.database import FILE_NAME, StoreError
+from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY
 from reread.safe.safe import FoundPiece
 from reread.testing import (

@@ -13,8 +13,8 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.filters import Filter
-from reread.errors import BadInput
-from reread.index.database import FILE_NAME, StoreError
+from reread.errors import BadInput, StoreError
+from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY
 from reread.marks import NO_MARK, Mark, MarkChange, counted, tag_name
 from reread.testing import a_prompt, a_reply, a_session, a_title

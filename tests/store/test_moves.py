@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Archive
-from reread.errors import BadInput
-from reread.index.database import FILE_NAME, StoreError
+from reread.errors import BadInput, StoreError
+from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY
 from reread.testing import a_prompt, a_reply, a_session
 

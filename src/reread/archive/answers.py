@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.decisions import ASKING, Decision, decisions_of
 from reread.features.tool_use import ToolCount, count_tools, sum_tools
 from reread.index import conversation_rows
 from reread.index.conversation_rows import TalkRow, Window, tool_sums
 from reread.index.sessions import StoredSession, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
-from reread.safe.errors import SafeDamaged
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
 from reread.sessions.calls import call_identity
 from reread.sessions.speaker import Speaker

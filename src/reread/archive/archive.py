@@ -12,18 +12,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 
-from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
-from reread.index.database import (
-    FILE_NAME,
-    NewerArchive,
-    StoreError,
-    connect,
-    file_number,
-    is_only_readable,
-    set_aside,
-    snapshot,
-    transaction,
-)
+from reread.errors import AmbiguousSession, NewerArchive, RereadError, SourceError, StoreError, UnknownSession
+from reread.index.database import FILE_NAME, connect, file_number, is_only_readable, set_aside, snapshot, transaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +25,7 @@ if TYPE_CHECKING:
 
     from reread.billing import Prices
     from reread.client_settings import Applied
+    from reread.errors import SafeDamaged
     from reread.exchange import Pulled, Pushed
     from reread.features.friction.refusals import Stated
     from reread.features.friction.scene import Moment
@@ -49,7 +40,7 @@ if TYPE_CHECKING:
     from reread.index.verify import Verified
     from reread.ingest.results import Report, SyncResult
     from reread.marks import Mark, Moves
-    from reread.safe.safe import Safe, SafeDamaged
+    from reread.safe.safe import Safe
     from reread.sessions import Session
 
     from .answers import FoundPrompts, TalkReader, ThinkingAnswer
@@ -145,8 +136,8 @@ class ArchiveBase:
 
     def label_machine(self, label: str) -> Machine:
         """Calls this machine something else; nothing that is kept changes. Raises BadInput."""
+        from reread.errors import ReadOnlyArchive
         from reread.index.machines import set_label
-        from reread.index.read_only import ReadOnlyArchive
 
         if self.is_read_only:
             raise ReadOnlyArchive(self.home)
@@ -590,9 +581,9 @@ class SafeQuestions(ArchiveBase):
     def _proved(self, connection: sqlite3.Connection, *, may_write: bool, deep: bool) -> Verified:
         from msgspec.structs import replace
 
+        from reread.errors import SafeDamaged, SafeError
         from reread.index import verify as proof
         from reread.ingest.recount import recount
-        from reread.safe.safe import SafeDamaged, SafeError
 
         adopted = 0
         if may_write and not proof.damaged_index(connection):
@@ -915,7 +906,7 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         from reread.ingest.results import SyncResult
 
         if self.is_read_only and self.connection:  # opened, so that one that cannot be read either says that
-            from reread.index.read_only import ReadOnlyArchive
+            from reread.errors import ReadOnlyArchive
 
             raise ReadOnlyArchive(self.home)
         self._reprice()
@@ -1171,8 +1162,8 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         missing = sessions_without_talk(self.connection)
         if not missing or self.is_read_only:
             return not missing
+        from reread.errors import SafeBusy
         from reread.ingest.extract import add_talk
-        from reread.safe.safe import SafeBusy
 
         try:
             with self._locked(0.0):

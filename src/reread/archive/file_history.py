@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.edits.changes import changes_of
 from reread.features.edits.history import (
     CodeRewind,
@@ -34,7 +34,6 @@ from reread.index.read import CallLine, StoredCall, calls_with_files, lines_with
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.records import Record, Spoken, ToolUse, decode
-from reread.safe.errors import SafeDamaged
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
 from reread.sessions.agents import as_said

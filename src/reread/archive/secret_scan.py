@@ -12,6 +12,7 @@ from hashlib import blake2b
 from secrets import token_bytes
 from typing import Any, NamedTuple
 
+from reread.errors import SafeDamaged
 from reread.features.secrets import Redactor
 from reread.features.secrets.find import VERSION
 from reread.features.secrets.redact import secrets_of, texts_of
@@ -31,7 +32,6 @@ from reread.index.secret_rows import (
 )
 from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
-from reread.safe.errors import SafeDamaged
 from reread.times import is_moment, moment
 
 from .filters import Filter

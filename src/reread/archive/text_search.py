@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.errors import SafeDamaged
 from reread.features.search_text import Field
 from reread.index import read as reading
 from reread.index.read import Match
@@ -20,7 +21,6 @@ from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
-from reread.safe.errors import SafeDamaged
 from reread.times import moment
 
 from .filters import Filter
