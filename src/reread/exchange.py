@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.billing import Prices
-from reread.errors import BadInput, RereadError, printable
+from reread.errors import BadInput, RereadError, SafeDamaged, printable
 from reread.home import make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
@@ -50,7 +50,7 @@ from reread.ingest.adopt import adopt, adopt_tail
 from reread.ingest.survey import remove_waiting
 from reread.safe.packs import Pack, PackFolder, PackWriter, walk
 from reread.safe.pieces import Damage, FoundPiece, PieceHeader, decode, encode, encode_piece, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sources import FileKind, place
 
 JOURNAL = "journal.json"

@@ -74,7 +74,7 @@ def test_a_rule_goes_into_the_projects_memory_and_is_not_suggested_again(
     assert (project / "CLAUDE.md.reread-backup").read_text("utf-8") == "# App\n\nUse npm.\n"
     assert "memory" not in [each["kind"] for each in suggestions(tmp_path, capsys)]
     with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
-        ((path, _),) = archive.applied()
+        ((path, _),) = archive.friction.applied()
     assert path == str(project / "CLAUDE.md")
 
 

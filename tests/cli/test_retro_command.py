@@ -9,7 +9,7 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run
-from reread.archive.friction import kind_called
+from reread.archive.friction_report import kind_called
 from reread.testing import a_prompt, a_reply, a_session
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 

@@ -69,7 +69,7 @@ def base(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     fill(folder / "claude")
     with Archive(folder / "home", [folder / "claude"]) as archive:
         archive.sync()
-        archive.mark(LANTERN, note="walrus")
+        archive.marks.set(LANTERN, note="walrus")
         if "only_in_the_log" in request.node.name:
             shutil.copytree(folder / "home", folder / "copy")
     if (folder / "copy").exists():
@@ -140,9 +140,9 @@ def marks(base: Path) -> str:
     def work() -> str:
         with Archive(base / "home") as archive:
             try:
-                archive.mark(HARBOUR, starred=True)
+                archive.marks.set(HARBOUR, starred=True)
             except RereadError:
-                return f"{archive.marks()[LANTERN].note} {len(archive.sessions())} {archive.verify().damaged}"
+                return f"{archive.marks()[LANTERN].note} {len(archive.sessions())} {archive.safe.verify().damaged}"
             return "marked"
 
     return as_nobody(work)

@@ -133,7 +133,7 @@ def test_images_are_kept_but_not_indexed(tmp_path: Path) -> None:
         archive.sync()
         assert archive.search("iVBORw0KGgo*", ALL_FIELDS).total == 0
         path.unlink()
-        archive.restore(ID, tmp_path / "back")
+        archive.safe.restore(ID, tmp_path / "back")
     assert (tmp_path / "back" / path.name).read_bytes() == transcript.bytes
 
 

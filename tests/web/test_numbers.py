@@ -140,7 +140,7 @@ def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, 
     for part in parts:
         assert plain(site.part(part).text) in whole
     with Archive(site.home, [claude]) as archive:
-        saved = archive.caching("day").caching.saved
+        saved = archive.billing.caching("day").caching.saved
     assert saved == 0
     assert "$0.0000 against no cache" in whole
     assert "No block is open." in whole

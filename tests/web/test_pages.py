@@ -501,7 +501,7 @@ def test_an_index_that_was_made_anew_is_noticed(site: Asking, claude: Path) -> N
     assert "A harbour with a beacon" in site.page(f"/s/{HARBOUR}").text
     a_session(a_prompt("a second harbour"), id="second").write(claude / "projects")
     with Archive(site.home, [claude]) as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         archive.sync()
     assert "a second harbour" in site.page("/sessions").text
     assert "a second harbour" in site.page("/s/second").text

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
 
-    from .archive import CLEANUP_DAYS, Archive, load, open_archive, window_of
+    from .answers import window_of
+    from .archive import CLEANUP_DAYS, Archive, load, open_archive
     from .cache_report import CacheReport
     from .explain import Explained
-    from .friction import Retro
+    from .friction_report import Retro
     from .listing import Listed
     from .projects import Project
     from .reconcile import Reconciled
@@ -40,7 +41,7 @@ _HOME = {
     "Pushed": "reread.exchange",
     "Reconciled": "reread.archive.reconcile",
     "Restored": "reread.index.custody",
-    "Retro": "reread.archive.friction",
+    "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
     "StoredSession": "reread.index.sessions",
     "SyncResult": "reread.ingest.results",
@@ -49,7 +50,7 @@ _HOME = {
     "Verified": "reread.index.verify",
     "load": "reread.archive.archive",
     "open_archive": "reread.archive.archive",
-    "window_of": "reread.archive.archive",
+    "window_of": "reread.archive.answers",
 }
 
 __all__ = [

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
 from reread.index.text_index import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
@@ -22,7 +22,6 @@ __all__ = [
     "Candidate",
     "Field",
     "Hits",
-    "NoWords",
     "SearchQuery",
     "Term",
     "fields_of",
@@ -36,10 +35,6 @@ __all__ = [
 
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
-
-
-class NoWords(BadInput):
-    """A query of signs alone; where there is another way to look for them, it can be told."""
 
 
 class Term(Struct, frozen=True):

@@ -433,6 +433,10 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     is_recorded: bool = False
     """Whether money is what the client wrote into its lines."""
 
+    def __repr__(self) -> str:
+        cost = f"${self.totals.cost:.2f}" if self.totals.cost is not None else "no price"
+        return f"<UsageReport by {self.by}, {len(self.rows)} rows, {self.totals.total_tokens:,} tokens, {cost}>"
+
 
 def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> UsageReport:
     """The whole answer to `ask`."""

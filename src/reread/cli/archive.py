@@ -73,7 +73,7 @@ def _status(arguments: list[str]) -> int:
     from .session_source import open_archive
 
     with open_archive(given, config) as archive:
-        status = archive.status()
+        status = archive.safe.status()
     document = {
         "schema": "reread.status/1",
         "home": str(status.home),
@@ -110,7 +110,7 @@ def _verify(arguments: list[str]) -> int:
     from .session_source import bare_archive
 
     with bare_archive(config) as archive:
-        proof = archive.verify(deep=given.deep)
+        proof = archive.safe.verify(deep=given.deep)
     document = {
         "schema": "reread.verify/1",
         "ok": proof.ok,
@@ -176,7 +176,7 @@ def _restore(arguments: list[str]) -> int:
     with open_archive(given, config) as archive:
         stored = find(archive, given.session)
         _check_target(archive, stored, to, config, is_forced=given.force)
-        done = archive.restore(stored.name, to)
+        done = archive.safe.restore(stored.name, to)
     document = {
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
@@ -198,7 +198,7 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
     """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
     from .session_source import is_below, is_protected
 
-    targets = archive.restore_targets(stored, to)
+    targets = archive.safe.restore_targets(stored, to)
     known = [Path(source) for source in archive.known_sources()]
     for target in targets:
         inside = [source for source in config.sources if is_below(target, source)]
@@ -231,7 +231,7 @@ def _forget(arguments: list[str]) -> int:
 
     with bare_archive(config) as archive:
         stored = archive.find_one(given.session)
-        warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
+        warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
             "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes",
@@ -239,7 +239,7 @@ def _forget(arguments: list[str]) -> int:
             tell_lines("nothing was removed")
             return 0
         # By its whole id: what `@last` means may have changed while the person thought.
-        done = archive.forget(stored.name)
+        done = archive.safe.forget(stored.name)
     document = {
         "schema": "reread.forget/1",
         "session": stored.row.uuid,
@@ -257,7 +257,7 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
     from .session_source import bare_archive
 
     with bare_archive(config) as archive:
-        found = archive.damaged()
+        found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not given.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
@@ -266,7 +266,7 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
             ):
                 tell_lines("nothing was removed")
                 return 0
-        done = archive.forget_damaged() if there_is_some else found
+        done = archive.safe.forget_damaged() if there_is_some else found
     document = {
         "schema": "reread.forget_damaged/1",
         "pieces": done.pieces,
@@ -313,7 +313,7 @@ def _rebuild(arguments: list[str]) -> int:
     from .session_source import bare_archive
 
     with bare_archive(config) as archive:
-        sessions = archive.rebuild()
+        sessions = archive.safe.rebuild()
     document = {"schema": "reread.rebuild/1", "sessions": sessions}
     options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} indexed anew"])
     return 0

@@ -224,8 +224,8 @@ def summary_parser() -> options.Parser:
 def run_summary(arguments: list[str]) -> int:
     given = summary_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.file_history import edits_of
     from reread.features.summaries import summary_of
+    from reread.loading import edits_of
     from reread.views.summary import lines_of, summary_document
 
     from .session_source import open_session

@@ -75,7 +75,7 @@ def run_push(arguments: list[str]) -> int:
         if given.watch:
             _follow(archive, folder, some, given)
             return 0
-        done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
+        done = archive.safe.push(folder, some, is_dry=given.dry_run, full=given.full)
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
     return EXIT_DAMAGE if done.failed else 0
@@ -88,7 +88,7 @@ def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argpar
     told: set[str] = set()
     for number, _ in enumerate(archive.watch(Event())):
         try:
-            done = archive.push(folder, wanted)
+            done = archive.safe.push(folder, wanted)
         except RereadError as problem:
             _tell_all([each for each in [str(problem)] if each not in told])
             told.add(str(problem))
@@ -112,7 +112,7 @@ def run_pull(arguments: list[str]) -> int:
     if given.folder is not None:
         _refuse_store(given.folder)
     with bare_archive(config) as archive:
-        done = archive.pull(_folder(archive, given.folder, config, "pull"))
+        done = archive.safe.pull(_folder(archive, given.folder, config, "pull"))
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
@@ -127,7 +127,7 @@ def _folder(archive: Archive, named: str | None, config: Config, command: str) -
     from .output_files import refuse_sources
     from .session_source import is_below
 
-    found = expanded(named).absolute() if named else archive.last_folder()
+    found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
         raise BadInput(f"say which folder, as in `reread {command} /mnt/nas/reread`; the next time it is known")
     refuse_sources(found, config)

@@ -18,7 +18,7 @@ from .stderr import tell
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive
-    from reread.archive.file_history import FileIndex, Traced
+    from reread.archive.file_history import Traced
     from reread.config import Config
     from reread.features.edits.net import FileDiff
     from reread.features.edits.patches import Content
@@ -36,39 +36,14 @@ def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive
             yield archive
 
 
-def index_of(archive: Archive) -> FileIndex:
-    from reread.archive.file_history import FileIndex
-
-    return FileIndex(archive.connection, archive.safe)
-
-
 def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> Traced:
-    """The history of the file that was named, up to `--at`."""
-    from reread.archive.file_history import trace
-    from reread.archive.filters import parse_time
-
-    index = index_of(archive)
-    path = meant(given.file, index)
-    sessions = (archive.session(name) for name in index.sessions_with(path))
-    return trace(
-        sessions,
-        path,
-        given.at,
-        lambda text: parse_time(text, config.now, config.timezone, "--at"),
-        archive.kept_backups(),
-    )
-
-
-def meant(name: str, index: FileIndex) -> str:
-    """The file a name means, as transcripts know it; that it is another path than the name says is told."""
+    """The history of the file that was named, up to `--at`; that it is another path than the name says is told."""
     from reread.features.edits.shell import absolute, key_of
 
-    here = str(Path.cwd())
-    wanted = str(Path(name).expanduser()) if name.startswith("~") else name
-    found = index.meant(wanted, here)
-    if key_of(absolute(wanted, here)) != key_of(found):
-        tell(f"using {found}")
-    return found
+    file = archive.file(given.file)
+    if key_of(absolute(str(expanded(given.file)), str(Path.cwd()))) != key_of(file.path):
+        tell(f"using {file.path}")
+    return file.history(given.at, config.timezone)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +97,7 @@ def run_files(arguments: list[str]) -> int:
 
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
-        touched = index_of(archive).touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
+        touched = archive.files.touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
         options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
         tell_hidden(touched.hidden)
     return 0
@@ -146,15 +121,11 @@ def blame_parser() -> options.Parser:
 def run_blame(arguments: list[str]) -> int:
     given = blame_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.features.edits.blame import blame, known_parts
     from reread.views.file_tables import blame_document, blame_lines
 
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
-    whole = blame(traced.history)
-    lines = whole if whole is not None else known_parts(traced.history)
-    if whole is None and not lines:
-        raise BadInput(f"transcripts show only parts of {printable(traced.history.path)}, so no line can be attributed")
+    lines = traced.blame()
     options.show_answer(
         given, config, lambda: blame_document(traced, lines), lambda view: blame_lines(traced, lines, view)
     )
@@ -184,7 +155,7 @@ def run_restore(arguments: list[str]) -> int:
 
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
-        content = _known(traced, given)
+        content = traced.content
         to = _target(given, traced, config, archive)
     tell_gaps(traced, config)
     if traced.history.last is None:
@@ -198,22 +169,6 @@ def run_restore(arguments: list[str]) -> int:
     else:
         options.print_bytes(content.to_bytes(), content.plain)
     return 0
-
-
-def _known(traced: Traced, given: argparse.Namespace) -> Content:
-    path, content = printable(traced.history.path), traced.history.last
-    when = "at that point" if given.at is not None else "in the end"
-    if content is None:
-        from reread.features.edits.blame import known_parts, text_of_parts
-        from reread.features.edits.patches import exact
-
-        parts = known_parts(traced.history)
-        if parts:
-            return exact(text_of_parts(parts))
-        raise BadInput(f"transcripts show only parts of {path} {when}")
-    if content.text is None:
-        raise BadInput(f"{path} was not there {when}")
-    return content
 
 
 def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
@@ -277,7 +232,7 @@ def diff_parser() -> options.Parser:
 def run_diff(arguments: list[str]) -> int:
     given = diff_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.file_history import edits_of
+    from reread.loading import edits_of
     from reread.views.file_tables import diff_document, diff_lines, stat_lines
 
     from .session_source import open_session

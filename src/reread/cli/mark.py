@@ -84,7 +84,7 @@ def run_mark(arguments: list[str]) -> int:
             shown = chosen if given.sessions else [each for each in chosen if any(each.mark)]
             _show(given, config, _marked(archive, shown), None)
         elif given.sessions or given.yes or _is_agreed(chosen, change):
-            changed = archive.mark(*chosen, **change._asdict())
+            changed = archive.marks.set(*chosen, **change._asdict())
             _show(given, config, _marked(archive, chosen), changed)
         else:
             tell_lines("nothing was marked")
@@ -156,5 +156,5 @@ def _show(given: argparse.Namespace, config: Config, sessions: list[MarkedSessio
 def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
     from reread.views.mark_list import tags_document, tags_lines
 
-    tags = archive.tags()
+    tags = archive.marks.tags()
     options.show_answer(given, config, lambda: tags_document(tags), lambda view: tags_lines(tags, view))

@@ -54,7 +54,7 @@ def _path(config: Config, named: str) -> str:
         if not message:
             return session_path(stored)
         wanted = message.removeprefix("m-")
-        records = archive.session_of(stored).records
+        records = archive.session(stored).records
         found = list(dict.fromkeys(each.uuid for each in records if each.uuid and each.uuid.startswith(wanted)))
     if len(found) != 1:
         reason = f"{len(found)} messages begin so; write more of it" if found else "no message begins so"

@@ -80,7 +80,7 @@ def _show(archive: Archive, given: argparse.Namespace, config: Config) -> None:
     from reread.views.project_list import projects_document, projects_lines
 
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    everything, moves = archive.projects(wanted._replace(limit=None)), archive.moves()
+    everything, moves = archive.projects(wanted._replace(limit=None)), archive.marks.moves()
     found, total = everything[: given.limit], len(everything)
     options.show_answer(
         given, config, lambda: projects_document(found, moves, total), lambda view: projects_lines(found, view, total)
@@ -91,10 +91,10 @@ def _change(archive: Archive, given: argparse.Namespace, config: Config, folders
     from reread.views.project_list import moved_line, projects_document, unmoved_line
 
     if given.action == "move":
-        archive.move_project(*folders)
+        archive.marks.move_project(*folders)
     else:
-        archive.unmove_project(*folders)
-    moves = archive.moves()
+        archive.marks.unmove_project(*folders)
+    moves = archive.marks.moves()
     number = archive.count_sessions_below(folders[0])
     line = moved_line(folders[0], folders[1], number) if given.action == "move" else unmoved_line(folders[0], number)
     found = archive.projects()

@@ -77,7 +77,7 @@ def run_retro(arguments: list[str]) -> int:
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
-        found = archive.retro(
+        found = archive.friction.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
             kinds=given.kind,
@@ -127,14 +127,14 @@ def _apply(
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
-    plan = archive.planned(suggestions[number - 1])
+    plan = archive.friction.planned(suggestions[number - 1])
     if not given.json:
         options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = given.yes or is_agreed(
         "Make this change?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
     )
     if is_wanted:
-        archive.apply(plan)
+        archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None
     if given.json:
         options.print_json(applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted))
@@ -171,7 +171,11 @@ def _label(given: argparse.Namespace, config: Config) -> None:
     kind = given.kind[0] if given.kind else None
     is_wrong = given.wrong is not None
     with open_archive(given, config) as archive:
-        named = archive.mark_wrong(given.wrong, kind) if is_wrong else archive.mark_right(given.right, kind)
+        named = (
+            archive.friction.mark_wrong(given.wrong, kind)
+            if is_wrong
+            else archive.friction.mark_right(given.right, kind)
+        )
     kinds = (named.kind,) if named.kind is not None else named.kinds
     options.show_answer(
         given,

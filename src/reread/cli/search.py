@@ -34,7 +34,8 @@ def search_parser() -> options.Parser:
 def run_search(arguments: list[str]) -> int:
     given = search_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.search_language import DEFAULT_FIELDS, NoWords, fields_of
+    from reread.archive.search_language import DEFAULT_FIELDS, fields_of
+    from reread.errors import NoWords
     from reread.views.archive_json import lost_row
     from reread.views.hits import search_document, search_lines
     from reread.views.session_list import lost_lines

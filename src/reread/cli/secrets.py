@@ -41,8 +41,8 @@ def run_secrets(arguments: list[str]) -> int:
 
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
-        scan = archive.secret_scan()
-        answer = scan.secrets(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
+        scan = archive.secrets
+        answer = scan.report(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
         options.show_answer(
             given,

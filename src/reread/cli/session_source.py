@@ -230,7 +230,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
     with open_archive(given, config, only_reads=True) as archive:
         found = find(archive, given.session)
         kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
-        yield Opened(archive.session_of(found), kept, archive)
+        yield Opened(archive.session(found), kept, archive)
 
 
 def find(archive: Archive, wanted: str) -> StoredSession:
@@ -281,4 +281,4 @@ def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
 
 def knowing(wanted: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
-    return wanted if archive is None else wanted._replace(moves=archive.moves())
+    return wanted if archive is None else wanted._replace(moves=archive.marks.moves())

@@ -142,7 +142,7 @@ def run_usage(arguments: list[str]) -> int:
             is_recorded = given.cost == "recorded"
             folds = given.fold_worktrees
             report = archive.usage(by, wanted, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
-            _show(given, config, report, archive.reconciliation() if given.reconcile else None)
+            _show(given, config, report, archive.billing.reconciliation() if given.reconcile else None)
     return 0
 
 
@@ -151,7 +151,7 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     then the sync; a script goes on at once."""
     if given.cost == "recorded":
         return False
-    report = archive.usage_ahead(by, wanted, config.timezone)
+    report = archive.billing.usage_ahead(by, wanted, config.timezone)
     if report is None:
         return False
     _show(given, config, report, None)
@@ -232,7 +232,7 @@ def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted:
     from .session_source import open_archive, without_needless_sources
 
     with open_archive(given, config, only_reads=True) as archive:
-        return archive.caching(by, without_needless_sources(wanted, archive), config.timezone)
+        return archive.billing.caching(by, without_needless_sources(wanted, archive), config.timezone)
 
 
 def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
@@ -243,7 +243,7 @@ def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Fi
     from .session_source import knowing, open_session
 
     with open_session(given, config) as opened:
-        copied = opened.archive.copied_into(given.session) if opened.archive is not None else frozenset[str]()
+        copied = opened.archive.billing.copied_into(given.session) if opened.archive is not None else frozenset[str]()
         ask = UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
         return session_report(opened.session, ask, load_prices(config.prices), copied)
 
@@ -275,7 +275,7 @@ def run_explain(arguments: list[str]) -> int:
     config = options.make_config(given)
     path = _trunk(given.id)
     with _archive(given, config, path) as archive:
-        explained = archive.explain(given.id if path is None else path)
+        explained = archive.billing.explain(given.id if path is None else path)
         as_of = archive.prices.as_of
         from reread.views.cost_lines import explained_document, explained_lines
 
@@ -378,6 +378,6 @@ def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] 
     with bare_archive(config) as archive:
         if not given.no_sync:
             freshen(archive)
-        found = archive.unpriced_models()
+        found = archive.billing.unpriced_models()
     wanted = (given.model or "").lower()
     return [each for each in found if wanted in (each.model or "").lower()]

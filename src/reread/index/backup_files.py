@@ -9,8 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, PiecePlace, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sources import FileKind
 from reread.sources.backups import history_of
 

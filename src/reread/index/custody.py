@@ -12,15 +12,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread.billing import Prices
-from reread.errors import printable
+from reread.errors import SafeDamaged, SafeError, StoreError, printable
 from reread.safe.packs import make_private
-from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe, SafeDamaged, SafeError
+from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 
 from . import meta, read
 from .backup_files import give_away
 from .client_totals import forget_said
 from .conversation_rows import CopyMarker
-from .database import FILE_NAME, StoreError, transaction
+from .database import FILE_NAME, transaction
 from .friction_rows import forget_friction
 from .ledger import Ledger
 from .meta import as_path, session_mark, stored_path

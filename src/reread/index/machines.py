@@ -12,10 +12,10 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reread.errors import BadInput
+from reread.errors import BadInput, StoreError
 from reread.home import this_machine
 
-from .database import FILE_NAME, StoreError, connect, last_set_aside, transaction
+from .database import FILE_NAME, connect, last_set_aside, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -172,6 +172,14 @@ def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
     return {as_path(path): taken for path, taken in rows}
 
 
+def has_sessions(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
+
+
+def has_files(connection: sqlite3.Connection, kind: str) -> bool:
+    return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
+
+
 def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:
     """Sessions whose transcript is still there and was written last by then."""
     row = connection.execute(

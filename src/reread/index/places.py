@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.billing import Prices
+from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 
 from . import read
 from .conversation_rows import CopyMarker

@@ -12,15 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .database import BUSY_MS, FILE_NAME, StoreError, configure, refuse_newer
+from reread.errors import StoreError
+
+from .database import BUSY_MS, FILE_NAME, configure, refuse_newer
 from .schema import MIGRATIONS
-
-
-class ReadOnlyArchive(StoreError):
-    """It can be read and not written."""
-
-    def __init__(self, home: Path) -> None:
-        super().__init__(f"{home}: the archive cannot be written here, only read")
 
 
 def look_into(home: Path) -> sqlite3.Connection:

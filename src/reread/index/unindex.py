@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 
-from reread.safe.errors import SafeDamaged
+from reread.errors import SafeDamaged
 
 from . import read
 from .rows import FileRow

@@ -9,10 +9,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.errors import RereadError
+from reread.errors import RereadError, StoreError
 from reread.marks import NO_MARK, MarkChange
 
-from .database import StoreError
 from .meta import as_path, stored_path
 from .schema import WORDS
 from .sessions import MarkRow, MoveRow, all_rows, columns_of, keep_moves, keep_rows, marks, move_rows, moves

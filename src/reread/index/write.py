@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from reread.billing import Prices
-from reread.safe.safe import PieceHeader, PiecePlace, Safe, SafeDamaged
+from reread.errors import SafeDamaged
+from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
 from . import meta

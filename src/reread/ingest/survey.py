@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import sources
-from reread.errors import SourceError
+from reread.errors import SafeDamaged, SourceError
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.machines import names_of
@@ -26,7 +26,7 @@ from reread.index.session_files import source_file
 from reread.index.sessions import names_by_id
 from reread.index.user_data import content_marks
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
 

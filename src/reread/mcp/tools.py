@@ -179,12 +179,12 @@ class File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _file(memory: Memory, asked: File) -> str:
-    from reread.archive.file_history import FileIndex, literal
+    from reread.archive.file_history import literal
     from reread.features.edits.blame import blame
     from reread.views.mcp_text import FileStory, file_text
 
     with memory.opened() as archive:
-        index = FileIndex(archive.connection, archive.safe)
+        index = archive.files.index
         path = index.meant(asked.path, memory.folder)
         glob = literal(path)
         found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files

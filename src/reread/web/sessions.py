@@ -118,7 +118,7 @@ def _found_or_why_not(site: pages.Site, given: Mapping[str, str]) -> tuple[list[
 def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     wanted = make_filter(site, given)
     if wanted.tool is None and wanted.file is None:
-        moves = site.library.answer("moves", lambda archive: archive.moves())
+        moves = site.library.answer("moves", lambda archive: archive.marks.moves())
         found = filtered(site.library.sessions(), wanted._replace(moves=moves))
     else:
         days = site.settings.cleanup_days
