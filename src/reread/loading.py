@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from reread import sources
+from reread import lazy, sources
 from reread.billing import Prices
 from reread.errors import AmbiguousSession, RereadError, SafeDamaged, SourceError, UnknownSession
 from reread.marks import NO_MARK, Mark
@@ -31,10 +31,19 @@ from reread.sources.backups import backup_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.features import decisions, summaries
     from reread.features.decisions import Decision
+    from reread.features.edits import net, shell
     from reread.features.edits.history import ReadBackup
     from reread.features.edits.net import FileDiff, SessionEdits
     from reread.features.summaries import SessionSummary
+    from reread.live import capture_fold
+else:
+    net = lazy.module("reread.features.edits.net")
+    capture_fold = lazy.module("reread.live.capture_fold")
+    shell = lazy.module("reread.features.edits.shell")
+    decisions = lazy.module("reread.features.decisions")
+    summaries = lazy.module("reread.features.summaries")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 INDEX = "sessions-index.json"
@@ -166,32 +175,27 @@ class LoadedSession(Session):
 
     def diff(self, file: str | None = None, branch: Branch | None = None) -> list[FileDiff]:
         """The net change of each file, or of those that a path, its end or a glob names; along one branch if asked."""
-        from reread.features.edits.shell import fits
-
         found = self.edits.on_disk() if branch is None else self.edits.on(branch)
-        return [each for each in found if each.is_change and (file is None or fits(each.path, file))]
+        return [each for each in found if each.is_change and (file is None or shell.fits(each.path, file))]
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
         """Questions Claude asked here, in agents, too, and what was answered; the oldest first."""
-        from reread.features.decisions import decisions_of
-
         agents = (agent for agent in self.subagents if not agent.is_recorded_inline)
-        found = [*decisions_of(self, self.id), *(each for a in agents for each in decisions_of(a, self.id, a.id))]
+        found = [
+            *decisions.decisions_of(self, self.id),
+            *(each for a in agents for each in decisions.decisions_of(a, self.id, a.id)),
+        ]
         return tuple(sorted(found, key=lambda each: each.time.timestamp() if each.time is not None else 0.0))
 
     def summary(self) -> SessionSummary:
         """Its goal, journey, files, errors and outcome, from what it says itself."""
-        from reread.features.summaries import summary_of
-
-        return summary_of(self, self.edits)
+        return summaries.summary_of(self, self.edits)
 
 
-def edits_of(session: Session, kept: ReadBackup | None = None) -> SessionEdits:
+def edits_of(session: Session, kept: ReadBackup | None = None) -> net.SessionEdits:
     """The changes of a session, with the backups that can still be read, or were kept."""
-    from reread.features.edits.net import SessionEdits
-
-    return SessionEdits(session, read_unharmed(trunks_of(session), kept))
+    return net.SessionEdits(session, read_unharmed(trunks_of(session), kept))
 
 
 def trunks_of(session: Session) -> dict[str, Path]:
@@ -262,9 +266,7 @@ def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry |
 
 
 def _captured(file: SourceFile, disk: FileReader) -> Captured:
-    from reread.live.capture_fold import fold  # with the whole protocol: few sessions were captured
-
-    return fold(disk.content(file), str(file.path))
+    return capture_fold.fold(disk.content(file), str(file.path))
 
 
 def add_file(builder: SessionBuilder, file: SourceFile, disk: FileReader = DISK) -> None:

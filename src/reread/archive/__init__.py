@@ -14,6 +14,31 @@ if TYPE_CHECKING:
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
 
+    from . import (
+        answers,
+        base,
+        billing,
+        budgets,
+        cache_report,
+        explain,
+        file_history,
+        filters,
+        friction,
+        friction_report,
+        health,
+        listing,
+        lost_sessions,
+        projects,
+        reconcile,
+        regex,
+        safe,
+        search_language,
+        secret_scan,
+        status,
+        text_search,
+        usage_report,
+        user_marks,
+    )
     from .answers import window_of
     from .archive import CLEANUP_DAYS, Archive, load, open_archive
     from .cache_report import CacheReport
@@ -76,9 +101,32 @@ __all__ = [
     "UnpricedModel",
     "UsageReport",
     "Verified",
+    "answers",
+    "base",
+    "billing",
+    "budgets",
+    "cache_report",
+    "explain",
+    "file_history",
+    "filters",
+    "friction",
+    "friction_report",
+    "health",
+    "listing",
     "load",
+    "lost_sessions",
     "open_archive",
+    "projects",
+    "reconcile",
+    "regex",
+    "safe",
+    "search_language",
+    "secret_scan",
+    "status",
+    "text_search",
+    "usage_report",
+    "user_marks",
     "window_of",
 ]
 
-__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"})
+__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"}, modules=frozenset(__all__) - frozenset(_HOME))

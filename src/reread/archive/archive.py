@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from reread import lazy
+from reread.config import make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, version
@@ -27,25 +29,58 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Unpack
 
+    from reread import loading
+    from reread.archive import (
+        answers,
+        billing,
+        file_history,
+        friction,
+        listing,
+        lost_sessions,
+        safe,
+        secret_scan,
+        text_search,
+        user_marks,
+    )
+    from reread.archive import filters as filtering
+    from reread.archive import projects as archive_projects
     from reread.features.decisions import Decision
     from reread.features.tool_use import ToolCount
+    from reread.index import integrity, read, schema, user_sql
     from reread.index.sessions import StoredSession
+    from reread.ingest import watch
     from reread.ingest.results import Report
+    from reread.live import capture
     from reread.loading import LoadedSession
 
-    from .answers import ArchiveTalk, FoundPrompts, ThinkingAnswer
-    from .billing import ArchiveBilling
-    from .file_history import ArchivedFile, ArchiveFiles
+    from .answers import FoundPrompts, ThinkingAnswer
+    from .file_history import ArchivedFile
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
-    from .friction import ArchiveFriction
     from .listing import Listed, SessionName
     from .lost_sessions import LostSession
     from .projects import Project
-    from .safe import ArchiveSafe
-    from .secret_scan import SecretScan
-    from .text_search import ArchiveText, FieldNames, SearchAnswer
+    from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
-    from .user_marks import ArchiveMarks
+else:
+    integrity = lazy.module("reread.index.integrity")
+    billing = lazy.module("reread.archive.billing")
+    file_history = lazy.module("reread.archive.file_history")
+    friction = lazy.module("reread.archive.friction")
+    user_marks = lazy.module("reread.archive.user_marks")
+    safe = lazy.module("reread.archive.safe")
+    secret_scan = lazy.module("reread.archive.secret_scan")
+    text_search = lazy.module("reread.archive.text_search")
+    answers = lazy.module("reread.archive.answers")
+    capture = lazy.module("reread.live.capture")
+    watch = lazy.module("reread.ingest.watch")
+    read = lazy.module("reread.index.read")
+    filtering = lazy.module("reread.archive.filters")
+    listing = lazy.module("reread.archive.listing")
+    archive_projects = lazy.module("reread.archive.projects")
+    lost_sessions = lazy.module("reread.archive.lost_sessions")
+    loading = lazy.module("reread.loading")
+    schema = lazy.module("reread.index.schema")
+    user_sql = lazy.module("reread.index.user_sql")
 
 _REBUILD = "`reread archive rebuild` makes the index anew"
 _SETTLING = 2.0
@@ -115,9 +150,7 @@ class Archive(ArchiveBase):
             return None
         if not self.is_open or not _is_ours(error):
             return None
-        from reread.index.integrity import damage_of
-
-        return next(iter(damage_of(self.connection)), None)
+        return next(iter(integrity.damage_of(self.connection)), None)
 
     def __repr__(self) -> str:
         try:
@@ -162,59 +195,43 @@ class Archive(ArchiveBase):
             return found
 
     @property
-    def billing(self) -> ArchiveBilling:
+    def billing(self) -> billing.ArchiveBilling:
         """What was spent, what the cache saved, and how each cost comes about."""
-        from .billing import ArchiveBilling
-
-        return ArchiveBilling(self)
+        return billing.ArchiveBilling(self)
 
     @property
-    def files(self) -> ArchiveFiles:
+    def files(self) -> file_history.ArchiveFiles:
         """Which files sessions touched, what each held at any moment, and who wrote which line."""
-        from .file_history import ArchiveFiles
-
-        return ArchiveFiles(self)
+        return file_history.ArchiveFiles(self)
 
     @property
-    def friction(self) -> ArchiveFriction:
+    def friction(self) -> friction.ArchiveFriction:
         """What went wrong, and what to change."""
-        from .friction import ArchiveFriction
-
-        return ArchiveFriction(self)
+        return friction.ArchiveFriction(self)
 
     @property
-    def marks(self) -> ArchiveMarks:
+    def marks(self) -> user_marks.ArchiveMarks:
         """Stars, tags, notes, titles and moved folders."""
-        from .user_marks import ArchiveMarks
-
-        return ArchiveMarks(self)
+        return user_marks.ArchiveMarks(self)
 
     @property
-    def safe(self) -> ArchiveSafe:
+    def safe(self) -> safe.ArchiveSafe:
         """What is kept: proving, restoring, forgetting it, and exchanging it with other machines."""
-        from .safe import ArchiveSafe
-
-        return ArchiveSafe(self)
+        return safe.ArchiveSafe(self)
 
     @property
-    def secrets(self) -> SecretScan:
+    def secrets(self) -> secret_scan.SecretScan:
         """Which keys and passwords lie in past sessions."""
-        from .secret_scan import SecretScan
-
-        return SecretScan(self.connection, self.line_reader(), is_read_only=self.is_read_only)
+        return secret_scan.SecretScan(self.connection, self.line_reader(), is_read_only=self.is_read_only)
 
     @property
-    def text(self) -> ArchiveText:
+    def text(self) -> text_search.ArchiveText:
         """The full-text index."""
-        from .text_search import ArchiveText
-
-        return ArchiveText(self)
+        return text_search.ArchiveText(self)
 
     @property
-    def _talk(self) -> ArchiveTalk:
-        from .answers import ArchiveTalk
-
-        return ArchiveTalk(self)
+    def _talk(self) -> answers.ArchiveTalk:
+        return answers.ArchiveTalk(self)
 
     def sync(
         self,
@@ -232,9 +249,7 @@ class Archive(ArchiveBase):
         self.refuse_read_only()
         self.reprice()
         if source_state.has_unfinished_captures(self.wire):
-            from reread.live.capture import adopt  # runs that a kill left behind end here
-
-            adopt(self.wire)
+            capture.adopt(self.wire)
         if full:
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
@@ -253,21 +268,17 @@ class Archive(ArchiveBase):
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
-        from reread.ingest.watch import changes
-
         yield self.sync()
         while not stop.is_set():
             seen = source_state.last_seen(self.connection, self.machine)
-            for _ in changes(seen, time.time_ns(), stop, self.wire):
+            for _ in watch.changes(seen, time.time_ns(), stop, self.wire):
                 yield self.sync()
 
     def outdated(self) -> int:
         """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
         if not meta.is_outdated(self.connection):
             return 0
-        from reread.index.read import outdated_sessions
-
-        return len(outdated_sessions(self.connection))
+        return len(read.outdated_sessions(self.connection))
 
     def sessions(
         self,
@@ -292,23 +303,15 @@ class Archive(ArchiveBase):
         **filters: Unpack[FilterOptions],
     ) -> Iterator[Listed]:
         """The same one at a time, for lists of any length."""
-        from .filters import make_filter
-        from .listing import listed
-
-        return listed(self.connection, make_filter(wanted, filters, timezone), cleanup_days)
+        return listing.listed(self.connection, filtering.make_filter(wanted, filters, timezone), cleanup_days)
 
     def listed(self, session: SessionName, cleanup_days: float = CLEANUP_DAYS) -> Listed:
         """One session as a list has it."""
-        from .listing import listed_by_id
-
-        return next(listed_by_id(self.connection, [self.find(session).id], cleanup_days))
+        return next(listing.listed_by_id(self.connection, [self.find(session).id], cleanup_days))
 
     def count_sessions(self, wanted: Filter | None = None, **filters: Unpack[FilterOptions]) -> int:
         """How many sessions pass the filters, whatever their limit."""
-        from .filters import make_filter
-        from .listing import count_passing
-
-        return count_passing(self.connection, make_filter(wanted, filters))
+        return listing.count_passing(self.connection, filtering.make_filter(wanted, filters))
 
     def usage(
         self,
@@ -387,11 +390,8 @@ class Archive(ArchiveBase):
 
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
-        from .filters import make_filter
-        from .projects import projects
-
         self.reprice()
-        return projects(self.connection, make_filter(wanted, filters, timezone))
+        return archive_projects.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
 
     def lost(
         self,
@@ -406,17 +406,14 @@ class Archive(ArchiveBase):
         that a search finds."""
         if not meta.has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
             return []
-        from .filters import make_filter
-        from .lost_sessions import find_lost
-
-        chosen = make_filter(wanted, filters)
-        return find_lost(self.connection, self.line_reader(), self.machine, chosen, query, fields, is_regex=is_regex)
+        chosen = filtering.make_filter(wanted, filters)
+        return lost_sessions.find_lost(
+            self.connection, self.line_reader(), self.machine, chosen, query, fields, is_regex=is_regex
+        )
 
     def read_all(self, wanted: Filter | None = None, **filters: Unpack[FilterOptions]) -> Iterator[LoadedSession]:
         """Sessions read from the safe one at a time, the oldest first."""
-        from .filters import make_filter
-
-        return self._talk.read_all(make_filter(wanted, filters))
+        return self._talk.read_all(filtering.make_filter(wanted, filters))
 
     def transcript(self, wanted: SessionName) -> bytes:
         """The session's own file, byte for byte; empty where only files of its agents are left."""
@@ -426,8 +423,6 @@ class Archive(ArchiveBase):
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[object, ...]]]:
         """Columns and rows of one statement that reads; raises BadInput for any other."""
-        from reread.index import user_sql
-
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         return user_sql.ask(self.home, query)
@@ -435,9 +430,7 @@ class Archive(ArchiveBase):
     @staticmethod
     def schema() -> str:
         """The tables, with a comment for every column that needs one."""
-        from reread.index.schema import SCHEMA
-
-        return SCHEMA
+        return schema.SCHEMA
 
     @property
     def is_empty(self) -> bool:
@@ -472,9 +465,7 @@ class Archive(ArchiveBase):
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        from .projects import count_sessions_below
-
-        return count_sessions_below(self.connection, folder)
+        return archive_projects.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
@@ -483,16 +474,12 @@ class Archive(ArchiveBase):
 
     def saw_end(self, stored: StoredSession) -> bool:
         """Whether the last that is known of a session is a run that reread captured, and which has ended."""
-        from reread.index.read import files_of
-
-        ends = [row.mtime_ns / 1e9 for row in files_of(self.connection, stored.id) if row.kind == "capture"]
+        ends = [row.mtime_ns / 1e9 for row in read.files_of(self.connection, stored.id) if row.kind == "capture"]
         return bool(ends) and stored.ended is not None and stored.ended.timestamp() <= max(ends) + _SETTLING
 
 
 def open_archive(home: str | Path | None = None, sources: Sequence[str | Path] | None = None) -> Archive:
     """The archive below `home`, over `sources`; without them the ones the environment names."""
-    from reread.config import make_config
-
     config = make_config(None if sources is None else [str(each) for each in _folders(sources)], None)
     return Archive(config.home if home is None else _folders(home)[0], config.sources, price_file=config.prices)
 
@@ -520,8 +507,6 @@ def load(wanted: str | Path) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files; else one that the archive keeps,
     by its id, a unique beginning of it, `@last` or `@2`.
     """
-    from reread import loading
-
     if not isinstance(wanted, str | Path):
         raise BadInput(f"{wanted!r} names no session; give a file, a folder, an id, the beginning of one, or @last")
     place = Path(wanted)

@@ -12,22 +12,35 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from reread import lazy
 from reread.errors import BadInput, ReadOnlyArchive
 from reread.index import client_totals, meta
 from reread.index.database import FILE_NAME, connect, file_number, is_only_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.billing import Prices
-    from reread.index.backup_files import KeptBackups
+    from reread import billing, loading
+    from reread.archive import listing
+    from reread.billing import Prices, money
+    from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files
     from reread.index.machines import Machine
-    from reread.index.safe_reader import SafeReader
-    from reread.index.session_files import SessionFileReader
     from reread.index.sessions import StoredSession
     from reread.loading import LoadedSession
-    from reread.safe.safe import Safe
+    from reread.safe import safe
 
     from .listing import SessionName
+else:
+    read_only = lazy.module("reread.index.read_only")
+    safe = lazy.module("reread.safe.safe")
+    session_files = lazy.module("reread.index.session_files")
+    safe_reader = lazy.module("reread.index.safe_reader")
+    backup_files = lazy.module("reread.index.backup_files")
+    machines = lazy.module("reread.index.machines")
+    billing = lazy.module("reread.billing")
+    money = lazy.module("reread.billing.money")
+    ledger = lazy.module("reread.index.ledger")
+    listing = lazy.module("reread.archive.listing")
+    loading = lazy.module("reread.loading")
 
 LOCK_SECONDS = 120.0
 """How long one that writes waits for another one."""
@@ -74,9 +87,7 @@ class ArchiveBase:
     @cached_property
     def connection(self) -> sqlite3.Connection:
         if self.is_read_only:
-            from reread.index.read_only import look_into
-
-            return look_into(self.home)
+            return read_only.look_into(self.home)
         made = connect(self.home)
         self._file = file_number(self.home)
         return made
@@ -92,39 +103,29 @@ class ArchiveBase:
             raise ReadOnlyArchive(self.home)
 
     @cached_property
-    def packs(self) -> Safe:
+    def packs(self) -> safe.Safe:
         """The bytes of all files that were taken in."""
-        from reread.safe.safe import Safe
-
-        return Safe(self.home / "safe")
+        return safe.Safe(self.home / "safe")
 
     @cached_property
-    def reader(self) -> SessionFileReader:
+    def reader(self) -> session_files.SessionFileReader:
         """Reads the files of sessions out of the safe."""
-        from reread.index.session_files import SessionFileReader
+        return session_files.SessionFileReader(self.connection, self.packs)
 
-        return SessionFileReader(self.connection, self.packs)
-
-    def line_reader(self) -> SafeReader:
+    def line_reader(self) -> safe_reader.SafeReader:
         """Reads single lines and files out of the safe."""
-        from reread.index.safe_reader import SafeReader
+        return safe_reader.SafeReader(self.connection, self.packs)
 
-        return SafeReader(self.connection, self.packs)
-
-    def kept_backups(self) -> KeptBackups:
+    def kept_backups(self) -> backup_files.KeptBackups:
         """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
         None where none was kept."""
-        from reread.index.backup_files import KeptBackups
-
-        return KeptBackups(self.connection, self.reader)
+        return backup_files.KeptBackups(self.connection, self.reader)
 
     @contextmanager
     def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
         """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
         there is found nowhere."""
-        from reread.safe.safe import lock
-
-        with lock(self.home / "safe", timeout=patience):
+        with safe.lock(self.home / "safe", timeout=patience):
             if self.is_open and self._file != file_number(self.home):
                 self.close()
             yield
@@ -138,18 +139,14 @@ class ArchiveBase:
 
     def own_machine(self) -> Machine:
         """Its id, and what it is called."""
-        from reread.index.machines import own_machine
-
-        return own_machine(self.connection, self.home, may_write=not self.is_read_only)
+        return machines.own_machine(self.connection, self.home, may_write=not self.is_read_only)
 
     def label_machine(self, label: str) -> Machine:
         """Calls this machine something else; nothing that is kept changes. Raises BadInput."""
-        from reread.index.machines import set_label
-
         self.refuse_read_only()
         if not isinstance(label, str):
             raise BadInput(f"{label!r} is not a machine name")
-        return set_label(self.connection, self.home, label)
+        return machines.set_label(self.connection, self.home, label)
 
     @property
     def wire(self) -> Path:
@@ -159,20 +156,14 @@ class ArchiveBase:
     @cached_property
     def prices(self) -> Prices:
         """Raises BadInput for a price file that is none."""
-        from reread.billing import load_prices
-
-        return load_prices(self.price_file)
+        return billing.load_prices(self.price_file)
 
     def reprice(self) -> None:
         """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
-        from reread.billing.money import stamp
-
-        now = stamp(self.price_file)
+        now = money.stamp(self.price_file)
         if self.is_read_only or meta.read_note(self.connection, meta.PRICE_FILES) == now:
             return
-        from reread.index.ledger import reprice
-
-        reprice(self.connection, self.prices, now)
+        ledger.reprice(self.connection, self.prices, now)
 
     def find(self, wanted: SessionName) -> StoredSession:
         """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
@@ -180,29 +171,21 @@ class ArchiveBase:
         Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
         What a list, a search or this method gave back is found, too.
         """
-        from .listing import find_session
-
-        return find_session(self.connection, self.home, wanted)
+        return listing.find_session(self.connection, self.home, wanted)
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id, the one that ended last first."""
-        from .listing import copies_of
-
-        return copies_of(self.connection, stored)
+        return listing.copies_of(self.connection, stored)
 
     def find_one(self, wanted: SessionName) -> StoredSession:
         """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
-        from .listing import find_one
-
-        return find_one(self.connection, self.home, wanted)
+        return listing.find_one(self.connection, self.home, wanted)
 
     def session(self, wanted: SessionName) -> LoadedSession:
         """A session read from the safe, whether its source still exists or not."""
-        from reread.loading import load_session
-
         stored = self.find(wanted)
         files = self.reader.session_files(stored.id, stored.row.uuid)
-        return load_session(
+        return loading.load_session(
             files, disk=self.reader, prices=self.prices, mark=stored.mark, read_backup=self._read_backup
         )
 

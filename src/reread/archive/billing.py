@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import lazy
 from reread.index import source_state, usage_sums
 from reread.index.database import snapshot
 
@@ -16,11 +17,19 @@ from .usage_report import UnpricedModel, UsageLimits, UsageQuestion, UsageReport
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from reread.archive import cache_report, explain, reconcile
+    from reread.ingest import cold_usage
+
     from .base import ArchiveBase
     from .cache_report import CacheReport
     from .explain import Explained
     from .listing import SessionName
     from .reconcile import Reconciled
+else:
+    cold_usage = lazy.module("reread.ingest.cold_usage")
+    cache_report = lazy.module("reread.archive.cache_report")
+    reconcile = lazy.module("reread.archive.reconcile")
+    explain = lazy.module("reread.archive.explain")
 
 QUICK_SYNC = 50_000_000
 """Source bytes that a sync takes in within about two seconds."""
@@ -77,12 +86,10 @@ class ArchiveBilling:
         ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
         if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire):
             return None
-        from reread.ingest.cold_usage import behind, count
-
-        files = behind(archive.connection, archive.machine, archive.sources)
+        files = cold_usage.behind(archive.connection, archive.machine, archive.sources)
         if sum(file.size for file in files) < QUICK_SYNC:
             return None
-        counted = count(files, archive.connection, archive.prices)
+        counted = cold_usage.count(files, archive.connection, archive.prices)
         return usage_report.ahead(archive.connection, ask, archive.prices, counted.cells, counted.lines)
 
     def caching(
@@ -93,13 +100,11 @@ class ArchiveBilling:
         **filters: Unpack[FilterOptions],
     ) -> CacheReport:
         """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
-        from .cache_report import report
-
         archive = self._archive
         ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
         archive.reprice()
         with snapshot(archive.connection):
-            return report(archive.connection, ask, archive.prices)
+            return cache_report.report(archive.connection, ask, archive.prices)
 
     def usage_and_caching(
         self,
@@ -111,8 +116,6 @@ class ArchiveBilling:
         **filters: Unpack[FilterOptions],
     ) -> tuple[UsageReport, CacheReport]:
         """`usage` and `caching` of the same responses, in the time of one of them."""
-        from .cache_report import with_usage
-
         archive = self._archive
         ask = UsageQuestion(
             by=by,
@@ -122,19 +125,17 @@ class ArchiveBilling:
         )
         archive.reprice()
         with snapshot(archive.connection):
-            return with_usage(archive.connection, ask, archive.prices)
+            return cache_report.with_usage(archive.connection, ask, archive.prices)
 
     def reconciliation(self) -> dict[str, Reconciled]:
         """By session: what the client itself counted, beside what all responses in the session's files add up to.
 
         Only sessions that the client said something about are here.
         """
-        from .reconcile import reconciliation
-
         archive = self._archive
         archive.reprice()
         with snapshot(archive.connection):
-            return reconciliation(archive.connection)
+            return reconcile.reconciliation(archive.connection)
 
     def limits(self, now: datetime | None = None) -> UsageLimits:
         """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
@@ -149,13 +150,11 @@ class ArchiveBilling:
 
         A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
         """
-        from .explain import Explainer
-
         archive = self._archive
         wanted = wanted if isinstance(wanted, Path) else text_of(wanted, "the name")
         archive.reprice()
         with snapshot(archive.connection):
-            return Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(wanted)
+            return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(wanted)
 
     def unpriced_models(self) -> list[UnpricedModel]:
         """Models with requests that have no price, each API response once; the one with most tokens first."""

@@ -507,7 +507,7 @@ class ArchiveFiles:
 
         Raises BadInput for none or several.
         """
-        if not isinstance(name, str | PathLike) or not fspath(name):
+        if not isinstance(name, str | PathLike):
             raise BadInput(f"{printable(repr(name))} names no file; give a path, or enough of its end")
         wanted = str(Path(name).expanduser()) if fspath(name).startswith("~") else fspath(name)
         folder = fspath(here) if here is not None else str(Path.cwd())

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.config import expanded
 from reread.errors import BadInput, printable
+from reread.views.numbers import count, left_out_document, left_out_lines, size
 
 from . import options
 from .common import word_first
 from .options import is_agreed
+from .session_source import bare_archive, find, is_below, is_protected, open_archive
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
@@ -68,10 +71,6 @@ def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
 def _status(arguments: list[str]) -> int:
     given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count, left_out_document, left_out_lines, size
-
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         status = archive.safe.status()
     document = {
@@ -107,8 +106,6 @@ def _verify(arguments: list[str]) -> int:
     )
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         proof = archive.safe.verify(deep=given.deep)
     document = {
@@ -129,8 +126,6 @@ def _verify(arguments: list[str]) -> int:
 
 
 def _proof_lines(proof: Verified) -> list[str]:
-    from reread.views.numbers import count, size
-
     sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
     recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
     verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
@@ -168,10 +163,6 @@ def _restore(arguments: list[str]) -> int:
     made.add_argument("--force", action="store_true", help="overwrite existing files")
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count, size
-
-    from .session_source import find, open_archive
-
     to = expanded(given.to)
     with open_archive(given, config) as archive:
         stored = find(archive, given.session)
@@ -196,8 +187,6 @@ def _restore(arguments: list[str]) -> int:
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
     """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
-    from .session_source import is_below, is_protected
-
     targets = archive.safe.restore_targets(stored, to)
     known = [Path(source) for source in archive.known_sources()]
     for target in targets:
@@ -225,10 +214,6 @@ def _forget(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.damaged:
         return _forget_damaged(given, config)
-    from reread.views.numbers import count, size
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         stored = archive.find_one(given.session)
         warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
@@ -252,10 +237,6 @@ def _forget(arguments: list[str]) -> int:
 
 
 def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
-    from reread.views.numbers import count, size
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
@@ -280,17 +261,12 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
 
 
 def _damage_lines(found: Damaged) -> list[str]:
-    from reread.views.numbers import size
-
     fates = {True: "its source still exists: the next sync takes it anew", False: "lost; a line stands in their place"}
     files = [f"  {printable(str(each.path))}: {size(each.bytes)}, {fates[each.is_there]}" for each in found.files]
     return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
 
 
 def _what_goes(stored: StoredSession, backups: int) -> str:
-    from reread.views.numbers import count, size
-    from reread.views.text import shorten
-
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
     if backups:
@@ -302,16 +278,13 @@ def _what_goes(stored: StoredSession, backups: int) -> str:
         fate = "Its source still exists and stays; later syncs pass it by."
     if any(stored.mark):
         fate += " What you noted on it goes with its last copy."
-    return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
+    title = views.text.shorten(row.title or "", 60)
+    return f"{printable(row.uuid)}: {title}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
 
 
 def _rebuild(arguments: list[str]) -> int:
     given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         sessions = archive.safe.rebuild()
     document = {"schema": "reread.rebuild/1", "sessions": sessions}

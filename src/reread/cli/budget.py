@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from reread import archive as archives
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,37 +42,32 @@ def run_budget(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.period is not None:
         _set(config, given.period, given.amount)
-    from reread.views.budgets import spending_document, spending_lines
-
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         found = _spending(archive, config)
-    options.show_answer(given, config, lambda: spending_document(found), lambda _: spending_lines(found))
+    options.show_answer(
+        given, config, lambda: views.budgets.spending_document(found), lambda _: views.budgets.spending_lines(found)
+    )
     return 0
 
 
 def _set(config: Config, period: str, amount: str | None) -> None:
-    from reread.archive.budgets import dollars_to_nano, read_limits, write_limits
-
     if amount is None:
         raise BadInput(f"say how many dollars a {period} may cost, as in `reread budget {period} 10`")
-    limits = read_limits(str(config.home))
+    limits = archives.budgets.read_limits(str(config.home))
     try:
         if amount == "none":
             limits.pop(period, None)
         else:
-            limits[period] = dollars_to_nano(amount)
+            limits[period] = archives.budgets.dollars_to_nano(amount)
     except ValueError:
         raise BadInput(f"{amount!r} is not an amount in dollars") from None
-    write_limits(str(config.home), limits)
+    archives.budgets.write_limits(str(config.home), limits)
 
 
 def _spending(archive: Archive, config: Config) -> Spending:
-    from reread.archive.budgets import DAYS_BACK, read_limits, spending
-    from reread.archive.filters import Filter
-
     today = config.now.astimezone(config.timezone).replace(hour=0, minute=0, second=0, microsecond=0)
-    report = archive.usage("day", Filter(since=today - timedelta(days=DAYS_BACK)), config.timezone)
+    report = archive.usage(
+        "day", archives.filters.Filter(since=today - timedelta(days=archives.budgets.DAYS_BACK)), config.timezone
+    )
     by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
-    return spending(by_day, today.date().isoformat(), read_limits(str(config.home)))
+    return archives.budgets.spending(by_day, today.date().isoformat(), archives.budgets.read_limits(str(config.home)))

@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from reread import archive as archives
 from reread.errors import BadInput
 
 from . import main, options
@@ -62,11 +63,9 @@ def run_demo(arguments: list[str]) -> int:
 
 def _fill(place: Path, home: Path) -> None:
     """Takes the samples in; then old ones go, as the client would have deleted them."""
-    from reread.archive import CLEANUP_DAYS, Archive
-
-    with Archive(home, [place]) as archive:
+    with archives.Archive(home, [place]) as archive:
         archive.sync()
-    oldest = time.time() - timedelta(days=CLEANUP_DAYS).total_seconds()
+    oldest = time.time() - timedelta(days=archives.CLEANUP_DAYS).total_seconds()
     for path in place.rglob("*.jsonl"):
         if path.stat().st_mtime < oldest:
             path.unlink()

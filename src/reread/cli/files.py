@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
-from .session_source import is_straight, open_archive, passing_archive
-from .stderr import tell
+from .session_source import asked_archive, is_below, is_protected, open_session
+from .show import chosen_branches
+from .stderr import tell, tell_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread import loading
     from reread.archive import Archive
     from reread.archive.file_history import Traced
     from reread.config import Config
+    from reread.features.edits import shell
     from reread.features.edits.net import FileDiff
     from reread.features.edits.patches import Content
     from reread.sessions import Branch, Session
-
-
-@contextmanager
-def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that are only looked into go into one that is gone afterwards."""
-    if is_straight(config):
-        with passing_archive(config, config.sources) as archive:
-            yield archive
-    else:
-        with open_archive(given, config, only_reads=True) as archive:
-            yield archive
+else:
+    shell = lazy.module("reread.features.edits.shell")
+    loading = lazy.module("reread.loading")
 
 
 def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> Traced:
     """The history of the file that was named, up to `--at`; that it is another path than the name says is told."""
-    from reread.features.edits.shell import absolute, key_of
-
     file = archive.file(given.file)
-    if key_of(absolute(str(expanded(given.file)), str(Path.cwd()))) != key_of(file.path):
+    if shell.key_of(shell.absolute(str(expanded(given.file)), str(Path.cwd()))) != shell.key_of(file.path):
         tell(f"using {file.path}")
     return file.history(given.at, config.timezone)
 
@@ -58,13 +50,11 @@ def add_at(parser: argparse.ArgumentParser) -> None:
 
 def tell_gaps(traced: Traced, config: Config) -> None:
     """On standard error: what is shown may not be the whole truth."""
-    from reread.views.file_tables import gap_text, gap_texts
-
     view = options.make_view(config)
-    for text in gap_texts(traced.history.gaps, view):
+    for text in views.file_tables.gap_texts(traced.history.gaps, view):
         tell(text)
     if traced.gap is not None:
-        tell(f"at that moment the file may have been different: {gap_text(traced.gap, view)}")
+        tell(f"at that moment the file may have been different: {views.file_tables.gap_text(traced.gap, view)}")
 
 
 FILES_EXAMPLES = """\
@@ -91,14 +81,15 @@ def files_parser() -> options.Parser:
 def run_files(arguments: list[str]) -> int:
     given = files_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.file_tables import files_document, files_lines
-
-    from .stderr import tell_hidden
-
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         touched = archive.files.touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
-        options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
+        options.show_answer(
+            given,
+            config,
+            lambda: views.file_tables.files_document(touched),
+            lambda view: views.file_tables.files_lines(touched, view),
+        )
         tell_hidden(touched.hidden)
     return 0
 
@@ -121,13 +112,14 @@ def blame_parser() -> options.Parser:
 def run_blame(arguments: list[str]) -> int:
     given = blame_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.file_tables import blame_document, blame_lines
-
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
     lines = traced.blame()
     options.show_answer(
-        given, config, lambda: blame_document(traced, lines), lambda view: blame_lines(traced, lines, view)
+        given,
+        config,
+        lambda: views.file_tables.blame_document(traced, lines),
+        lambda view: views.file_tables.blame_lines(traced, lines, view),
     )
     return 0
 
@@ -173,8 +165,6 @@ def run_restore(arguments: list[str]) -> int:
 
 def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
     """Where to write: nothing is overwritten unasked, and nothing is written below a folder of Claude Code."""
-    from .session_source import is_below, is_protected
-
     if given.to is None:
         return None
     to = expanded(given.to)
@@ -191,24 +181,21 @@ def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: 
 
 
 def _document(traced: Traced, content: Content, to: Path | None) -> object:
-    from reread.views.file_tables import change_document, gap_document
-    from reread.views.values import utc
-
     history = traced.history
     last = history.versions[-1] if history.versions else None
     return {
         "schema": "reread.restored/1",
         "path": history.path,
         "is_whole": history.last is not None,
-        "timestamp": utc(last.time) if last is not None else None,
-        "last_change": change_document(history.changes[-1] if history.changes else None),
+        "timestamp": views.values.utc(last.time) if last is not None else None,
+        "last_change": views.file_tables.change_document(history.changes[-1] if history.changes else None),
         "to": str(to) if to is not None else None,
         "bytes": len(content.to_bytes()),
         "line_endings": content.ending.value if content.ending is not None else None,
         "byte_order_mark": content.has_bom,
         "content": content.to_bytes().decode("utf-8", "replace"),
-        "gaps": [gap_document(gap) for gap in history.gaps],
-        "in_gap": gap_document(traced.gap) if traced.gap is not None else None,
+        "gaps": [views.file_tables.gap_document(gap) for gap in history.gaps],
+        "in_gap": views.file_tables.gap_document(traced.gap) if traced.gap is not None else None,
     }
 
 
@@ -232,14 +219,9 @@ def diff_parser() -> options.Parser:
 def run_diff(arguments: list[str]) -> int:
     given = diff_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.loading import edits_of
-    from reread.views.file_tables import diff_document, diff_lines, stat_lines
-
-    from .session_source import open_session
-
     with open_session(given, config) as opened:
         session = opened.session
-        edits = edits_of(session, opened.kept_backups)
+        edits = loading.edits_of(session, opened.kept_backups)
         if given.branch is None:
             found = edits.on_disk()
         else:
@@ -249,15 +231,17 @@ def run_diff(arguments: list[str]) -> int:
     options.show_answer(
         given,
         config,
-        lambda: diff_document(session, given.branch or "all", shown),
-        lambda view: stat_lines(session, shown, view) if given.stat else diff_lines(session, shown, view),
+        lambda: views.file_tables.diff_document(session, given.branch or "all", shown),
+        lambda view: (
+            views.file_tables.stat_lines(session, shown, view)
+            if given.stat
+            else views.file_tables.diff_lines(session, shown, view)
+        ),
     )
     return 0
 
 
 def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
-    from .show import chosen_branches
-
     first, dots, second = text.partition("..")
     if dots and not (first and second):
         raise BadInput(f"--branch {printable(text)!r} names only one branch; try A..B")
@@ -267,12 +251,10 @@ def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
 
 def _chosen(found: list[FileDiff], given: argparse.Namespace) -> list[FileDiff]:
     """The files asked for; one that the session never changed is a mistake."""
-    from reread.features.edits.shell import fits
-
     shown = [diff for diff in found if diff.is_change]
     if given.file is None:
         return shown
     name = given.file.removeprefix("./")
-    if not any(fits(diff.path, name) for diff in found):
+    if not any(shell.fits(diff.path, name) for diff in found):
         raise BadInput(f"the session changed no file {printable(given.file)!r}")
-    return [diff for diff in shown if fits(diff.path, name)]
+    return [diff for diff in shown if shell.fits(diff.path, name)]

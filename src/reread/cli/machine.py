@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import options
+from .session_source import bare_archive
 
 if TYPE_CHECKING:
     from reread.archive import Machine
@@ -29,8 +30,6 @@ def machine_parser() -> options.Parser:
 def run_machine(arguments: list[str]) -> int:
     given = machine_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         machine = archive.own_machine() if given.label is None else archive.label_machine(given.label)
         options.show_answer(given, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])

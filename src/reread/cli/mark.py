@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.errors import BadInput
 from reread.marks import MarkChange
+from reread.views.numbers import count
 
 from . import options
+from .options import is_agreed
+from .session_source import open_archive
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
@@ -70,8 +74,6 @@ def run_mark(arguments: list[str]) -> int:
     is_change = change != MarkChange()
     _refuse_nonsense(given, is_change=is_change, is_filtered=is_filtered)
     wanted = options.make_filter(given, config)
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         if given.tags:
             _show_tags(archive, given, config)
@@ -117,44 +119,37 @@ def _refuse_nonsense(given: argparse.Namespace, *, is_change: bool, is_filtered:
 
 def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
     """Says how many sessions there are and what will be noted, and asks; of none there is nothing to ask."""
-    from reread.views.mark_list import change_told
-    from reread.views.numbers import count
-    from reread.views.text import shorten
-
-    from .options import is_agreed
-
     if not chosen:
         return True
     number = count(len({each.row.uuid for each in chosen}), "session")
-    titles = [f"  {shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
+    titles = [f"  {views.text.shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
     more = [f"  and {len(chosen) - MOST_SHOWN:,} more"] if len(chosen) > MOST_SHOWN else []
-    question = "\n".join([f"{number}:", *titles, *more, f"{change_told(change)}. Go on?"])
+    question = "\n".join([f"{number}:", *titles, *more, f"{views.mark_list.change_told(change)}. Go on?"])
     return is_agreed(question, f"{number} would be marked, and standard input is not a terminal to ask at; pass --yes")
 
 
-def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[MarkedSession]:
+def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[views.mark_list.MarkedSession]:
     """What is noted on these now, each once."""
-    from reread.views.mark_list import MarkedSession
-
     rows = {each.stored.row.uuid: each.stored for each in reversed(archive.sessions())}
     names = dict.fromkeys(each.row.uuid for each in sessions)
-    return [MarkedSession(name, rows[name].row.project, rows[name].row.title, rows[name].mark) for name in names]
+    return [
+        views.mark_list.MarkedSession(name, rows[name].row.project, rows[name].row.title, rows[name].mark)
+        for name in names
+    ]
 
 
 def _show(given: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
-    from reread.views.mark_list import marks_document, marks_lines
-
     most = None if changed is None else MOST_SHOWN
     options.show_answer(
         given,
         config,
-        lambda: marks_document(sessions, changed),
-        lambda view: marks_lines(sessions, changed, view, most),
+        lambda: views.mark_list.marks_document(sessions, changed),
+        lambda view: views.mark_list.marks_lines(sessions, changed, view, most),
     )
 
 
 def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.views.mark_list import tags_document, tags_lines
-
     tags = archive.marks.tags()
-    options.show_answer(given, config, lambda: tags_document(tags), lambda view: tags_lines(tags, view))
+    options.show_answer(
+        given, config, lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view)
+    )

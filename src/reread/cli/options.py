@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reread.config import expanded, terminal_width
+from reread import archive as archives
+from reread import config, lazy, views
+from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
+from reread.marks import tag_name
 
 from . import common
 from .stderr import tell, tell_lines
@@ -20,12 +24,14 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeVar
 
     from reread.archive import CacheReport, UsageReport
-    from reread.archive.filters import Filter
     from reread.config import Config
-    from reread.loading import SourceTree
     from reread.views.values import View
 
     AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
+    from reread import loading, sources
+else:
+    loading = lazy.module("reread.loading")
+    sources = lazy.module("reread.sources")
 
 
 def is_agreed(question: str, refusal: str) -> bool:
@@ -186,16 +192,14 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def make_filter(options: argparse.Namespace, config: Config) -> Filter:
-    from reread.archive.filters import Filter, check_window, parse_end, parse_time
-
+def make_filter(options: argparse.Namespace, config: Config) -> archives.filters.Filter:
     def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)
         return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
 
-    since, until = moment(parse_time, "since"), moment(parse_end, "until")
-    check_window(since, until)
-    return Filter(
+    since, until = moment(archives.filters.parse_time, "since"), moment(archives.filters.parse_end, "until")
+    archives.filters.check_window(since, until)
+    return archives.filters.Filter(
         sources=named_sources(config),
         project=options.project,
         since=since,
@@ -212,8 +216,6 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
 
 
 def _tag_name(text: str) -> str:
-    from reread.marks import tag_name
-
     return tag_name(text)
 
 
@@ -226,12 +228,10 @@ def _spellings(place: Path) -> list[str]:
     return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
 
 
-def open_shelf(config: Config) -> SourceTree:
+def open_shelf(config: Config) -> loading.SourceTree:
     """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
-    from reread.loading import SourceTree
-
     refuse_no_sources(config)
-    shelf = SourceTree(config.sources)
+    shelf = loading.SourceTree(config.sources)
     if not shelf.sessions and not shelf.files:
         tell(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf
@@ -243,16 +243,13 @@ def refuse_no_sources(config: Config) -> None:
 
 
 def make_config(given: argparse.Namespace) -> Config:
-    from reread import config
-
     return config.make_config(given.source, given.timezone, given.home, prices=getattr(given, "prices", None))
 
 
 def has_transcripts(config: Config) -> bool:
     """Whether the usual places hold any session at all."""
-    from reread.sources import FileKind, find
-
-    return any(file.kind is FileKind.TRANSCRIPT for place in config.sources if place.exists() for file in find(place))
+    places = [place for place in config.sources if place.exists()]
+    return any(file.kind is sources.FileKind.TRANSCRIPT for place in places for file in sources.find(place))
 
 
 def as_path(session: str) -> Path | None:
@@ -269,11 +266,10 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def make_view(config: Config, **choices: Any) -> View:
-    from reread.views.text import Style
-    from reread.views.values import View
-
-    return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
+def make_view(config: Config, **choices: Any) -> views.values.View:
+    return views.values.View(
+        width=config.width, style=views.text.Style(config.colour), timezone=config.timezone, **choices
+    )
 
 
 _TIMES = frozenset({"day", "week", "month", "block"})
@@ -292,8 +288,6 @@ def zone_name(named: str | None) -> str:
     """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
     if named is not None:
         return named
-    from reread.config import local_zone
-
     return local_zone()
 
 
@@ -303,16 +297,12 @@ def print_lines(lines: Iterable[str]) -> None:
         if line.isprintable():  # most are, and `sync` need not load what makes the others so
             sys.stdout.write(f"{line}\n")
         else:
-            from reread.views.text import printed
-
-            sys.stdout.write(f"{printed(line)}\n")
+            sys.stdout.write(f"{views.text.printed(line)}\n")
 
 
 def print_text(text: str) -> None:
     """Text without colours, such as comma-separated values: its lines, and nothing else that a terminal obeys."""
-    from reread.views.text import without_controls
-
-    sys.stdout.write(without_controls(text))
+    sys.stdout.write(views.text.without_controls(text))
 
 
 def print_bytes(raw: bytes, text: str) -> None:
@@ -335,21 +325,12 @@ def print_bytes_or_text(raw: bytes, *, is_exact: bool) -> None:
 
 
 def print_json(document: object) -> None:
-    import msgspec
-
-    from reread.views.values import encoded
-
-    sys.stdout.write(msgspec.json.format(encoded(document), indent=2).decode() + "\n")
+    sys.stdout.write(views.values.indented(document) + "\n")
 
 
 def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) -> None:
     """One document whose last field is a list of any length: each row is written as it comes."""
-    import msgspec
-
-    from reread.views.values import encoded
-
-    def text(value: object) -> str:
-        return msgspec.json.format(encoded(value), indent=2).decode()
+    text = views.values.indented
 
     sys.stdout.write(f'{text(head)[:-2]},\n  "{name}": [')
     between = ""
@@ -361,17 +342,13 @@ def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) 
 
 def print_json_line(document: object) -> None:
     """One document of a stream, on one line."""
-    from reread.views.values import encoded
-
-    sys.stdout.write(encoded(document).decode() + "\n")
+    sys.stdout.write(views.values.encoded(document).decode() + "\n")
 
 
 def send_json_line(document: object) -> None:
     """The same for a program that waits for it: UTF-8 and a plain line feed on every system, and at once."""
-    from reread.views.values import encoded
-
     sys.stdout.flush()
-    sys.stdout.buffer.write(encoded(document) + b"\n")
+    sys.stdout.buffer.write(views.values.encoded(document) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -418,7 +395,6 @@ def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
 
 
 def _pager() -> Popen[bytes] | None:
-    import os
     import shlex
     import shutil
     import subprocess

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import ntpath
+import posixpath
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.config import expanded
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_archive
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -50,8 +54,6 @@ def run_projects(arguments: list[str]) -> int:
     if len(given.folders) != named:
         raise BadInput("say `reread projects move OLD NEW` or `reread projects unmove OLD`, or nothing for the list")
     folders = [_full(folder) for folder in given.folders]
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         if given.action is None:
             _show(archive, given, config)
@@ -70,32 +72,34 @@ def _full(folder: str) -> str:
 
 def _normal(path: str) -> str:
     """Without `..`, and without a slash at its end, by the rules of the system it is of."""
-    import ntpath
-    import posixpath
-
     return ntpath.normpath(path) if "\\" in path or path[1:2] == ":" else posixpath.normpath(path)
 
 
 def _show(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.views.project_list import projects_document, projects_lines
-
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     everything, moves = archive.projects(wanted._replace(limit=None)), archive.marks.moves()
     found, total = everything[: given.limit], len(everything)
     options.show_answer(
-        given, config, lambda: projects_document(found, moves, total), lambda view: projects_lines(found, view, total)
+        given,
+        config,
+        lambda: views.project_list.projects_document(found, moves, total),
+        lambda view: views.project_list.projects_lines(found, view, total),
     )
 
 
 def _change(archive: Archive, given: argparse.Namespace, config: Config, folders: list[str]) -> None:
-    from reread.views.project_list import moved_line, projects_document, unmoved_line
-
     if given.action == "move":
         archive.marks.move_project(*folders)
     else:
         archive.marks.unmove_project(*folders)
     moves = archive.marks.moves()
     number = archive.count_sessions_below(folders[0])
-    line = moved_line(folders[0], folders[1], number) if given.action == "move" else unmoved_line(folders[0], number)
+    line = (
+        views.project_list.moved_line(folders[0], folders[1], number)
+        if given.action == "move"
+        else views.project_list.unmoved_line(folders[0], number)
+    )
     found = archive.projects()
-    options.show_answer(given, config, lambda: projects_document(found, moves, len(found)), lambda _: [line])
+    options.show_answer(
+        given, config, lambda: views.project_list.projects_document(found, moves, len(found)), lambda _: [line]
+    )

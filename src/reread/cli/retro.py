@@ -6,9 +6,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .options import is_agreed
+from .session_source import asked_archive, open_archive, passing_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,13 +92,11 @@ def run_retro(arguments: list[str]) -> int:
         )
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
-        from reread.views.retro_report import markdown_lines, retro_document, retro_lines
-
-        lines = markdown_lines if given.format == "markdown" else retro_lines
+        lines = views.retro_report.markdown_lines if given.format == "markdown" else views.retro_report.retro_lines
         options.show_answer(
             given,
             config,
-            lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
+            lambda: views.retro_report.retro_document(found, given.limit, only_suggestions=given.suggestions),
             lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
         )
     return 0
@@ -120,16 +121,12 @@ def _apply(
     given: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
 ) -> int:
     """Shows what a suggestion would change and makes it so, if that is wanted."""
-    from reread.views.retro_report import applied_document, applied_lines
-
-    from .options import is_agreed
-
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
     plan = archive.friction.planned(suggestions[number - 1])
     if not given.json:
-        options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
+        options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = given.yes or is_agreed(
         "Make this change?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
     )
@@ -137,7 +134,9 @@ def _apply(
         archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None
     if given.json:
-        options.print_json(applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted))
+        options.print_json(
+            views.retro_report.applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted)
+        )
     else:
         told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
         options.print_lines(told if is_wanted else ["nothing was changed"])
@@ -147,9 +146,6 @@ def _apply(
 @contextmanager
 def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
     """A session that is named by its file is looked at by itself."""
-    from .files import asked_archive
-    from .session_source import passing_archive
-
     path = options.as_path(given.session) if given.session is not None else None
     if path is None:
         with asked_archive(given, config) as archive:
@@ -160,10 +156,6 @@ def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
 
 
 def _label(given: argparse.Namespace, config: Config) -> None:
-    from reread.views.retro_report import labelled_document, labelled_lines
-
-    from .session_source import open_archive
-
     if given.wrong is not None and given.right is not None:
         raise BadInput("--wrong and --right contradict each other; use one at a time")
     if given.session is not None or (given.kind and len(given.kind) > 1):
@@ -180,6 +172,6 @@ def _label(given: argparse.Namespace, config: Config) -> None:
     options.show_answer(
         given,
         config,
-        lambda: labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
-        lambda view: labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
+        lambda: views.retro_report.labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
+        lambda view: views.retro_report.labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
     )

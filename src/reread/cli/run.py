@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 
+from reread import lazy
 from reread.errors import BadInput, RereadError
 
 from . import options
+from .session_source import bare_archive, freshen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.cli import run_loop
     from reread.config import Config
+    from reread.live import transport
+else:
+    run_loop = lazy.module("reread.cli.run_loop")
+    transport = lazy.module("reread.live.transport")
 
 RUN_EXAMPLES = """\
   reread run "what does this project do?"
@@ -74,9 +81,7 @@ def run_run(arguments: list[str]) -> int:
     prompt = _read_prompt() if is_from_stdin else given.prompt
     if given.resume:
         _find_session(given, config)
-    from .run_loop import talk
-
-    code = talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
+    code = run_loop.talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
     take_in(config)
     return code
 
@@ -98,14 +103,10 @@ def _read_prompt() -> str:
 
 def _find_session(given: argparse.Namespace, config: Config) -> None:
     """The whole id of the session to resume; the client knows it only in the folder it was held in."""
-    from reread.live.transport import resumed
-
-    from .session_source import bare_archive, freshen
-
     with bare_archive(config) as archive:
         freshen(archive)
         stored = archive.find(given.resume)
-    found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
+    found = transport.resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
     given.resume = found.session
     if given.cwd is None:
         given.cwd = found.folder
@@ -113,8 +114,6 @@ def _find_session(given: argparse.Namespace, config: Config) -> None:
 
 def take_in(config: Config) -> None:
     """The transcript of the run into the archive, where there is one: a first sync may take minutes."""
-    from .session_source import bare_archive, freshen
-
     try:
         with bare_archive(config) as archive:
             if archive.exists and archive.sources:

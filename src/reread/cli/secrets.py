@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from reread import archive as archives
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .progress import ShareProgress
+from .session_source import asked_archive
 from .stderr import tell
 
 SECRETS_EXAMPLES = """\
@@ -33,12 +37,6 @@ def run_secrets(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.show and (given.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
-    from reread.archive.secret_scan import ADVICE
-    from reread.views.secret_list import secrets_document, secrets_lines
-
-    from .files import asked_archive
-    from .progress import ShareProgress
-
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
         scan = archive.secrets
@@ -47,8 +45,8 @@ def run_secrets(arguments: list[str]) -> int:
         options.show_answer(
             given,
             config,
-            lambda: secrets_document(answer, ADVICE),
-            lambda view: secrets_lines(answer, ADVICE, view, values),
+            lambda: views.secret_list.secrets_document(answer, archives.secret_scan.ADVICE),
+            lambda view: views.secret_list.secrets_lines(answer, archives.secret_scan.ADVICE, view, values),
         )
     if answer.damaged:
         tell(f"{answer.damaged:,} files could not be scanned; run `reread archive verify`")

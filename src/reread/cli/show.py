@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_session
 
 if TYPE_CHECKING:
+    from reread.cli import follow_all
     from reread.config import Config
     from reread.sessions import Branch, Session
 
     from .session_source import Opened
+else:
+    follow_all = lazy.module("reread.cli.follow_all")
 
 SHOW_EXAMPLES = """\
   reread show @last                     the newest session
@@ -28,11 +34,7 @@ def run_show(arguments: list[str]) -> int:
     given = show_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.follow:
-        from .follow_all import follow_session
-
-        return follow_session(given, config)
-    from .session_source import open_session
-
+        return follow_all.follow_session(given, config)
     with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
@@ -41,16 +43,11 @@ def run_show(arguments: list[str]) -> int:
 def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:
     chosen = _chosen(opened.session, given)
     if given.json:
-        from reread.views.archive_json import kept_fields
-        from reread.views.session_json import session_document
-
-        kept = kept_fields(opened.kept) if opened.kept is not None else None
-        options.print_json(session_document(opened.session, chosen.branches, chosen.turns, kept))
+        kept = views.archive_json.kept_fields(opened.kept) if opened.kept is not None else None
+        options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
     else:
-        from reread.views.terminal import session_lines
-
         view = options.make_view(config, thinking=given.thinking, tools=given.tools, marked=chosen.marked)
-        options.print_lines(session_lines(opened.session, chosen.branches, chosen.turns, view))
+        options.print_lines(views.terminal.session_lines(opened.session, chosen.branches, chosen.turns, view))
 
 
 class _Chosen(NamedTuple):
@@ -62,14 +59,12 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(session: Session, given: argparse.Namespace) -> _Chosen:
-    from reread.archive.answers import chosen_turns, place_of
-
     if given.around is None:
         branches = chosen_branches(session, given.branch)
-        return _Chosen(branches, chosen_turns(given.turns, branches, "--turns"))
+        return _Chosen(branches, archives.answers.chosen_turns(given.turns, branches, "--turns"))
     if given.turns:
         raise BadInput("--around and --turns both choose turns; give one of them")
-    branch, index = place_of(session, given.around)
+    branch, index = archives.answers.place_of(session, given.around)
     return _Chosen([branch], range(index - 1, index + 2), index)
 
 

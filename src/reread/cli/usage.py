@@ -10,21 +10,42 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput
 from reread.views.charts import Chart, chart_lines
 
 from . import options
 from .output_files import refuse_sources, write_whole
+from .session_source import (
+    bare_archive,
+    freshen,
+    is_straight,
+    knowing,
+    open_archive,
+    open_session,
+    passing_archive,
+    readable_archive,
+    refuse_nothing,
+    without_needless_sources,
+)
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from reread import billing, loading
     from reread.archive import Archive, Reconciled, UsageReport
     from reread.archive.cache_report import CacheReport
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UnpricedModel
     from reread.billing import ModelPrices, Prices
     from reread.config import Config
+    from reread.views.charts import png, svg
+else:
+    svg = lazy.module("reread.views.charts.svg")
+    png = lazy.module("reread.views.charts.png")
+    billing = lazy.module("reread.billing")
+    loading = lazy.module("reread.loading")
 
 
 TERMINAL = "-"
@@ -53,15 +74,11 @@ def check_target(target: str, config: Config) -> None:
 
 
 def _svg(chart: Chart) -> bytes:
-    from reread.views.charts.svg import chart_svg
-
-    return chart_svg(chart).encode()
+    return svg.chart_svg(chart).encode()
 
 
 def _png(chart: Chart) -> bytes:
-    from reread.views.charts.png import chart_png
-
-    return chart_png(chart)
+    return png.chart_png(chart)
 
 
 _DRAWINGS: dict[str, Callable[[Chart], bytes]] = {".svg": _svg, ".png": _png}
@@ -114,14 +131,9 @@ By tool, a response that calls several tools is split evenly between them."""
 def run_usage(arguments: list[str]) -> int:
     given = usage_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.usage_report import ALIASES, GROUPINGS
-    from reread.billing import load_prices
-
-    from .session_source import freshen, readable_archive, refuse_nothing, without_needless_sources
-
-    by = ALIASES.get(given.by, given.by)
-    if by not in GROUPINGS:
-        raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
+    by = archives.usage_report.ALIASES.get(given.by, given.by)
+    if by not in archives.usage_report.GROUPINGS:
+        raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(archives.usage_report.GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     if given.fold_worktrees and by != "project":
@@ -130,7 +142,7 @@ def run_usage(arguments: list[str]) -> int:
         check_target(given.plot, config)
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
-    load_prices(config.prices)  # a price file that is none is refused before anything is taken in
+    billing.load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
@@ -165,21 +177,21 @@ def _show(
     given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
 ) -> None:
     report = options.limited(report, given.limit)
-    from reread.views.usage_table import usage_csv, usage_document, usage_lines
-
     if given.plot is not None:
-        from reread.views.usage_table import usage_chart
-
-        save_chart(usage_chart(report, config.timezone), given.plot, config)
+        save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config)
         return
     if given.csv:
-        options.print_text(usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation))
+        options.print_text(
+            views.usage_table.usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation)
+        )
         return
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
-        lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation),
+        lambda: views.usage_table.usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
+        lambda view: views.usage_table.usage_lines(
+            report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation
+        ),
     )
 
 
@@ -210,42 +222,30 @@ the API reports, or else inferred. Every API response counts once across all fil
 def run_cache(arguments: list[str]) -> int:
     given = cache_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.cache_report import check_grouping
-
     by = given.by or ("day" if given.session is None else "model")
-    check_grouping(by)
+    archives.cache_report.check_grouping(by)
     wanted = options.make_filter(given, config)
     found = _over_everything if given.session is None else _of_a_session
     report = options.limited(found(given, config, by, wanted), given.limit)
-    from reread.views.cache_table import cache_document, cache_lines
-
     options.show_answer(
         given,
         config,
-        lambda: cache_document(report, options.zone_name(given.timezone)),
-        lambda view: cache_lines(report, view),
+        lambda: views.cache_table.cache_document(report, options.zone_name(given.timezone)),
+        lambda view: views.cache_table.cache_lines(report, view),
     )
     return 0
 
 
 def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from .session_source import open_archive, without_needless_sources
-
     with open_archive(given, config, only_reads=True) as archive:
         return archive.billing.caching(by, without_needless_sources(wanted, archive), config.timezone)
 
 
 def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from reread.archive.cache_report import session_report
-    from reread.archive.usage_report import UsageQuestion
-    from reread.billing import load_prices
-
-    from .session_source import knowing, open_session
-
     with open_session(given, config) as opened:
         copied = opened.archive.billing.copied_into(given.session) if opened.archive is not None else frozenset[str]()
-        ask = UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
-        return session_report(opened.session, ask, load_prices(config.prices), copied)
+        ask = archives.usage_report.UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
+        return archives.cache_report.session_report(opened.session, ask, billing.load_prices(config.prices), copied)
 
 
 EXPLAIN_EXAMPLES = """\
@@ -277,13 +277,11 @@ def run_explain(arguments: list[str]) -> int:
     with _archive(given, config, path) as archive:
         explained = archive.billing.explain(given.id if path is None else path)
         as_of = archive.prices.as_of
-        from reread.views.cost_lines import explained_document, explained_lines
-
         options.show_answer(
             given,
             config,
-            lambda: explained_document(explained, as_of),
-            lambda view: explained_lines(explained, as_of, view),
+            lambda: views.cost_lines.explained_document(explained, as_of),
+            lambda view: views.cost_lines.explained_lines(explained, as_of, view),
         )
     return 0
 
@@ -299,12 +297,8 @@ def _trunk(wanted: str) -> Path | None:
 @contextmanager
 def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> Iterator[Archive]:
     """The archive, or one for the moment over sources that it does not keep."""
-    from .session_source import is_straight, open_archive, passing_archive
-
     if path is not None and not _is_kept(config, path):
-        from reread.loading import parts_of
-
-        opened = passing_archive(config, [path, *parts_of(path)])
+        opened = passing_archive(config, [path, *loading.parts_of(path)])
     elif path is None and is_straight(config):
         opened = passing_archive(config, config.sources)
     else:
@@ -314,9 +308,7 @@ def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> It
 
 
 def _is_kept(config: Config, path: Path) -> bool:
-    from reread.archive import Archive
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         return archive.exists and str(path) in archive.kept_bytes()
 
 
@@ -343,18 +335,15 @@ def prices_parser() -> options.Parser:
 def run_prices(arguments: list[str]) -> int:
     given = prices_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.billing import load_prices
-    from reread.views.price_table import price_lines, prices_document
-
-    prices = load_prices(config.prices)
+    prices = billing.load_prices(config.prices)
     models = [model for model in prices.models() if _is_wanted(given.model, model, prices)]
     unpriced = _unpriced(given, config)
     day = None if given.all else config.now.astimezone(UTC).date()
     options.show_answer(
         given,
         config,
-        lambda: prices_document(prices, models, unpriced, day),
-        lambda view: price_lines(prices, models, unpriced, view, day),
+        lambda: views.price_table.prices_document(prices, models, unpriced, day),
+        lambda view: views.price_table.price_lines(prices, models, unpriced, view, day),
     )
     return 0
 
@@ -368,11 +357,7 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
 
 def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
     """None where nothing was ever taken in: a look at prices makes no archive."""
-    from reread.archive import Archive
-
-    from .session_source import bare_archive, freshen
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None
     with bare_archive(config) as archive:

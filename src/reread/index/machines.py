@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reread.errors import BadInput, StoreError
-from reread.home import this_machine
+from reread.home import this_machine, write_durably
 
 from .database import FILE_NAME, connect, last_set_aside, transaction
 
@@ -135,8 +135,6 @@ def read_file(home: Path) -> Machine | None:
 
 
 def write_file(home: Path, machine: Machine) -> None:
-    from reread.home import write_durably
-
     document = {"id": machine.id, "label": machine.label, "names": machine.names}
     try:
         write_durably(home / FILE, json.dumps(document, indent=1))
