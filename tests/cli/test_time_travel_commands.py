@@ -103,7 +103,7 @@ def test_a_terminal_gets_no_characters_it_would_obey(tmp_path: Path) -> None:
         ("never.py", (), "no session touched a file 'never.py'"),
         ("/elsewhere/never.py", (), "no session touched"),
         (LANTERN, ("--at", "soon"), "is neither a time nor the uuid of a record"),
-        ("", (), "names no file"),
+        ("", (), "no session touched"),
     ],
 )
 def test_what_cannot_be_found_is_one_sentence(

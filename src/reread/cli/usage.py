@@ -133,7 +133,7 @@ def run_usage(arguments: list[str]) -> int:
     config = options.make_config(given)
     by = archives.usage_report.ALIASES.get(given.by, given.by)
     if by not in archives.usage_report.GROUPINGS:
-        raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(archives.usage_report.GROUPINGS)}")
+        raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     if given.fold_worktrees and by != "project":
