@@ -27,7 +27,8 @@ from reread.home import make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
-from reread.index.machines import Machine, learn_machine
+from reread.index.machine_file import Machine
+from reread.index.machines import learn_machine
 from reread.index.meta import session_mark
 from reread.index.places import PLACE, fold_copies, known_keys, part_ways
 from reread.index.safe_reader import LOST

@@ -12,8 +12,8 @@ from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import SourceError
 from reread.features.search_text import texts_of
+from reread.index.meta import FIELDS
 from reread.index.rows import FileBatch, SessionBatch
-from reread.index.schema import FIELDS
 from reread.ingest.extract import PIECE, take
 from reread.ingest.survey import SessionJob, Survey
 from reread.records import decode

@@ -27,7 +27,7 @@ from reread.live.outgoing import Allow
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from reread.views.html.call_parts import asking_of
 from reread.web.guard import Credentials
-from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, decision_of
+from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, Driver, decision_of
 from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
 
@@ -136,7 +136,7 @@ class TestARun:
         run = start(site, work)
         site.post(f"{run}/end", {})
         app: Any = site.client.app
-        forgotten = app.app.state.site.driver.find(run.rpartition("/")[2])
+        forgotten = app.app.state.site.part(Driver).find(run.rpartition("/")[2])
         assert not forgotten.hub.is_closed
         start(site, work)
         assert site.get(run).status_code == 404

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
-    from reread.index.machines import Machine
+    from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
@@ -59,7 +59,7 @@ _HOME = {
     "Explained": "reread.archive.explain",
     "Forgotten": "reread.index.custody",
     "Listed": "reread.archive.listing",
-    "Machine": "reread.index.machines",
+    "Machine": "reread.index.machine_file",
     "Progress": "reread.ingest.results",
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",

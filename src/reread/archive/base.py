@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reread.archive import listing
     from reread.billing import Prices, money
     from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files
-    from reread.index.machines import Machine
+    from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
     from reread.loading import LoadedSession
     from reread.safe import safe

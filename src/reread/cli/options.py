@@ -13,7 +13,6 @@ from reread import archive as archives
 from reread import config, lazy, views
 from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
-from reread.marks import tag_name
 
 from . import common
 from .stderr import tell, tell_lines
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from reread.views.values import View
 
     AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
-    from reread import loading, sources
+    from reread import loading, marks, sources
 else:
     loading = lazy.module("reread.loading")
+    marks = lazy.module("reread.marks")
     sources = lazy.module("reread.sources")
 
 
@@ -216,7 +216,7 @@ def make_filter(options: argparse.Namespace, config: Config) -> archives.filters
 
 
 def _tag_name(text: str) -> str:
-    return tag_name(text)
+    return marks.tag_name(text)
 
 
 def named_sources(config: Config) -> tuple[str, ...]:

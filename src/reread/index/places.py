@@ -22,7 +22,8 @@ from .conversation_rows import CopyMarker
 from .database import transaction
 from .friction_rows import drop_friction
 from .ledger import Ledger
-from .machines import kept_machine, rename_rows
+from .machine_file import rename_rows
+from .machines import kept_machine
 from .meta import as_path, file_key, stored_path
 from .rows import FileRow
 from .safe_reader import SafeReader

@@ -18,10 +18,10 @@ from reread.errors import SafeDamaged, SourceError
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.machines import names_of
-from reread.index.meta import FileKeys, session_mark
+from reread.index.meta import session_mark
 from reread.index.places import KnownPlace, Original, Role, move_session, originals, places_on, role_of
 from reread.index.read import StoredPiece
-from reread.index.rows import OWN, FileRow
+from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.session_files import source_file
 from reread.index.sessions import names_by_id
 from reread.index.user_data import content_marks
