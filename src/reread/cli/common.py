@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WITH_VALUE = {
-    "--source": ("PATH", "a config directory, a projects directory, any folder, or one file; may be repeated"),
-    "--home": ("DIR", "the archive's folder; the default is REREAD_HOME or a data folder"),
-    "--timezone": ("ZONE", "for example Europe/Berlin; the default is local time"),
+    "--source": ("PATH", "read transcripts from PATH: a config directory, a folder, or one file; repeatable"),
+    "--home": ("DIR", "archive folder (default: REREAD_HOME, or the platform's data folder)"),
+    "--timezone": ("ZONE", "show times in this zone, such as Europe/Berlin (default: local time)"),
 }
 STORE = "--store"
 OVER_STORE = ("usage", "list", "search", "show", "team")
@@ -20,7 +20,7 @@ OVER_STORE = ("usage", "list", "search", "show", "team")
 OVER_COPIES = ("retro", "explain", "export", "serve")
 """Commands that are given what was pushed as text, as files that are gone afterwards."""
 FLAGS = {
-    "--no-sync": "answer from the archive as it is",
+    "--no-sync": "do not import new transcripts first",
     "--json": "print one JSON document",
     "--jsonl": "print one JSON document per event",
 }

@@ -4,32 +4,51 @@ numbers of it, or more, to a team's store."""
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from reread import archive as archives
+from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
+from reread.views.numbers import count, size
 
 from . import options
 from .common import word_first
+from .output_files import refuse_sources
+from .session_source import bare_archive, is_below, open_archive
 from .stderr import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reread import exchange
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
+    from reread.team import payload
+    from reread.team import push as team_push
+    from reread.team import store as stores
     from reread.team.push import Sent
+
+    from . import push_service
+else:
+    exchange = lazy.module("reread.exchange")
+    payload = lazy.module("reread.team.payload")
+    team_push = lazy.module("reread.team.push")
+    stores = lazy.module("reread.team.store")
+    push_service = lazy.module("reread.cli.push_service")
 
 PUSH_EXAMPLES = """\
   reread push /mnt/nas/reread
   reread push                              to the folder of the last time
   reread push --project api --dry-run
   reread push --watch
-  reread push postgresql://db.example/team                numbers alone, to a team's store
+  reread push postgresql://db.example/team                numbers only, to a team store
   reread push postgresql://db.example/team --show @last   what would leave this machine
   reread push install                      as a service: from every log-in on, shown and asked for first
   reread pull                              what the other machines pushed there"""
@@ -38,14 +57,14 @@ PULL_EXAMPLES = """\
   reread pull                              from the folder of the last time
   reread list --machine laptop             sessions of one machine
   reread usage machine                     what each has used"""
-PUSH_ABOUT = """Sends what this machine keeps to a folder that your other machines share: a NAS, Syncthing, a mounted
-bucket. Only what the folder has not yet is sent, all bytes of it, with stars, tags, notes, titles and what was
-forgotten. The folder is as private as those who may read it.
+PUSH_ABOUT = """Send this machine's sessions to a folder that your other machines share: a NAS, Syncthing, a mounted
+bucket. Only what is not there yet is sent: full transcripts, stars, tags, notes, titles, and what was forgotten.
+Anyone who can read the folder can read the sessions.
 
-Or to a team's store, postgresql://...: there it sends the ledger, which is numbers and names of projects, and no word
-of anybody, unless --what says otherwise. Text is redacted on this machine; `all` is every byte."""
-PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks,
-of which the later one wins. What was forgotten there is forgotten here."""
+Or send them to a team store, postgresql://...: numbers and project names by default, no text. --what text sends
+prompts, replies, thinking and tool inputs, redacted on this machine; --what all sends full transcripts."""
+PULL_ABOUT = """Import what your other machines pushed to a folder: their sessions, complete, and their marks (the
+latest change wins). What was forgotten there is forgotten here."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 _NAMES = ("plain", "hashed")
@@ -58,23 +77,21 @@ Outcome = tuple[dict[str, Any], list[str]]
 
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
-    made.add_argument(
-        "target", nargs="?", metavar="TARGET", help="a shared folder or a team's store; the default is the last"
-    )
-    made.add_argument("--what", choices=_WHAT, help="how much is sent: a folder takes all, a store ledger unless said")
-    made.add_argument("--projects", choices=_NAMES, help="to a store: names of projects and branches, or digests")
-    made.add_argument("--show", metavar="SESSION", help="to a store: print exactly what would leave, and send nothing")
-    made.add_argument("--yes", action="store_true", help="with install and remove: do not ask")
-    made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
-    made.add_argument("--watch", action="store_true", help="keep sending what comes; ends with Ctrl-C")
-    made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
+    made.add_argument("target", nargs="?", metavar="TARGET", help="a shared folder or team store (default: the last)")
+    made.add_argument("--what", choices=_WHAT, help="how much to send (a folder always gets all; a store: ledger)")
+    made.add_argument("--projects", choices=_NAMES, help="store: send names of projects and branches, or hashes")
+    made.add_argument("--show", metavar="SESSION", help="store: print exactly what would be sent, and send nothing")
+    made.add_argument("--yes", action="store_true", help="install, remove: do not ask")
+    made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
+    made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
+    made.add_argument("--full", action="store_true", help="verify every byte in the folder and resend what is damaged")
     options.add_filters(made, limit=None)
     return made
 
 
 def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
-    made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
+    made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
     return made
 
 
@@ -83,17 +100,13 @@ def run_push(arguments: list[str]) -> int:
     action = arguments[0] if arguments and arguments[0] in _SERVICE else None
     given = push_parser().parse_args(arguments[1:] if action else arguments)
     config = options.make_config(given)
-    from reread.archive.filters import Filter
-
-    from .session_source import open_archive
-
     wanted = options.make_filter(given, config)
     if action is not None:
         return _serve(action, given, config)
     if given.watch and (given.dry_run or given.full or given.show):
         raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
     with open_archive(given, config) as archive:
-        some = wanted if wanted != Filter() else None
+        some = wanted if wanted != archives.filters.Filter() else None
         store = _store(archive, given.target)
         if store is not None:
             return _push_to_store(archive, store, some, given, config)
@@ -104,64 +117,54 @@ def run_push(arguments: list[str]) -> int:
             raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
         folder = _folder(archive, given.target, config, "push")
         if given.watch:
-            _follow(archive, lambda: _pushed(archive.push(folder, some)), given)
+            _follow(archive, lambda: _pushed(archive.safe.push(folder, some)), given)
             return 0
-        done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
+        done = archive.safe.push(folder, some, is_dry=given.dry_run, full=given.full)
     return _show_push(*_pushed(done), given, config)
 
 
 def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
     """A push at every log-in, or no more."""
-    from .push_service import install, remove
-    from .session_source import bare_archive
-
     if action == "remove":
-        return remove(given)
+        return push_service.remove(given)
     with bare_archive(config) as archive:
         target = _store(archive, given.target) or str(_folder(archive, given.target, config, "push install"))
     if urlsplit(target).password is not None:
         raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
-    return install(given, config, target)
+    return push_service.install(given, config, target)
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
     """The address of a store, where one is named or was the last target."""
-    from reread.exchange import last_store
-
     if target is None:
-        last = last_store(archive.home)
+        last = exchange.last_store(archive.home)
         return None if last is None else last.address
     return target if target.startswith(_STORES) else None
 
 
 def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: argparse.Namespace, config: Config) -> int:
-    from reread.exchange import last_store, remember_store
-    from reread.team.payload import SentNames
-    from reread.team.push import names_of, push, shown
-    from reread.team.store import Store, without_password
-
     if given.full:
         raise BadInput("--full is for a folder; `reread team verify` proves a store")
-    last = last_store(archive.home)
-    before = last.names if last is not None and last.address == without_password(url) else None
+    last = exchange.last_store(archive.home)
+    before = last.names if last is not None and last.address == stores.without_password(url) else None
     names, what = given.projects or before or "plain", given.what or "ledger"
     is_hashed = names == "hashed"
     if given.show is not None:
         stored = archive.find(given.show)
-        made = SentNames()
+        made = payload.SentNames()
         if is_hashed:
-            with Store(url) as store:
-                made = names_of(store, is_hashed=True)
-        parts = shown(archive, stored, what, made)
+            with stores.Store(url) as store:
+                made = team_push.names_of(store, is_hashed=True)
+        parts = team_push.shown(archive, stored, what, made)
         document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
         options.show_answer(given, config, lambda: document, lambda _: _leaving_lines(parts))
         return 0
 
     def send() -> Outcome:
-        with Store(url) as store:
-            done = push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run)
+        with stores.Store(url) as store:
+            done = team_push.push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run)
         if not given.dry_run:
-            remember_store(archive.home, done.target, names)
+            exchange.remember_store(archive.home, done.target, names)
         return _sent_document(done), done.problems
 
     if given.watch:
@@ -178,8 +181,6 @@ def _show_push(document: dict[str, Any], problems: list[str], given: argparse.Na
 
 def _leaving_lines(parts: dict[str, Any]) -> list[str]:
     """The parts of a parcel for a person: the same values, without the wrapping of one in the other."""
-    import json
-
     lines = []
     for name, part in parts.items():
         rows = part.pop("lines", []) if name == "text" else []
@@ -198,8 +199,6 @@ def _follow(
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> None:
     """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
-    from threading import Event
-
     stop = Event()
     told: set[str] = set()
     for number, _ in enumerate(archive.watch(stop)):
@@ -235,12 +234,10 @@ def _tried(
 def run_pull(arguments: list[str]) -> int:
     given = pull_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive
-
     if given.folder is not None:
         _refuse_store(given.folder)
     with bare_archive(config) as archive:
-        done = archive.pull(_folder(archive, given.folder, config, "pull"))
+        done = archive.safe.pull(_folder(archive, given.folder, config, "pull"))
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
@@ -254,10 +251,7 @@ def _refuse_store(target: str) -> None:
 
 
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
-    from .output_files import refuse_sources
-    from .session_source import is_below
-
-    found = expanded(named).absolute() if named else archive.last_folder()
+    found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
         raise BadInput(f"say which folder, as in `reread {command} /mnt/nas/reread`; the next time it is known")
     refuse_sources(found, config)
@@ -303,8 +297,6 @@ def _sent_document(done: Sent) -> dict[str, Any]:
 
 
 def _push_lines(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
-    from reread.views.numbers import count, size
-
     sessions = document["sessions"]
     is_sent = "would be sent" if given.dry_run else "sent"
     sent = f"{count(sessions['sent'], 'session')} {is_sent}, {size(document['bytes_sent'])}"
@@ -331,8 +323,6 @@ def _pull_document(done: Pulled) -> dict[str, object]:
 
 
 def _pull_lines(done: Pulled) -> list[str]:
-    from reread.views.numbers import count, size
-
     if not done.machines and not done.problems:
         return [f"{printable(str(done.folder))}: no other machine has pushed there yet"]
     taken = f"{count(done.sessions, 'session')} taken, {size(done.bytes_taken)}, {count(done.marks, 'mark')}"

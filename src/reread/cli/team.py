@@ -6,19 +6,33 @@ import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput, printable
+from reread.views.numbers import count, size
 
 from . import options
 from .common import word_first
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from reread import billing, exchange
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UsageReport
     from reread.config import Config
+    from reread.team import questions
+    from reread.team import store as stores
     from reread.team.store import Store, StoreStatus
+else:
+    billing = lazy.module("reread.billing")
+    exchange = lazy.module("reread.exchange")
+    questions = lazy.module("reread.team.questions")
+    stores = lazy.module("reread.team.store")
 
 TEAM_EXAMPLES = """\
   reread team init postgresql://owner@db.example/team
@@ -105,12 +119,10 @@ _EXAMPLES = {
 
 def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
     """The store that is meant: named here, else by the environment, else the last that was pushed to."""
-    from reread.exchange import last_store
-
     named = [*urls, *filter(None, [given.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
-    last = last_store(config.home)
+    last = exchange.last_store(config.home)
     found = named[0] if named else os.environ.get("REREAD_STORE") or (last.address if last is not None else None)
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
@@ -118,15 +130,14 @@ def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
 
 
 def _init(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.billing import load_prices
-    from reread.team.store import Store, initialise, without_password
-
-    prices = load_prices(config.prices)
-    question = f"make or update the schema `reread` and the role `reread_member` in {printable(without_password(url))}?"
+    prices = billing.load_prices(config.prices)
+    question = (
+        f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
+    )
     if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
         return 0
-    with Store(url, is_new=True) as store:
-        initialise(store, prices)
+    with stores.Store(url, is_new=True) as store:
+        stores.initialise(store, prices)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
     lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
     options.show_answer(given, config, lambda: document, lambda _: lines)
@@ -134,20 +145,14 @@ def _init(given: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _status(given: argparse.Namespace, config: Config, url: str) -> int:
-    from msgspec.structs import asdict
-
-    from reread.team.store import Store, status
-
-    with Store(url) as store:
-        found = status(store)
+    with stores.Store(url) as store:
+        found = stores.status(store)
     document = {"schema": "reread.team_status/1", **asdict(found)}
     options.show_answer(given, config, lambda: document, lambda _: _status_lines(found))
     return 0
 
 
 def _status_lines(found: StoreStatus) -> list[str]:
-    from reread.views.numbers import count, size
-
     kept = "for ever" if found.retain_days is None else f"for {count(found.retain_days, 'day')}"
     return [
         f"{printable(found.address)}, as {found.role} ({', '.join(found.teams) or 'in no team'})",
@@ -158,10 +163,8 @@ def _status_lines(found: StoreStatus) -> list[str]:
 
 
 def _members(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, members
-
-    with Store(url) as store:
-        found = members(store)
+    with stores.Store(url) as store:
+        found = stores.members(store)
     rows = [{"role": role, "team": team, "sees_text": sees} for role, team, sees in found]
     lines = [f"{team}: {role}{'' if sees else ' (numbers alone)'}" for role, team, sees in found] or ["no members yet"]
     options.show_answer(given, config, lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
@@ -169,70 +172,54 @@ def _members(given: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _grant(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, grant
-
-    with Store(url) as store:
-        is_new = grant(store, given.role, given.team, sees_text=not given.numbers)
+    with stores.Store(url) as store:
+        is_new = stores.grant(store, given.role, given.team, sees_text=not given.numbers)
     made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
     said = f"{given.role} is in {given.team}{made}"
     return _said(given, config, said, role=given.role, team=given.team, made_role=is_new)
 
 
 def _revoke(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, revoke
-
-    with Store(url) as store:
-        revoke(store, given.role, given.team)
+    with stores.Store(url) as store:
+        stores.revoke(store, given.role, given.team)
     said = f"{given.role} is no longer in {given.team}; what was pushed stays there"
     return _said(given, config, said, role=given.role, team=given.team)
 
 
 def _assign(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, assign
-    from reread.views.numbers import count
-
-    with Store(url) as store:
-        moved = assign(store, given.pattern, given.team)
+    with stores.Store(url) as store:
+        moved = stores.assign(store, given.pattern, given.team)
     said = f"{given.pattern} belongs to {given.team}; {count(moved, 'session')} moved there"
     return _said(given, config, said, pattern=given.pattern, team=given.team, moved=moved)
 
 
 def _retain(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, retain
-    from reread.views.numbers import count
-
     word = given.days.lower().removesuffix("d")
     if given.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
         raise BadInput(f"{given.days!r} is no number of days; try 180d, or forever")
     days = None if given.days == "forever" else int(word)
-    with Store(url) as store:
-        gone = retain(store, days)
+    with stores.Store(url) as store:
+        gone = stores.retain(store, days)
     kept = "for ever" if days is None else f"for {count(days, 'day')}"
     said = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
     return _said(given, config, said, days=days, months_dropped=gone)
 
 
 def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, forget, found_session
-
-    with Store(url) as store:
-        named = found_session(store, given.session)
+    with stores.Store(url) as store:
+        named = stores.found_session(store, given.session)
         question = (
             f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
         )
         if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
             return 0
-        forget(store, named)
+        stores.forget(store, named)
     return _said(given, config, f"{named} is gone from the store, and no push brings it back", session=named)
 
 
 def _verify(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.billing import load_prices
-    from reread.team.store import Store, verify
-    from reread.views.numbers import count
-
-    with Store(url) as store:
-        number, wrong = verify(store, load_prices(config.prices))
+    with stores.Store(url) as store:
+        number, wrong = stores.verify(store, billing.load_prices(config.prices))
     said = f"{count(number, 'response')} settled and priced anew: {'all the same' if not wrong else 'these differ:'}"
     document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
     options.show_answer(given, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
@@ -240,13 +227,10 @@ def _verify(given: argparse.Namespace, config: Config, url: str) -> int:
 
 
 def _audit(given: argparse.Namespace, config: Config, url: str) -> int:
-    from reread.team.store import Store, audit
-    from reread.views.values import utc
-
-    with Store(url) as store:
+    with stores.Store(url) as store:
         rows = [
-            {"at": utc(at), "reader": reader, "person": person, "how": how, "session": session}
-            for at, reader, person, how, session in audit(store, 1_000)
+            {"at": views.values.utc(at), "reader": reader, "person": person, "how": how, "session": session}
+            for at, reader, person, how, session in stores.audit(store, 1_000)
         ]
     lines = [f"{row['at']}  {row['reader']} read text of {row['person']} ({row['how']})" for row in rows]
     document = {"schema": "reread.team_audit/1", "readings": rows}
@@ -277,69 +261,58 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
 
 
 def usage_of_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> UsageReport:
-    from reread.archive.usage_report import ALIASES
-    from reread.team.questions import usage
-    from reread.team.store import Store
-
     if given.reconcile or given.fold_worktrees or given.cost == "recorded":
         raise BadInput("a team store knows computed costs alone: leave out --reconcile, --fold-worktrees and --cost")
-    by = {**ALIASES, "teams": "team", "people": "person", "persons": "person"}.get(given.by, given.by)
-    with Store(url) as store:
-        return usage(store, by, wanted, config.timezone)
+    by = {**archives.usage_report.ALIASES, "teams": "team", "people": "person", "persons": "person"}.get(
+        given.by, given.by
+    )
+    with stores.Store(url) as store:
+        return questions.usage(store, by, wanted, config.timezone)
 
 
 def list_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
-    from reread.team.questions import listed
-    from reread.team.store import Store
-    from reread.views.archive_json import listed_row
-    from reread.views.session_list import list_lines
-
-    with Store(url) as store:
-        found = listed(store, wanted._replace(limit=None))
+    with stores.Store(url) as store:
+        found = questions.listed(store, wanted._replace(limit=None))
         _tell_without_text(store)
     shown = found[: wanted.limit]
     if given.json:
         head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
-        rows = ({**listed_row(each.listed), **each.about} for each in shown)
+        rows = ({**views.archive_json.listed_row(each.listed), **each.about} for each in shown)
         options.print_json_list(head, "sessions", rows)
     else:
         view = options.make_view(config)
-        options.print_lines(list_lines((each.listed for each in shown), view, config.now, len(found)))
+        options.print_lines(
+            views.session_list.list_lines((each.listed for each in shown), view, config.now, len(found))
+        )
 
 
 def search_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
-    from reread.archive.search_language import DEFAULT_FIELDS, fields_of
-    from reread.team.questions import search
-    from reread.team.store import Store
-    from reread.views.hits import search_document, search_lines
-
     if given.regex:
         raise BadInput("a team store is searched by words, not by --regex")
-    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
-    with Store(url) as store:
-        answer = search(store, " ".join(given.query), fields, wanted, given.limit, config.now)
+    fields = (
+        archives.search_language.DEFAULT_FIELDS
+        if given.fields is None
+        else archives.search_language.fields_of(given.fields, "--in")
+    )
+    with stores.Store(url) as store:
+        answer = questions.search(store, " ".join(given.query), fields, wanted, given.limit, config.now)
         _tell_without_text(store)
     options.show_answer(
         given,
         config,
-        lambda: {**search_document(answer, answer.terms), "lost": []},
-        lambda view: search_lines(answer, answer.terms, view),
+        lambda: {**views.hits.search_document(answer, answer.terms), "lost": []},
+        lambda view: views.hits.search_lines(answer, answer.terms, view),
     )
 
 
 def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: list[str], url: str) -> int:
     """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
-    from tempfile import TemporaryDirectory
-
-    from reread.team.questions import write_sources
-    from reread.team.store import Store
-
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)
     with TemporaryDirectory(prefix="reread-store-") as folder:
-        with Store(url) as store:
+        with stores.Store(url) as store:
             arguments, only = _meant(store, name, arguments)
-            if not write_sources(store, Path(folder, "claude"), only):
+            if not questions.write_sources(store, Path(folder, "claude"), only):
                 raise BadInput(
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
                 )
@@ -351,23 +324,18 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
 
 def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], list[str] | None]:
     """The sessions that are enough to answer, where any word names one; all others may be needed otherwise."""
-    from reread.team.questions import named_session, sessions_telling
-
     for place, word in enumerate(arguments):
-        found = [] if word.startswith("-") else named_session(store, word)
+        found = [] if word.startswith("-") else questions.named_session(store, word)
         if len(found) == 1:
             return [*arguments[:place], found[0], *arguments[place + 1 :]], found
         if not found and name == "explain" and not word.startswith("-"):
-            found = sessions_telling(store, word)
+            found = questions.sessions_telling(store, word)
         if found:
             return arguments, found
     return arguments, None
 
 
 def _tell_without_text(store: Store) -> None:
-    from reread.team.questions import without_text
-    from reread.views.numbers import count
-
-    number = without_text(store)
+    number = questions.without_text(store)
     if number:
         tell(f"of {count(number, 'session')} the ledger alone was pushed: their titles and words are not in the store")

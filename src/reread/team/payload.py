@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from hmac import digest as hmac_digest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from zstandard import ZstdCompressor
 
 from reread.features.search_text import Field, texts_of
 from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_session, redacted_line
@@ -33,8 +35,6 @@ from reread.sessions.speaker import Speaker, kind_of
 from reread.times import milliseconds
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from reread.archive import Archive
     from reread.billing.response import Response
     from reread.index.rows import RequestContext
@@ -159,9 +159,7 @@ class Parcels:
         }
 
     def _file(self, file: FileFigures) -> Document:
-        from pathlib import Path
-
-        content = self._archive.files.bytes_of(file_by_id(self._archive.connection, file.id))
+        content = self._archive.reader.bytes_of(file_by_id(self._archive.connection, file.id))
         role = " ".join(role_of(file.kind, Path(as_path(file.path))))
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
         marks = b64encode(marks_of(content)).decode()
@@ -169,7 +167,7 @@ class Parcels:
 
     def text(self, each: Waiting) -> Document:
         """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
-        session = self._archive.session_of(each.stored)
+        session = self._archive.session(each.stored)
         redactor = Redactor()
         learn_session(redactor, session)
         lines = list(text_lines(session, redactor))
@@ -178,15 +176,13 @@ class Parcels:
 
     def content(self, each: Waiting) -> Document:
         """Every byte that is kept of the session's own files."""
-        from zstandard import ZstdCompressor
-
         rows = files_of(self._archive.connection, each.stored.id)
         pack = ZstdCompressor(level=3).compress
         files = [
             {
                 "name": _slashed(custody.below(row, each.stored)),
                 **{name: getattr(row, name) for name in ("kind", "agent", "workflow")},
-                "body": b64encode(pack(self._archive.files.bytes_of(row))).decode(),
+                "body": b64encode(pack(self._archive.reader.bytes_of(row))).decode(),
             }
             for row in rows
         ]

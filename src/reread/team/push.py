@@ -12,7 +12,6 @@ from reread.archive.filters import Filter
 from reread.archive.listing import passing_ids
 from reread.errors import RereadError, printable
 from reread.index.sessions import sessions_by_id
-from reread.safe.errors import SafeDamaged
 
 from .payload import ALL, LEDGER, Parcels, SentNames, Waiting, redactions
 from .store import Store, StoreAway, as_json, told
@@ -72,7 +71,7 @@ def push(
             is_taken = is_dry or _send(store, made)
         except StoreAway:
             raise
-        except (RereadError, SafeDamaged) as problem:
+        except RereadError as problem:
             counts["failed"] += 1
             problems.append(f"{printable(each.stored.row.uuid)} was not sent: {problem}")
             continue

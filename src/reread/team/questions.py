@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from msgspec.structs import replace
+from zstandard import ZstdDecompressor
 
 from reread.archive.filters import Filter
 from reread.archive.listing import Listed
@@ -297,8 +298,6 @@ class _Kept(FileReader):
 
 
 def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
-    from zstandard import ZstdDecompressor
-
     unpack = ZstdDecompressor().decompress
     bodies = {Path(row[0]): unpack(row[4], max_output_size=1 << 31) if row[4] else b"" for row in rows}
     files = [
@@ -443,8 +442,6 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
     number, uuid, project = row[:3]
     place = folder / "projects" / (project_folder_name(project or "unknown") or "unknown")
     if row[8] is not None:
-        from zstandard import ZstdDecompressor
-
         content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
         for name, *_, body in content:
             target = place / name
