@@ -6,19 +6,26 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, LiteralString
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.billing.response import Response
 from reread.billing.settle import settle, settle_all
 from reread.errors import BadInput, RereadError, printable
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg import sql
+    from psycopg.types import json as json_types
 
     from reread.billing import Prices
+else:
+    sql = lazy.module("psycopg.sql")
+    json_types = lazy.module("psycopg.types.json")
 
 VERSION = 1
 """Of the tables; a client refuses a store that is newer than it knows."""
@@ -138,9 +145,7 @@ class Store:
 
 
 def as_json(value: object) -> Any:
-    from psycopg.types.json import Jsonb
-
-    return Jsonb(value)
+    return json_types.Jsonb(value)
 
 
 # -- the owner's part
@@ -148,8 +153,6 @@ def as_json(value: object) -> Any:
 
 def initialise(store: Store, prices: Prices) -> None:
     """Tables, functions, rules and prices; repeated, it brings all of them up to date and counts all money again."""
-    from secrets import token_hex
-
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     with told(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
@@ -183,8 +186,6 @@ def _write_prices(store: Store, prices: Prices) -> None:
 
 def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
     """Puts a role into a team; True where the role had to be made first, without a password."""
-    from psycopg import sql
-
     _check_names(role, team)
     with told(), store.connection.transaction():
         is_new = store.one("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)) is None
@@ -202,8 +203,6 @@ def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
 
 def revoke(store: Store, role: str, team: str) -> None:
     """Takes a role out of a team; out of its last one, it may do nothing in the store any more."""
-    from psycopg import sql
-
     _check_names(role, team)
     with told(), store.connection.transaction():
         gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
