@@ -589,6 +589,18 @@ def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
     _remember(home, {**kept, "folder": str(folder)})
 
 
+def last_key(home: Path) -> Path | None:
+    """The key that the last folder was encrypted with: what was once, must not go there plain the next time."""
+    said = _remembered(home)
+    return Path(said["key"]) if "key" in said else None
+
+
+def remember_key(home: Path, folder: Path, key: Path | None) -> None:
+    """Together with the folder it is for."""
+    kept = {name: value for name, value in _remembered(home).items() if name != "key"}
+    _remember(home, {**kept, "folder": str(folder), **({"key": str(key)} if key is not None else {})})
+
+
 class LastStore(NamedTuple):
     """A team's store that was pushed to last, and how names went there."""
 

@@ -11,6 +11,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from reread import archive as archives
 from reread import lazy
 from reread.config import expanded
@@ -26,7 +28,7 @@ from .stderr import tell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reread import exchange
+    from reread import exchange, sealed
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from . import push_service
 else:
+    sealed = lazy.module("reread.sealed")
     exchange = lazy.module("reread.exchange")
     payload = lazy.module("reread.team.payload")
     team_push = lazy.module("reread.team.push")
@@ -70,6 +73,8 @@ _WHAT = ("ledger", "text", "all")
 _NAMES = ("plain", "hashed")
 _SERVICE = ("install", "remove")
 _STORES = ("postgresql://", "postgres://")
+_PLAIN = "exchange"
+"""Below the archive's folder: what an encrypted folder holds, as it is."""
 _LONGEST_WAIT = 60.0
 Outcome = tuple[dict[str, Any], list[str]]
 """Of a push: its document, and a sentence for each problem."""
@@ -81,6 +86,7 @@ def push_parser() -> options.Parser:
     made.add_argument("--what", choices=_WHAT, help="how much to send (a folder always gets all; a store: ledger)")
     made.add_argument("--projects", choices=_NAMES, help="store: send names of projects and branches, or hashes")
     made.add_argument("--show", metavar="SESSION", help="store: print exactly what would be sent, and send nothing")
+    made.add_argument("--encrypt", metavar="KEYFILE", help="folder: encrypt with this key; made if there is none")
     made.add_argument("--yes", action="store_true", help="install, remove: do not ask")
     made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
     made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
@@ -92,6 +98,7 @@ def push_parser() -> options.Parser:
 def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
     made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
+    made.add_argument("--encrypt", metavar="KEYFILE", help="the key that `push --encrypt` made")
     return made
 
 
@@ -116,11 +123,52 @@ def run_push(arguments: list[str]) -> int:
         if given.what not in (None, "all"):
             raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
         folder = _folder(archive, given.target, config, "push")
+        key = _key(archive, folder, given.encrypt)
         if given.watch:
-            _follow(archive, lambda: _pushed(archive.safe.push(folder, some)), given)
+            _follow(archive, lambda: _pushed(_push_to_folder(archive, folder, key, some, given)), given)
             return 0
-        done = archive.safe.push(folder, some, is_dry=given.dry_run, full=given.full)
+        done = _push_to_folder(archive, folder, key, some, given)
     return _show_push(*_pushed(done), given, config)
+
+
+def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
+    """The file with the key to a folder; that of the last time for the folder of the last time."""
+    if named is not None:
+        return expanded(named).absolute()
+    return exchange.last_key(archive.home) if archive.safe.last_folder() == folder else None
+
+
+def _push_to_folder(
+    archive: Archive, folder: Path, key: Path | None, wanted: Filter | None, given: argparse.Namespace
+) -> Pushed:
+    if key is None:
+        if (folder / archive.machine).is_dir() and any((folder / archive.machine).glob(f"*{sealed.SUFFIX}")):
+            raise BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
+        return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
+    exchange.check_folder(folder)
+    if not key.exists():
+        sealed.make_key(key)
+        tell(f"made a key: {printable(str(key))}; your other machines need it, and without it nobody reads the folder")
+    target = sealed.SealedFolder(folder, key)
+    plain = archive.home / _PLAIN
+    plain.mkdir(mode=0o700, exist_ok=True)
+    done = archive.safe.push(plain, wanted, is_dry=given.dry_run, full=given.full)
+    size = done.bytes_sent if given.dry_run else target.seal(plain / archive.machine, is_full=given.full)
+    if not given.dry_run:
+        exchange.remember_key(archive.home, folder, key)
+    return replace(done, target=folder, bytes_sent=size)
+
+
+def _pull_from_folder(archive: Archive, folder: Path, key: Path | None) -> Pulled:
+    if key is None:
+        return archive.safe.pull(folder)
+    exchange.check_folder(folder)
+    plain = archive.home / _PLAIN
+    plain.mkdir(mode=0o700, exist_ok=True)
+    opened = sealed.SealedFolder(folder, key).open(plain, archive.machine)
+    done = archive.safe.pull(plain)
+    exchange.remember_key(archive.home, folder, key)
+    return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
 
 
 def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
@@ -143,6 +191,8 @@ def _store(archive: Archive, target: str | None) -> str | None:
 
 
 def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: argparse.Namespace, config: Config) -> int:
+    if given.encrypt:
+        raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
     if given.full:
         raise BadInput("--full is for a folder; `reread team verify` proves a store")
     last = exchange.last_store(archive.home)
@@ -237,7 +287,8 @@ def run_pull(arguments: list[str]) -> int:
     if given.folder is not None:
         _refuse_store(given.folder)
     with bare_archive(config) as archive:
-        done = archive.safe.pull(_folder(archive, given.folder, config, "pull"))
+        folder = _folder(archive, given.folder, config, "pull")
+        done = _pull_from_folder(archive, folder, _key(archive, folder, given.encrypt))
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0

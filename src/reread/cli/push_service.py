@@ -100,6 +100,7 @@ def install(given: argparse.Namespace, config: Config, target: str) -> int:
     for source in config.sources if config.is_source_named else ():
         command += ["--source", str(source.absolute())]
     command += ["--what", given.what] if given.what else []
+    command += ["--encrypt", str(Path(given.encrypt).absolute())] if given.encrypt else []
     command += ["--projects", given.projects] if given.projects else []
     made = service(command, Path.home(), os.environ.get("XDG_CONFIG_HOME"), sys.platform)
     _refuse_others(made.path)
