@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
     from reread.index.machines import Machine
+    from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
@@ -34,6 +35,8 @@ _HOME = {
     "Forgotten": "reread.index.custody",
     "Listed": "reread.archive.listing",
     "Machine": "reread.index.machines",
+    "PlainDatabase": "reread.index.plain_database",
+    "PlainParts": "reread.index.plain_database",
     "Progress": "reread.ingest.results",
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",
@@ -62,6 +65,8 @@ __all__ = [
     "Forgotten",
     "Listed",
     "Machine",
+    "PlainDatabase",
+    "PlainParts",
     "Progress",
     "Project",
     "Pulled",

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from reread.features.friction.scene import Moment
     from reread.features.friction.suggestions import Suggestion
     from reread.features.search_text import Field
+    from reread.features.secrets import Redactor
     from reread.features.tool_use import ToolCount
     from reread.index.backup_files import KeptBackups
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
     from reread.index.machines import Machine
+    from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.session_files import SessionFileReader
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
@@ -1185,14 +1187,44 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         from reread.index import user_sql
 
-        return user_sql.ask(self.home, query)
+        self._has_talk()
+        return user_sql.ask(self.home, self.safe, self._project_today(), query)
+
+    def _project_today(self) -> Callable[[str | None], str]:
+        from .listing import project_of
+
+        moved = self.moves()
+        return lambda path: project_of(path, moved)
+
+    def write_database(
+        self,
+        path: Path,
+        wanted: Filter | str | None = None,
+        parts: PlainParts | None = None,
+        redactor: Redactor | None = None,
+        *,
+        only_looks: bool = False,
+    ) -> PlainDatabase:
+        """A database of its own, with the texts of the sessions that pass or of one, a full-text index, ISO times and
+        dollars; without what a redactor finds, or only told what it would. The file must be new."""
+        from reread.index.plain_database import PlainParts, PlainWriter
+        from reread.index.user_sql import readable
+
+        from .filters import Filter
+        from .listing import passing_ids
+
+        self._has_talk()
+        ids = [self.find(wanted).id] if isinstance(wanted, str) else passing_ids(self.connection, wanted or Filter())
+        with readable(self.home, self.safe, self._project_today()) as source:
+            return PlainWriter(source, ids, parts or PlainParts(), redactor, only_looks=only_looks).write(path)
 
     @staticmethod
     def schema() -> str:
-        """The tables, with a comment for every column that needs one."""
+        """The views and tables, with a comment for every column that needs one."""
         from reread.index.schema import SCHEMA
+        from reread.index.sql_views import schema_of_views
 
-        return SCHEMA
+        return f"{schema_of_views()}\n{SCHEMA}"
 
 
 def window_of(wanted: Filter) -> Filter:

@@ -189,14 +189,15 @@ EXPORT_EXAMPLES = """\
   reread export 3f2a --redact --check -o share.html     fails when something secret would remain
   reread export 3f2a --format markdown --no-thinking > session.md
   reread export --project api --format obsidian -o vault/sessions
-  reread export 3f2a --format jsonl --redact | jq .type"""
-FORMATS = ("html", "markdown", "obsidian", "json", "jsonl")
+  reread export 3f2a --format jsonl --redact | jq .type
+  reread export --since 30d --format sqlite -o sessions.db     for Datasette and notebooks"""
+FORMATS = ("html", "markdown", "obsidian", "json", "jsonl", "sqlite")
 
 
 def export_parser() -> options.Parser:
     about = (
         "A session as one HTML file that needs nothing else, as Markdown, as a note for Obsidian, as JSON, or as its"
-        " transcript line for line; many sessions as a folder with an index."
+        " transcript line for line; many sessions as a folder with an index, or as one SQLite database."
     )
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
@@ -229,11 +230,13 @@ def run_export(arguments: list[str]) -> int:
         raise BadInput("--json tells what was written where; it needs --output")
     given.format = given.format or _format_of(output, as_json=given.json and output is None)
 
-    exporter = Exporter(given, config)
     if output is not None:
         from .output_files import refuse_sources
 
         refuse_sources(output, config)
+    if given.format == "sqlite":
+        return export_database(given, config, output)
+    exporter = Exporter(given, config)
     if given.session is None:
         return export_folder(exporter, output)
     return _export_one(exporter, output)
@@ -242,7 +245,7 @@ def run_export(arguments: list[str]) -> int:
 def _format_of(output: Path | None, *, as_json: bool) -> str:
     if as_json:
         return "json"
-    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl"}
+    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".db": "sqlite", ".sqlite": "sqlite"}
     return endings.get(output.suffix.lower(), "html") if output is not None else "html"
 
 
@@ -357,7 +360,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
     wanted = options.make_filter(exporter.given, exporter.config)
-    with _archive(exporter) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+    with _archive(exporter.given, exporter.config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
             raise BadInput("no session passes these filters")
@@ -399,16 +402,44 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
         write_whole(folder / f"index{suffix}", index)
 
 
+def export_database(given: argparse.Namespace, config: Config, output: Path | None) -> int:
+    """All that passes the filters, or one session, as one database; nothing where something secret would remain."""
+    if output is None:
+        raise BadInput("a database is a file: name it with --output OUT.db")
+    if output.is_dir():
+        raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
+    from reread.archive import PlainParts
+
+    from .output_files import made_whole
+
+    redactor = Redactor(addresses=given.redact_ips) if given.redact or given.check else None
+    parts = PlainParts(given.thinking, given.tools, given.subagents)
+    with _archive(given, config) as archive, made_whole(output) as unfinished:
+        wanted = given.session or options.make_filter(given, config)
+        made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
+        sessions = made.rows["sessions"]
+        if not sessions:
+            raise BadInput("no session passes these filters")
+        size = unfinished.stat().st_size
+        told_of = ExportReport(given.session or "", size, made.taken, made.distinct, made.left, has_images=False)
+        if not tell_secrets([told_of], given):
+            unfinished.unlink()
+            return 1
+    if given.json:
+        document = {"path": str(output), "bytes": size, "rows": made.rows, "redacted": dict(made.taken)}
+        options.print_json({"schema": "reread.export/1", "format": "sqlite", "files": [document]})
+    else:
+        options.print_lines([printable(str(output))])
+    return 0
+
+
 @contextmanager
-def _archive(exporter: Exporter) -> Iterator[Archive]:
+def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
     """The archive; sources that it does not keep are only looked at."""
     from .session_source import is_straight, open_archive, passing_archive
 
-    config = exporter.config
     opened = (
-        passing_archive(config, config.sources)
-        if is_straight(config)
-        else open_archive(exporter.given, config, only_reads=True)
+        passing_archive(config, config.sources) if is_straight(config) else open_archive(given, config, only_reads=True)
     )
     with opened as archive:
         yield archive

@@ -310,7 +310,7 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], 
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
-        sign=_sign(names.get(machine, machine), values["folder"]),
+        sign=sign_of(names.get(machine, machine), values["folder"]),
         has_copies=has_copies,
     )
 
@@ -328,7 +328,7 @@ def _shared(folder: str | None) -> str | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _sign(machine: str, folder: str) -> str:
+def sign_of(machine: str, folder: str) -> str:
     """Short, and the same whenever the archive is made anew."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
