@@ -382,6 +382,21 @@ class MarkQuestions(ArchiveBase):
         marks: Iterable[Mark] = self.marks().values()
         return counted(marks)
 
+    def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
+        """What a person may name, as `sessions`, `projects` or `tags`, with a word about each; the likeliest first.
+
+        For a shell that waits at a key: the archive is read as it is, and made by nobody.
+        """
+        if not self.exists:
+            return []
+        from reread.index.sessions import known_values
+
+        connection = connect(self.home, read_only=True)
+        try:
+            return known_values(connection, kind, beginning, limit)
+        finally:
+            connection.close()
+
     def moves(self) -> Moves:
         """Folders that are others today, as a person said."""
         from reread.index.sessions import moves

@@ -450,3 +450,34 @@ def forget_moves(connection: sqlite3.Connection, project: str | None) -> None:
         for old in concerned:
             if all(below(path, old) is None for path in left):
                 take_move(connection, old)
+
+
+_VALUES = {
+    "sessions": """SELECT uuid, title FROM session WHERE typeof(uuid) = 'text' AND uuid >= :from AND uuid < :to
+        GROUP BY uuid ORDER BY max(ended) DESC""",
+    "projects": "SELECT project, '' FROM session WHERE project NOT NULL GROUP BY project ORDER BY max(ended) DESC",
+    "tags": "SELECT value, '' FROM mark, json_each(mark.tags) GROUP BY lower(value) ORDER BY count(*) DESC",
+    "models": "SELECT value, '' FROM (SELECT DISTINCT models FROM session), json_each(models) GROUP BY value",
+    "branches": "SELECT value, '' FROM (SELECT DISTINCT git_branches AS b FROM session), json_each(b) GROUP BY value",
+    "tools": "SELECT name, '' FROM tool_call GROUP BY name ORDER BY count(*) DESC",
+    "machines": "SELECT label, '' FROM machine ORDER BY is_own DESC, label",
+}
+VALUE_KINDS = tuple(_VALUES)
+"""What a person may name in an option, and the archive knows."""
+
+
+def known_values(
+    connection: sqlite3.Connection, kind: str, beginning: str = "", limit: int = 100
+) -> list[tuple[str, str]]:
+    """What may be typed, the likeliest first, with a word about it; projects by the last part of their folder."""
+    rows = connection.execute(_VALUES[kind], {"from": beginning, "to": f"{beginning}\U0010ffff"})
+    found: dict[str, str] = {}
+    for value, about in rows:
+        name = as_path(value)
+        if kind == "projects":
+            name, about = name.replace("\\", "/").rstrip("/").rpartition("/")[2], name
+        if name.lower().startswith(beginning.lower()):
+            found.setdefault(name, about or "")
+        if len(found) == limit:
+            break
+    return list(found.items())
