@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .archive.archive import open_archive as open  # noqa: A004  the name users know it by
     from .archive.filters import Filter
     from .errors import AmbiguousSession, BadInput, ClientError, ClientRefused, RereadError, SourceError, UnknownSession
+    from .features.summaries import SessionSummary, summary_of
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
@@ -52,9 +53,11 @@ _HOME = {
     "decode": ".records",
     "Session": ".sessions",
     "SessionBuilder": ".sessions",
+    "SessionSummary": ".features.summaries",
     "Subagent": ".sessions",
     "Tokens": ".sessions",
     "follow": ".sources",
+    "summary_of": ".features.summaries",
     "open": ".archive.archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
@@ -76,6 +79,7 @@ __all__ = [
     "RereadError",
     "Session",
     "SessionBuilder",
+    "SessionSummary",
     "SourceError",
     "Stream",
     "Subagent",
@@ -89,6 +93,7 @@ __all__ = [
     "open",
     "query",
     "read",
+    "summary_of",
     "thinking_budget",
 ]
 

@@ -212,7 +212,10 @@ FORMS = ("text", "markdown", "obsidian")
 
 
 def summary_parser() -> options.Parser:
-    about = "Goal, journey, files, tools, key exchanges, errors and outcome of a session, from its own records."
+    about = (
+        "What a session was for, what was done and decided, what was refused and why, and what is left open; its files,"
+        " errors and journey. From its own records."
+    )
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
     made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
     made.add_argument("--format", choices=FORMS, default="text", help="the default is text")

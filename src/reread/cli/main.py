@@ -41,7 +41,7 @@ COMMANDS: dict[str, str] = {
     "diff": "what a session changed in the end, or two branches of it",
     "decisions": "questions Claude asked, the options, what you answered",
     "retro": "what went wrong, what repeats, and what to change, with evidence",
-    "summary": "a session's goal, journey, files, errors and outcome; for Obsidian, too",
+    "summary": "a session's goal, what was done, decided, refused and left open; for Obsidian, too",
     "mcp": "a memory for Claude Code itself: it looks up past sessions",
     "serve": "all of it in your browser, on this machine only",
     "open": "a session or a message of it in your browser",
