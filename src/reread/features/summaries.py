@@ -102,6 +102,8 @@ class OpenPoint(Struct, frozen=True):
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
+    """What a session was for, what was done, decided, refused and left open, and how it went turn by turn."""
+
     id: str
     title: str
     project: str | None
