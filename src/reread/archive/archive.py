@@ -716,12 +716,15 @@ class SafeQuestions(ArchiveBase):
         from reread.index.database import remove_set_aside
         from reread.ingest.survey import remove_waiting
 
+        from . import model_answers
+
         with self._locked():
             self._recover()
             found = self.find_one(wanted)
             remove_waiting(self.wire, found.row.uuid)  # first: what a kill left here would be taken in again
             forgotten = custody.forget(self.connection, self.safe, self.files, found, self.prices)
             remove_set_aside(self.home)
+            model_answers.forget(self.home, found.row.uuid)
             return forgotten
 
     def push(self, folder: Path, wanted: Filter | None = None, *, is_dry: bool = False, full: bool = False) -> Pushed:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import chain
 
 from . import options
+from .options import add_asking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive.answers import FoundPrompts, ThinkingAnswer
+    from reread.archive.model_answers import ModelAnswer
     from reread.config import Config
+    from reread.features.summaries import SessionSummary
     from reread.features.tool_use import ToolCount
 
 
@@ -207,7 +211,8 @@ def run_decisions(arguments: list[str]) -> int:
 SUMMARY_EXAMPLES = """\
   reread summary @last
   reread summary 3f2a --format markdown > summary.md
-  reread summary 3f2a --format obsidian > vault/session.md"""
+  reread summary 3f2a --format obsidian > vault/session.md
+  reread summary @last --ask-claude                 what Claude makes of it, by your own client; asks first"""
 FORMS = ("text", "markdown", "obsidian")
 
 
@@ -219,6 +224,8 @@ def summary_parser() -> options.Parser:
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
     made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
     made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    made.add_argument("--yes", action="store_true", help="with --ask-claude: send without asking")
+    add_asking(made)
     return made
 
 
@@ -226,14 +233,41 @@ def run_summary(arguments: list[str]) -> int:
     given = summary_parser().parse_args(arguments)
     config = options.make_config(given)
     from reread.archive.file_history import edits_of
+    from reread.archive.model_answers import kept
     from reread.features.summaries import summary_of
-    from reread.views.summary import lines_of, summary_document
+    from reread.views.summary import asked_document, asked_lines, asked_markdown, lines_of, summary_document
 
     from .session_source import open_session
 
     with open_session(given, config) as opened:
         summary = summary_of(opened.session, edits_of(opened.session, opened.kept_backups))
+        if given.ask_claude:
+            answer = _ask_about(given, config, summary)
+            if answer is None:
+                return 0
+        else:
+            answer = kept(config.home, "summary", summary.id)
+        told = asked_lines if given.format == "text" else asked_markdown
         options.show_answer(
-            given, config, lambda: summary_document(summary), lambda view: lines_of(summary, given.format, view)
+            given,
+            config,
+            lambda: {**summary_document(summary), "asked_claude": None if answer is None else asked_document(answer)},
+            lambda view: chain(lines_of(summary, given.format, view), () if answer is None else told(answer, view)),
         )
     return 0
+
+
+def _ask_about(given: argparse.Namespace, config: Config, summary: SessionSummary) -> ModelAnswer | None:
+    from reread.billing import load_prices
+    from reread.views.summary import markdown_lines
+
+    from .ask_claude import Evidence, asked
+
+    evidence = Evidence(
+        about="summary",
+        subject=summary.id,
+        session=summary.id,
+        lines=markdown_lines(summary, options.make_view(config)),
+        model=summary.models[-1] if summary.models else None,
+    )
+    return asked(given, config, evidence, load_prices(config.prices))

@@ -146,6 +146,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a model's opinion")
+    group.add_argument(
+        "--ask-claude", action="store_true", help="show the evidence to Claude, by your own client and without tools"
+    )
+    group.add_argument("--ask-model", metavar="NAME", help="the model to ask, for example sonnet")
+    group.add_argument("--claude", metavar="PATH", help="the client; the default is `claude` on PATH")
+
+
 def make_filter(options: argparse.Namespace, config: Config) -> Filter:
     from reread.archive.filters import Filter, check_window, parse_end, parse_time
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
+from reread.archive.filters import Filter
 from reread.errors import BadInput
 
 from . import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.archive import Archive
+    from reread.archive import Archive, Retro
+    from reread.archive.model_answers import ModelAnswer
     from reread.config import Config
     from reread.features.friction.suggestions import Suggestion
 
@@ -24,6 +27,7 @@ RETRO_EXAMPLES = """\
   reread retro --suggestions                only what to change, with drafts
   reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
   reread retro --format markdown --since monday > week.md
+  reread retro --since 30d --ask-claude     what Claude would change, by your own client; shows the cost, asks first
   reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
 FORMS = ("text", "markdown")
 
@@ -35,7 +39,9 @@ change: a ready draft for each, with the lines that prove it. Every moment count
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
     options.add_session(made)
     made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the suggestion to put where it belongs")
-    made.add_argument("--yes", action="store_true", help="with `apply`: make the change without asking")
+    made.add_argument(
+        "--yes", action="store_true", help="with `apply`: make the change, with --ask-claude: send, without asking"
+    )
     made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
     made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
     made.add_argument("--agents", action="store_true", help="moments of subagents, too")
@@ -46,6 +52,7 @@ change: a ready draft for each, with the lines that prove it. Every moment count
     labels.add_argument("--wrong", metavar="UUID", help="what was found at this line is none: leave it out for good")
     labels.add_argument("--right", metavar="UUID", help="takes that back")
     labels.add_argument("--include-wrong", action="store_true", help="shows it all the same")
+    options.add_asking(made)
     options.add_filters(made, limit=None)
     return made
 
@@ -83,16 +90,56 @@ def run_retro(arguments: list[str]) -> int:
         )
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
+        from reread.archive.model_answers import kept
         from reread.views.retro_report import markdown_lines, retro_document, retro_lines
+        from reread.views.summary import asked_document, asked_lines, asked_markdown
 
-        lines = markdown_lines if given.format == "markdown" else retro_lines
+        answer = (
+            _ask_about(given, config, archive, found)
+            if given.ask_claude
+            else kept(config.home, "retro", _subject(given, config, found))
+        )
+        if given.ask_claude and answer is None:
+            return 0
+        is_text = given.format == "text"
+        lines, told = (retro_lines, asked_lines) if is_text else (markdown_lines, asked_markdown)
+        document = {"asked_claude": None if answer is None else asked_document(answer)}
         options.show_answer(
             given,
             config,
-            lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
-            lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
+            lambda: {**retro_document(found, given.limit, only_suggestions=given.suggestions), **document},
+            lambda view: chain(
+                lines(found, view, given.limit, only_suggestions=given.suggestions),
+                () if answer is None else told(answer, view),
+            ),
         )
     return 0
+
+
+def _subject(given: argparse.Namespace, config: Config, found: Retro) -> str:
+    """By which the answer is found again: the period and what narrows it."""
+    from reread.views.retro_report import title
+
+    narrowed = [f"{name}={getattr(given, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
+    return " ".join(
+        [title(found, options.make_view(config)), *(each for each in narrowed if not each.endswith("=None"))]
+    )
+
+
+def _ask_about(given: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> ModelAnswer | None:
+    from reread.views.retro_report import evidence_lines
+
+    from .ask_claude import Evidence, asked
+
+    models = [model for each in archive.sessions(Filter(limit=1)) for model in each.stored.row.models]
+    evidence = Evidence(
+        about="retro",
+        subject=_subject(given, config, found),
+        session=found.session.row.uuid if found.session is not None else None,
+        lines=evidence_lines(found, options.make_view(config)),
+        model=models[-1] if models else None,
+    )
+    return asked(given, config, evidence, archive.prices)
 
 
 _APPLY = "apply"

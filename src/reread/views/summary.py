@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
 from reread.features.summaries import Commit, Failure, OpenPoint, RanTests, SessionSummary, SummaryStep
 
@@ -360,3 +361,34 @@ def inline(text: str) -> str:
 
 def lines_of(summary: SessionSummary, form: str, view: View) -> Iterable[str]:
     return {"text": summary_lines, "markdown": markdown_lines, "obsidian": obsidian_lines}[form](summary, view)
+
+
+def asked_heading(answer: ModelAnswer, view: View) -> str:
+    facts = [answer.model or "", when(answer.time, view.timezone)]
+    return f"In Claude's words ({', '.join(fact for fact in facts if fact)}; a model said this, no record does)"
+
+
+def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
+    """What a model said about the evidence, for a terminal."""
+    yield ""
+    yield view.style.paint(asked_heading(answer, view), "bold")
+    for line in harmless(answer.text).split("\n"):
+        yield from (f"  {part}".rstrip() for part in (wrap(line, view.width - 2) if line.strip() else [""]))
+
+
+def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
+    """Quoted, so that its headings are none of ours."""
+    yield ""
+    yield f"## {inline(asked_heading(answer, view))}"
+    yield ""
+    yield from (f"> {line}".rstrip() for line in harmless(answer.text).split("\n"))
+
+
+def asked_document(answer: ModelAnswer) -> Document:
+    return {
+        "model": answer.model,
+        "timestamp": utc(answer.time),
+        "cost_usd": answer.cost_usd,
+        "text": answer.text,
+        "evidence": answer.evidence,
+    }
