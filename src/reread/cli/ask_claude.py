@@ -52,7 +52,7 @@ QUESTIONS = {
 }
 
 
-class Evidence(NamedTuple):
+class SentEvidence(NamedTuple):
     """What a model would be shown."""
 
     about: str
@@ -64,7 +64,7 @@ class Evidence(NamedTuple):
     """That of the sessions it is about, for an estimate where none is named."""
 
 
-def asked(given: argparse.Namespace, config: Config, evidence: Evidence, prices: Prices) -> ModelAnswer | None:
+def asked(given: argparse.Namespace, config: Config, evidence: SentEvidence, prices: Prices) -> ModelAnswer | None:
     """The answer, which is kept; None where the person said no. Raises ClientError."""
     redactor = Redactor()
     text = "\n".join(evidence.lines)

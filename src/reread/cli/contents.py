@@ -261,9 +261,9 @@ def _ask_about(given: argparse.Namespace, config: Config, summary: SessionSummar
     from reread.billing import load_prices
     from reread.views.summary import markdown_lines
 
-    from .ask_claude import Evidence, asked
+    from .ask_claude import SentEvidence, asked
 
-    evidence = Evidence(
+    evidence = SentEvidence(
         about="summary",
         subject=summary.id,
         session=summary.id,

@@ -129,10 +129,10 @@ def _subject(given: argparse.Namespace, config: Config, found: Retro) -> str:
 def _ask_about(given: argparse.Namespace, config: Config, archive: Archive, found: Retro) -> ModelAnswer | None:
     from reread.views.retro_report import evidence_lines
 
-    from .ask_claude import Evidence, asked
+    from .ask_claude import SentEvidence, asked
 
     models = [model for each in archive.sessions(Filter(limit=1)) for model in each.stored.row.models]
-    evidence = Evidence(
+    evidence = SentEvidence(
         about="retro",
         subject=_subject(given, config, found),
         session=found.session.row.uuid if found.session is not None else None,
