@@ -472,6 +472,7 @@ class FrictionQuestions(ArchiveBase):
         from .filters import Filter
         from .friction import LEAST_CONFIDENCE, RetroQuestion, kind_called, retro
 
+        self._reprice()
         ask = RetroQuestion(
             wanted=wanted or Filter(),
             session=self.find(session) if session is not None else None,

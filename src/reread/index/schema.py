@@ -227,7 +227,7 @@ CREATE TABLE friction (
     confidence REAL NOT NULL,
     cause TEXT NOT NULL,                  -- agent, environment or prompt
     about TEXT NOT NULL,                  -- the class of an error, a tool, a file, a command
-    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost, at the prices of when it was taken in
+    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost
     details TEXT NOT NULL                 -- a JSON object
 );
 CREATE INDEX friction_by_session ON friction(session);
@@ -438,6 +438,12 @@ END;
 """
 
 
+_LOSSES = """
+-- When the first and the last of the responses came that a moment cost: by these its money follows the prices in force.
+ALTER TABLE friction ADD COLUMN spent_first INTEGER;
+ALTER TABLE friction ADD COLUMN spent_last INTEGER;
+"""
+
 _SEARCHABLE = """
 -- What the full-text index says to whoever goes through it: which texts there are. The texts are in the safe.
 CREATE VIEW searchable AS
@@ -555,6 +561,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "prompts_thoughts_and_copies": _add_talk,
     "mark_changes": _script(_MARK_CHANGES),
     "open_to_other_programs": _open_to_other_programs,
+    "losses_by_responses": _script(_LOSSES),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -575,6 +582,7 @@ SCHEMA = _opened(
             _MARK_CHANGES,
             _MOVED,
             _FRICTION,
+            _LOSSES,
             _SEEN,
             _FORGOTTEN,
             _SEARCH,
