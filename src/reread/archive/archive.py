@@ -1109,6 +1109,14 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
 
         return meta.bytes_by_path(self.connection)
 
+    def forgotten_among(self, names: Iterable[str]) -> set[str]:
+        """Those of some sessions that a person had forgotten: they are left out wherever they are met."""
+        from reread.index.meta import session_mark
+        from reread.index.read import forgotten
+
+        known = forgotten(self.connection)
+        return {name for name in names if session_mark(name) in known} if known else set()
+
     def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
         """How many prompts were typed since each of some moments."""
         from reread.index import meta

@@ -81,6 +81,15 @@ class SessionRow(NamedTuple):
     bytes: int
 
 
+class OtherPlace(NamedTuple):
+    """Another file that holds what a file of a session holds, or its beginning."""
+
+    machine: str
+    """What it is called."""
+    path: str
+    present: bool
+
+
 class StoredSession(NamedTuple):
     """A session as the archive lists it."""
 
@@ -97,6 +106,8 @@ class StoredSession(NamedTuple):
     """Of the place it lies in."""
     has_copies: bool = False
     """Whether other places have a session of this id: a folder that was copied, or two machines."""
+    places: tuple[OtherPlace, ...] = ()
+    """Where else its files lie: it is one session, wherever it is met."""
 
     @property
     def name(self) -> str:
@@ -279,8 +290,28 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
-    earlier = first_names(connection)
-    return [_session(row, noted, earlier, has_copies=row[1] in copied) for row in rows]
+    earlier, places = first_names(connection), _other_places(connection, ids)
+    return [
+        _session(row, noted, earlier, has_copies=row[1] in copied)._replace(places=places[row[0]])
+        if row[0] in places
+        else _session(row, noted, earlier, has_copies=row[1] in copied)
+        for row in rows
+    ]
+
+
+def _other_places(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, tuple[OtherPlace, ...]]:
+    """By session; few have any."""
+    if connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is None:
+        return {}
+    rows = connection.execute(
+        f"""SELECT file.session, ifnull(machine.label, place.machine), place.path, place.present
+            FROM file JOIN place ON place.file = file.id LEFT JOIN machine ON machine.id = place.machine
+            WHERE file.session IN ({integers(ids)}) ORDER BY place.path"""  # noqa: S608  integers
+    )
+    found: dict[int, list[OtherPlace]] = {}
+    for session, machine, path, present in rows:
+        found.setdefault(session, []).append(OtherPlace(machine, as_path(path), bool(present)))
+    return {session: tuple(places) for session, places in found.items()}
 
 
 def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) -> set[str | bytes]:
