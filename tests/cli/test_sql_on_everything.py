@@ -268,5 +268,5 @@ def test_what_was_written_is_told_and_bad_input_named(kept: Kept, tmp_path: Path
     told = json.loads(kept("export", "-o", path, "--json").out)
     assert (told["format"], told["files"][0]["rows"]["sessions"]) == ("sqlite", 4)
     assert "--output" in kept("export", "--format", "sqlite").err
-    assert "no session passes" in kept("export", "-o", tmp_path / "none.db", "--project", "nowhere").err
+    assert "no session matches" in kept("export", "-o", tmp_path / "none.db", "--project", "nowhere").err
     assert not list(tmp_path.glob("*none*"))

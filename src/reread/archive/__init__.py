@@ -9,16 +9,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
-    from reread.index.machines import Machine
+    from reread.index.machine_file import Machine
     from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
 
-    from .archive import CLEANUP_DAYS, Archive, load, open_archive, window_of
+    from . import (
+        answers,
+        base,
+        billing,
+        budgets,
+        cache_report,
+        explain,
+        file_history,
+        filters,
+        friction,
+        friction_report,
+        health,
+        listing,
+        lost_sessions,
+        model_answers,
+        projects,
+        reconcile,
+        regex,
+        safe,
+        search_language,
+        secret_scan,
+        status,
+        text_search,
+        usage_report,
+        user_marks,
+    )
+    from .answers import window_of
+    from .archive import CLEANUP_DAYS, Archive, load, open_archive
     from .cache_report import CacheReport
     from .explain import Explained
-    from .friction import Retro
+    from .friction_report import Retro
     from .listing import Listed
     from .projects import Project
     from .reconcile import Reconciled
@@ -34,7 +61,7 @@ _HOME = {
     "Explained": "reread.archive.explain",
     "Forgotten": "reread.index.custody",
     "Listed": "reread.archive.listing",
-    "Machine": "reread.index.machines",
+    "Machine": "reread.index.machine_file",
     "PlainDatabase": "reread.index.plain_database",
     "PlainParts": "reread.index.plain_database",
     "Progress": "reread.ingest.results",
@@ -43,7 +70,7 @@ _HOME = {
     "Pushed": "reread.exchange",
     "Reconciled": "reread.archive.reconcile",
     "Restored": "reread.index.custody",
-    "Retro": "reread.archive.friction",
+    "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
     "StoredSession": "reread.index.sessions",
     "SyncResult": "reread.ingest.results",
@@ -52,7 +79,7 @@ _HOME = {
     "Verified": "reread.index.verify",
     "load": "reread.archive.archive",
     "open_archive": "reread.archive.archive",
-    "window_of": "reread.archive.archive",
+    "window_of": "reread.archive.answers",
 }
 
 __all__ = [
@@ -80,9 +107,33 @@ __all__ = [
     "UnpricedModel",
     "UsageReport",
     "Verified",
+    "answers",
+    "base",
+    "billing",
+    "budgets",
+    "cache_report",
+    "explain",
+    "file_history",
+    "filters",
+    "friction",
+    "friction_report",
+    "health",
+    "listing",
     "load",
+    "lost_sessions",
+    "model_answers",
     "open_archive",
+    "projects",
+    "reconcile",
+    "regex",
+    "safe",
+    "search_language",
+    "secret_scan",
+    "status",
+    "text_search",
+    "usage_report",
+    "user_marks",
     "window_of",
 ]
 
-__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"})
+__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"}, modules=frozenset(__all__) - frozenset(_HOME))

@@ -8,13 +8,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput, RereadError, printable
+from reread.home import archive_home
 
 from . import common, main, options
+
+if TYPE_CHECKING:
+    from reread.features import search_text
+    from reread.features.friction import scene
+else:
+    search_text = lazy.module("reread.features.search_text")
+    scene = lazy.module("reread.features.friction.scene")
 
 USAGE = """\
 usage: reread completion bash|zsh|fish
@@ -82,22 +92,18 @@ def _home(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _print_values(arguments: list[str], home: str | None) -> int:
-    from reread.archive import Archive
-    from reread.home import archive_home
-    from reread.views.text import one_line
-
     kinds = sorted(set(_KINDS.values()))
     if not arguments or arguments[0] not in kinds or len(arguments) > 2:
         raise BadInput(f"--values needs one of {', '.join(kinds)}")
     kind, beginning = arguments[0], arguments[1] if len(arguments) == 2 else ""
     environ = {"REREAD_HOME": home} if home else os.environ
-    archive = Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
+    archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
     try:
         found = archive.known_values(kind, beginning)
     except RereadError:  # a shell cannot tell anybody; the command itself will
         return 0
     newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]
-    parts = [[one_line(printable(part)) for part in pair if part] for pair in [*newest, *found]]
+    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in [*newest, *found]]
     options.print_lines(["\t".join(each) for each in parts])
     return 0
 
@@ -149,39 +155,14 @@ def _choices(action: argparse.Action, program: str) -> list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     command = program.rpartition(" ")[2]
-    known = {("retro", "kind"): _friction_kinds, ("search", "fields"): _fields, ("retro", "by"): _orders}
-    known |= {("usage", "by"): _groupings, ("cache", "by"): _cache_groupings}
-    return known.get((command, action.dest), list)()
-
-
-def _friction_kinds() -> list[str]:
-    from reread.features.friction.scene import FrictionKind
-
-    return [str(kind) for kind in FrictionKind]
-
-
-def _fields() -> list[str]:
-    from reread.features.search_text import Field
-
-    return [*map(str, Field), "all"]
-
-
-def _orders() -> list[str]:
-    from reread.archive.friction import ORDERS
-
-    return list(ORDERS)
-
-
-def _groupings() -> list[str]:
-    from reread.archive.usage_report import GROUPINGS
-
-    return list(GROUPINGS)
-
-
-def _cache_groupings() -> list[str]:
-    from reread.archive.cache_report import GROUPINGS
-
-    return list(GROUPINGS)
+    known: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
+        ("retro", "kind"): lambda: map(str, scene.FrictionKind),
+        ("retro", "by"): lambda: archives.friction_report.ORDERS,
+        ("search", "fields"): lambda: [*map(str, search_text.Field), "all"],
+        ("usage", "by"): lambda: archives.usage_report.GROUPINGS,
+        ("cache", "by"): lambda: archives.cache_report.GROUPINGS,
+    }
+    return list(known.get((command, action.dest), tuple)())
 
 
 def _first_words() -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from reread import archive as archives
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
@@ -20,7 +21,7 @@ from reread.views.exports import left_in_export
 from reread.views.numbers import count, money
 
 from . import options
-from .output_files import write_whole
+from .output_files import made_whole, refuse_sources, write_whole
 from .stderr import tell
 
 if TYPE_CHECKING:
@@ -196,26 +197,24 @@ FORMATS = ("html", "markdown", "obsidian", "json", "jsonl", "sqlite")
 
 def export_parser() -> options.Parser:
     about = (
-        "A session as one HTML file that needs nothing else, as Markdown, as a note for Obsidian, as JSON, or as its"
-        " transcript line for line; many sessions as a folder with an index, or as one SQLite database."
+        "Export a session as one self-contained HTML file, as Markdown, an Obsidian note, JSON, or the original"
+        " transcript; export many sessions to a folder with an index, or to one SQLite database."
     )
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
-    made.add_argument("--format", choices=FORMATS, help="the default is what --output ends in, or html")
+    made.add_argument("--format", choices=FORMATS, help="output format (default: from the name of --output, or html)")
+    made.add_argument("--output", "-o", metavar="PATH", help="file or folder to write (default, or -: standard output)")
+    made.add_argument("--no-thinking", dest="thinking", action="store_false", help="leave out thinking")
+    made.add_argument("--no-tools", dest="tools", action="store_false", help="leave out tool calls")
+    made.add_argument("--no-subagents", dest="subagents", action="store_false", help="leave out subagents")
+    made.add_argument("--raw", action="store_true", help="html: include each raw record, folded")
     made.add_argument(
-        "--output", "-o", metavar="PATH", help="a file, or a folder; the default, and -, is standard output"
+        "--redact",
+        action="store_true",
+        help="redact keys, tokens, passwords, e-mail addresses and user names in home paths",
     )
-    made.add_argument("--no-thinking", dest="thinking", action="store_false", help="without what the model thought")
-    made.add_argument("--no-tools", dest="tools", action="store_false", help="without tool calls")
-    made.add_argument("--no-subagents", dest="subagents", action="store_false", help="without what subagents did")
-    made.add_argument("--raw", action="store_true", help="html: with the record of every item behind a fold")
-    made.add_argument(
-        "--redact", action="store_true", help="take out keys, tokens, passwords, e-mail addresses, names in home paths"
-    )
-    made.add_argument("--redact-ips", action="store_true", help="take out public IP addresses, too")
-    made.add_argument(
-        "--check", action="store_true", help="write nothing and exit with 1 when something secret would remain"
-    )
+    made.add_argument("--redact-ips", action="store_true", help="redact public IP addresses as well")
+    made.add_argument("--check", action="store_true", help="write nothing, and exit with 1 if a secret would remain")
     options.add_filters(made, limit=None)
     return made
 
@@ -227,12 +226,10 @@ def run_export(arguments: list[str]) -> int:
     output = expanded(given.output) if given.output is not None else None
     given.redact = given.redact or given.redact_ips
     if given.json and output is None and given.format not in (None, "json"):
-        raise BadInput("--json tells what was written where; it needs --output")
+        raise BadInput("--json reports what was written where, so it needs --output")
     given.format = given.format or _format_of(output, as_json=given.json and output is None)
 
     if output is not None:
-        from .output_files import refuse_sources
-
         refuse_sources(output, config)
     if given.format == "sqlite":
         return export_database(given, config, output)
@@ -258,8 +255,6 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
         return 0
     path = output / file_name(made, exporter.suffix) if output.is_dir() else output
-    from .output_files import write_whole
-
     write_whole(path, made.content)
     tell_written([(path, made.told)], exporter)
     return 0
@@ -363,7 +358,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     with _archive(exporter.given, exporter.config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
-            raise BadInput("no session passes these filters")
+            raise BadInput("no session matches these filters")
         made: list[Made] = []
         for name in names:
             made.append(_made(exporter.export(source_in(archive, name)), exporter, Path(waiting), made))
@@ -408,18 +403,13 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
         raise BadInput("a database is a file: name it with --output OUT.db")
     if output.is_dir():
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
-    from reread.archive import PlainParts
-
-    from .output_files import made_whole
-
     redactor = Redactor(addresses=given.redact_ips) if given.redact or given.check else None
-    parts = PlainParts(given.thinking, given.tools, given.subagents)
+    parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
     with _archive(given, config) as archive, made_whole(output) as unfinished:
         wanted = given.session or options.make_filter(given, config)
         made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
-        sessions = made.rows["sessions"]
-        if not sessions:
-            raise BadInput("no session passes these filters")
+        if not made.rows["sessions"]:
+            raise BadInput("no session matches these filters")
         size = unfinished.stat().st_size
         told_of = ExportReport(given.session or "", size, made.taken, made.distinct, made.left, has_images=False)
         if not tell_secrets([told_of], given):

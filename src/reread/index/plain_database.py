@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.errors import StoreError
 from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_value, redacted_value
 
-from .database import StoreError
 from .sql_views import CALLS, PROMPTS, REPLIES, RESPONSES, RESULTS, SESSIONS, THINKING, ReadableView
 
 _HANDLES = ("file", "number")

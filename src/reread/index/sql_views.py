@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from reread.errors import SafeDamaged
 from reread.features.search_text import Field, texts_of
 from reread.records import (
     Assistant,
@@ -23,13 +24,11 @@ from reread.records import (
     User,
     decode,
 )
-from reread.safe.errors import SafeDamaged
 from reread.safe.safe import Safe
 from reread.sessions.agents import as_said
 
-from .meta import as_path
+from .meta import FIELDS, as_path
 from .safe_reader import SafeReader
-from .schema import FIELDS
 from .sessions import first_names, sign_of
 from .text_index import text_at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
@@ -382,6 +382,10 @@ def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
     yield f"## {inline(asked_heading(answer, view))}"
     yield ""
     yield from (f"> {line}".rstrip() for line in harmless(answer.text).split("\n"))
+
+
+def asked_as(form: str) -> Callable[[ModelAnswer, View], Iterator[str]]:
+    return asked_lines if form == "text" else asked_markdown
 
 
 def asked_document(answer: ModelAnswer) -> Document:
