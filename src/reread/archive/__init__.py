@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         answers,
         base,
         billing,
-        budgets,
         cache_report,
         explain,
         file_history,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         lost_sessions,
         model_answers,
         projects,
-        reconcile,
         regex,
         safe,
         search_language,
@@ -43,12 +41,12 @@ if TYPE_CHECKING:
     )
     from .answers import window_of
     from .archive import CLEANUP_DAYS, Archive, load, open_archive
+    from .billing import Reconciled
     from .cache_report import CacheReport
     from .explain import Explained
     from .friction_report import Retro
     from .listing import Listed
     from .projects import Project
-    from .reconcile import Reconciled
     from .text_search import SearchAnswer
     from .usage_report import UnpricedModel, UsageReport
 
@@ -68,7 +66,7 @@ _HOME = {
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",
     "Pushed": "reread.exchange",
-    "Reconciled": "reread.archive.reconcile",
+    "Reconciled": "reread.archive.billing",
     "Restored": "reread.index.custody",
     "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
@@ -110,7 +108,6 @@ __all__ = [
     "answers",
     "base",
     "billing",
-    "budgets",
     "cache_report",
     "explain",
     "file_history",
@@ -124,7 +121,6 @@ __all__ = [
     "model_answers",
     "open_archive",
     "projects",
-    "reconcile",
     "regex",
     "safe",
     "search_language",
