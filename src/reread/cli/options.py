@@ -194,6 +194,15 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prices", metavar="FILE", help=about)
 
 
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a model's opinion")
+    group.add_argument(
+        "--ask-claude", action="store_true", help="ask Claude about it, by your own client and without tools"
+    )
+    group.add_argument("--ask-model", metavar="NAME", help="model to ask, for example sonnet")
+    group.add_argument("--claude", metavar="PATH", help="client to run (default: `claude` on PATH)")
+
+
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
