@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 
+from reread.errors import BadInput
+
 from . import options
 
 TYPE_CHECKING = False
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 LIVE_EXAMPLES = """\
   reread live                           what happens in every session that runs
   reread live @last                     in one of them
+  reread live --notify                  ring when one waits for you or is done
   claude -p "..." --verbose --output-format stream-json --include-partial-messages | reread live -
   reread live - --jsonl < capture.jsonl the same, for programs"""
 
@@ -33,6 +36,9 @@ def live_parser() -> options.Parser:
         "session", nargs="?", metavar="SESSION|-", help="a file, an id or its beginning, @last; - for standard input"
     )
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
+    made.add_argument(
+        "--notify", action="store_true", help="ring, and notify where the terminal can, when a session waits or is done"
+    )
     return made
 
 
@@ -40,6 +46,8 @@ def run_live(arguments: list[str]) -> int:
     given = live_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.session == "-":
+        if given.notify:
+            raise BadInput("--notify tells of sessions on disk; it does not go with -")
         return _read_stream(given, config)
     from .follow_all import follow_running
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 from reread.errors import BadInput
@@ -24,6 +25,7 @@ SERVE_EXAMPLES = """\
   reread serve                        opens your browser
   reread serve --no-browser --port 8765
   reread serve --source ~/backup      another folder, read and not kept
+  reread serve --lan                  for your phone, by a QR code
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
 Your sessions in the browser: read, search, follow, count; start Claude Code and answer what it asks.
@@ -36,6 +38,7 @@ _HIGHEST_PORT = 65_535
 def serve_parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, SERVE_EXAMPLES, syncs=False, has_json=False)
     made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
+    made.add_argument("--lan", action="store_true", help="listen for the network around you; prints a QR code")
     made.add_argument("--port", type=_port, metavar="N", help="default 7383, or the next free one; 0: any free one")
     made.add_argument("--new-token", action="store_true", help="replace the token that is kept; old addresses need it")
     made.add_argument("--no-browser", action="store_true", help="only print the address")
@@ -48,16 +51,21 @@ def serve_parser() -> options.Parser:
 def run_serve(arguments: list[str]) -> int:
     given = serve_parser().parse_args(arguments)
     config = options.make_config(given)
+    if given.lan and given.host != "127.0.0.1":
+        raise BadInput("--lan listens everywhere; it does not go with --host")
+    if given.lan:
+        given.host = "0.0.0.0"  # noqa: S104  it was asked for
     if not given.host.isprintable() or not given.host:
         raise BadInput(f"--host {given.host!r} is no address")
     from reread.web.guard import is_loopback
-    from reread.web.server import ListenAt, Terminal, serve
+    from reread.web.server import ListenAt, Terminal, lan_address, serve
 
-    terminal = Terminal(announce=_announce, complain=tell_lines)
+    terminal = Terminal(announce=_announce_to_phone if given.lan else _announce, complain=tell_lines)
     may_run = given.allow_run or is_loopback(given.host)
     with _settings(config) as found:
         settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
-        place = ListenAt(given.host, given.port, is_new_token=given.new_token)
+        shown = lan_address() if given.lan else ""
+        place = ListenAt(given.host, given.port, is_new_token=given.new_token, shown=shown)
         serve(settings, place, terminal, opens_browser=not given.no_browser)
     return 0
 
@@ -91,6 +99,20 @@ def _announce(address: str, *, is_open: bool) -> None:
     sys.stdout.flush()
     if is_open:
         tell("others on the network can reach this; they need the token in the address, which nothing encrypts")
+
+
+def _announce_to_phone(address: str, *, is_open: bool) -> None:
+    """The address, and the same for a camera; the token is in both."""
+    _announce(address, is_open=is_open)
+    try:
+        import segno
+    except ModuleNotFoundError:
+        tell("for a QR code of the address: pip install 'reread[qr]'")
+        return
+    drawn = StringIO()
+    segno.make(address, error="l", micro=False).terminal(drawn, compact=True)
+    options.print_lines(drawn.getvalue().rstrip("\n").split("\n"))
+    sys.stdout.flush()
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from .retro import friction_marks
 from .session_view import SessionView, more_of, part_base, part_in, record_in, sought, states_in, stops_in, where_in
 from .session_view import told as told_of
 from .sse import BEAT, told
+from .time_travel import changed_file, files_in, points_in
 
 
 def show(request: Request) -> Response:
@@ -39,7 +40,7 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js"),
+            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js", "time.js"),
             sought=wanted,
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
@@ -156,7 +157,21 @@ def compare(request: Request) -> Response:
 def changes(request: Request) -> Response:
     """The files that the session changed in the end."""
     with _reading(request) as (reading, _):
-        return pages.fragment("changes.html", files=reading.files)
+        if pages.value(request, "file"):
+            return changed_file(reading, request)
+        return pages.fragment("changes.html", files=reading.files, base=request.url.path)
+
+
+def timeline(request: Request) -> Response:
+    """Every moment of a branch, for the slider."""
+    with _reading(request) as (reading, _):
+        return points_in(reading, request)
+
+
+def then(request: Request) -> Response:
+    """The files as they were at a moment."""
+    with _reading(request) as (reading, _):
+        return files_in(reading, request)
 
 
 def record(request: Request) -> Response:

@@ -8,12 +8,14 @@
   const commands = () => [
     ...all(".places a").map(link => ({title: `Go to ${link.textContent}`, about: `g ${link.dataset.key}`, href: link.getAttribute("href")})),
     {title: "Keys", about: "?", act: press("?")},
+    {title: window.reread.notifications.isOn() ? "No more notifications" : "Notify me when a session waits or is done", about: "", act: () => window.reread.notifications.toggle()},
     ...(window.reread.session ? [
       {title: "Star, or take the star away", about: "s", act: press("s")},
       {title: "Next failure", about: "n", act: press("n")},
       {title: "Previous failure", about: "p", act: press("p")},
       {title: "Next correction", about: "c", act: press("c")},
       {title: "To the end", about: "G", act: press("G", true)},
+      ...(one("#time") ? [{title: "Go through the time of this session", about: "T", act: press("T", true)}] : []),
       {title: "Find in this session", about: "/", act: press("/")},
       {title: "Open or close all thinking", about: "t", act: press("t")},
       {title: "Open or close all tool calls", about: "o", act: press("o")},

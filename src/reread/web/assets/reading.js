@@ -420,8 +420,8 @@
   tools.addEventListener("pointerover", () => clearTimeout(soon));
   content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
   one("button", tools).addEventListener("click", event => {
-    const text = one(".asked, .thinking", target) || target;
-    copy(text.innerText.trim(), event.target);
+    const written = all(":scope > .prompt .asked, .thinking", target), texts = written.length ? written : [target];
+    copy(texts.map(text => (text.innerText || text.textContent).trim()).join("\n"), event.target);
   });
   const record = () => { if (target) location.href = one(".record", tools).href; else say("point at a message first"); };
   window.reread.session = {along, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
