@@ -51,11 +51,11 @@ Form = Mapping[str, Sequence[str]]
 STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = (
-    *("web.js", "palette.js", "notify.js", "door.js", "hearing.js", "news.js"),
-    *("reading.js", "matching.js", "finding.js", "marking.js", "time.js"),
+    *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "hearing.js", "news.js"),
+    *("reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
-"""Each sent by its name: the first three go with every page, `news.js` with `hearing.js`, the others with one."""
+"""Each sent by its name: the first four go with every page, `news.js` with `hearing.js`, the others with one."""
 
 
 class NavEntry(NamedTuple):

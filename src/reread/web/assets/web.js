@@ -206,13 +206,15 @@
   const sheet = one("dialog.keys");
   const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
   one(".help").addEventListener("click", help);
-  const move = step => reread.session ? reread.session.step("prompt", step) : inList(step);
+  const inBeside = () => reread.session && reread.session.list && reread.session.list.has(document.activeElement);
+  const move = step => reread.session && !inBeside() ? reread.session.step("prompt", step) : inList(step);
   const keys = {
-    j: () => move(1), k: () => move(-1), ArrowDown: () => !reread.session && inList(1), ArrowUp: () => !reread.session && inList(-1),
+    j: () => move(1), k: () => move(-1), ArrowDown: () => (!reread.session || inBeside()) && inList(1), ArrowUp: () => (!reread.session || inBeside()) && inList(-1),
     n: () => inSession(session => session.step("failure", 1)), p: () => inSession(session => session.step("failure", -1)),
     c: () => inSession(session => session.step("correction", 1)), C: () => inSession(session => session.step("correction", -1)),
     t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool calls"); }),
     r: () => inSession(session => session.record()),
+    L: () => inSession(session => session.list ? session.list.toggle() : false),
     T: () => inSession(session => session.time ? session.time.open() : false),
     "[": () => inSession(session => session.time ? session.time.move(-1) : false), "]": () => inSession(session => session.time ? session.time.move(1) : false),
     G: () => inSession(session => session.toEnd()),
