@@ -72,7 +72,7 @@ def test_all_that_waits_is_answered_in_one_place(queue: tuple[Opened, BrowserCon
     expect(waiting).to_have_count(1)
     expect(waiting.get_by_label("Reason for a refusal")).to_have_value("written while the other is answered")
     waiting.get_by_role("button", name="Deny", exact=True).click()
-    expect(page.locator("section.waiting")).to_be_hidden()
+    expect(page.locator("section.approvals")).to_be_hidden()
     page.locator("details.answered summary").click()
     expect(page.locator("details.answered li").first).to_contain_text("denied: written while the other is answered")
     expect(page.locator("details.answered li")).to_have_count(2)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from queries.test_lost_sessions import LOST, entry
 from reread.testing import a_prompt, a_reply, a_session
 from web.asking import asking, dangers
 
 
 def test_lost_sessions_stand_below_the_list_and_the_hits(tmp_path: Path) -> None:
     trunk = a_session(a_prompt("go to the market"), a_reply("done"), id="kept").write(tmp_path / "projects")
-    lost = entry(LOST, summary="Marigold <b>search</b>")
+    lost = {
+        "sessionId": "22222222-2222-4222-8222-222222222222",
+        "summary": "Marigold <b>search</b>",
+        "firstPrompt": "please find the marigold",
+        "messageCount": 4,
+        "modified": "2026-02-03T02:28:51.793Z",
+        "projectPath": "/home/ann/app",
+    }
     trunk.with_name("sessions-index.json").write_text(json.dumps({"version": 1, "entries": [lost]}))
     with asking(tmp_path / "home", tmp_path / "projects") as site:
         page = site.page("/sessions")

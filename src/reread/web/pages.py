@@ -218,6 +218,15 @@ def number(request: Request, name: str, default: int = 0, most: int = 10_000_000
     return min(int(found), most) if found.isdecimal() and len(found) < 9 else default
 
 
+NARROW = 420
+"""Width of a chart on a phone: its letters are then as large as those around it."""
+
+
+def fitting(request: Request, sheet: Sheet) -> Sheet:
+    """The sheet that fits the screen which a page of ours told of."""
+    return replace(sheet, width=min(sheet.width, NARROW)) if request.cookies.get("reread-screen") == "narrow" else sheet
+
+
 def drawn(chart: Chart, sheet: Sheet | None = None) -> Markup:
     """A chart in a page, which says itself what the numbers were made from."""
     return Markup(chart_svg(replace(chart, footnote=""), sheet))  # noqa: S704  it escapes every text itself

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from importlib.util import find_spec
 
 from reread.errors import BadInput
 
@@ -16,11 +15,6 @@ SCALE = 2
 """Pixels for each unit of the SVG, so that it is sharp on dense screens and in documents."""
 _DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
 """Scripts in our font. Only for others are the system's fonts looked at: that takes time, and differs by machine."""
-
-
-def can_draw_png() -> bool:
-    """Whether the extra is installed."""
-    return find_spec("resvg_py") is not None
 
 
 def chart_png(chart: Chart) -> bytes:
