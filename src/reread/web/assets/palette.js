@@ -19,6 +19,7 @@
       {title: "To the end", about: "G", act: press("G", true)},
       ...(one("#session-list") ? [{title: "Sessions beside this one, or fold them", about: "L", act: press("L", true)}] : []),
       ...(one("#time") ? [{title: "Go through the time of this session", about: "T", act: press("T", true)}] : []),
+      ...(window.reread.session.copyTurns ? [{title: "Copy this turn as Markdown", about: "y", act: press("y")}] : []),
       {title: "Find in this session", about: "/", act: press("/")},
       {title: "Open or close all thinking", about: "t", act: press("t")},
       {title: "Open or close all tool calls", about: "o", act: press("o")},

@@ -217,6 +217,7 @@
     L: () => inSession(session => session.list ? session.list.toggle() : false),
     T: () => inSession(session => session.time ? session.time.open() : false),
     "[": () => inSession(session => session.time ? session.time.move(-1) : false), "]": () => inSession(session => session.time ? session.time.move(1) : false),
+    y: () => inSession(session => session.copyTurns ? session.copyTurns() : false),
     G: () => inSession(session => session.toEnd()),
     "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
     f: () => reread.find ? reread.find.everywhere() : false,
