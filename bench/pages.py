@@ -36,6 +36,7 @@ PEER_LIST = "/api/v1/sessions/sidebar-index?timezone=UTC&include_one_shot=true&l
 PEER_MESSAGES = "messages?from=0&limit=1000&direction=asc"
 """As agentsview 0.46 asks for them."""
 COLD_ROUNDS = 5
+MOST_WEIGHED = 40
 PAGES = {
     "home": ("/", None),
     "sessions": ("/sessions", 100.0),
@@ -74,6 +75,15 @@ class Server(NamedTuple):
         connection.close()
         return screen, took
 
+    def kilobytes(self, path: str) -> tuple[float, float]:
+        """Of what the browser shows first, and of everything."""
+        connection = HTTPConnection("127.0.0.1", self.port)
+        connection.request("GET", path, headers={"Cookie": self.cookie})
+        body = connection.getresponse().read()
+        connection.close()
+        end = body.find(b"<!-- the first screen ends here -->")
+        return (end if end >= 0 else len(body)) / 1000, len(body) / 1000
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,6 +108,7 @@ def main() -> None:
                 retros.append(server.milliseconds("/retro?since=all"))
         with serving(home, sources) as server:
             report(server, min(colds), min(retros))
+            weigh(server, sources)
             if not given.no_peer:
                 compare(server, tree.resolve(), given.peer_data or Path(folder) / "agentsview")
 
@@ -119,6 +130,20 @@ def compare(server: Server, tree: Path, data: Path) -> None:
             pairs = [(server.milliseconds(ours), theirs.milliseconds(same)) for _ in range(ROUNDS + 1)][1:]
             mine, other = (min(column) for column in zip(*pairs, strict=True))
             print(f"{name:42} {mine:8.1f} ms {other:8.1f} ms {mine / other:7.2f}x")
+
+
+def weigh(server: Server, sources: list[Path]) -> None:
+    """Kilobytes of HTML, before compression: of a session its first screen and the whole, the heaviest of all."""
+    print(f"\n{'weight of HTML':42} {'first':>8} {'whole':>8}")
+    for name, (path, _) in PAGES.items():
+        screen, whole = server.kilobytes(path.format(n=0))
+        print(f"{name:42} {screen:5.0f} kB {whole:5.0f} kB")
+    files = [path for each in sources for path in each.glob("projects/*/*.jsonl")]
+    largest = sorted(files, key=lambda path: -path.stat().st_size)[:MOST_WEIGHED]
+    weights = {path.stem: server.kilobytes(f"/s/{path.stem}") for path in largest}
+    screen, whole = max(weights.values())
+    name = f"the heaviest of the {len(weights)} largest sessions"
+    print(f"{name:42} {screen:5.0f} kB {whole:5.0f} kB   wanted: 150 kB at first")
 
 
 def report(server: Server, cold: tuple[float, float], retro: float) -> None:

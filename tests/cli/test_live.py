@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -294,3 +296,47 @@ def test_one_session_is_followed_alone(tmp_path: Path) -> None:
 def test_a_session_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with started("nowhere.jsonl", "--source", tmp_path) as process:
         assert process.wait(timeout=20) == 2
+
+
+@on_posix
+def test_notify_says_who_waits_and_who_is_done_and_rings_on_a_terminal(tmp_path: Path) -> None:
+    import pty
+
+    path = tmp_path / "projects" / "-app" / f"{ONE}.jsonl"
+    asked = a_reply(a_tool_call("AskUserQuestion", {"questions": []}, id="toolu_q"))
+    everything = lines_of(
+        a_prompt("hello \x1b]0;owned"), asked, a_tool_result("ok", of="toolu_q"), a_reply("All done."), session=ONE
+    )
+    append(path, everything[:1])
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "live", "--notify", "--source", str(tmp_path / "projects")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment()) as process:
+        os.close(theirs)
+        try:
+            _told_on(ours, b"following")
+            append(path, everything[1:2])
+            waits = _told_on(ours, b"\x07\x07")
+            append(path, everything[2:])
+            done = _told_on(ours, b"\x07\x07")
+        finally:
+            process.kill()
+            os.close(ours)
+    assert "waiting for you: a question" in waits
+    assert "done, waiting for your next prompt" in done
+    assert "\x1b]9;reread: " in waits and "\x1b]0;" not in waits + done, "a title cannot write to the terminal"
+
+
+def _told_on(terminal: int, text: bytes) -> str:
+    seen = b""
+    end_at = time.monotonic() + 30
+    while text not in seen:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, end_at - time.monotonic()))
+        assert ready, f"{text!r} did not come; this did: {seen!r}"
+        seen += os.read(terminal, 65536)
+    return seen.decode()
+
+
+def test_notify_does_not_go_with_a_stream() -> None:
+    done = live(TURN, "--notify")
+    assert (done.code, done.out) == (2, "")
+    assert "--notify" in done.err

@@ -412,11 +412,12 @@ def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
 
 def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
-    page.locator("summary", has_text="Rename").click()
+    page.get_by_text("Tag, rename, note, hide").click()
+    page.locator(".editing summary", has_text="Rename").click()
     page.get_by_label("Title", exact=True).last.fill("A talk <i>by the harbour</i>")
     page.get_by_role("button", name="Save").first.click()
     expect(page.locator("h1")).to_have_text("A talk <i>by the harbour</i>")
-    page.locator("summary", has_text="Add a note").click()
+    page.locator(".editing summary", has_text="Add a note").click()
     page.locator("textarea").fill("read it again\nnext week")
     page.locator(".editing[open]").get_by_role("button", name="Save").click()
     expect(page.locator(".note-of-mine")).to_have_text("read it again\nnext week")
@@ -430,7 +431,8 @@ def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: O
     page.reload()
     expect(page.locator("h1")).to_have_text("A talk <i>by the harbour</i>")
     expect(page.locator(".note-of-mine")).to_have_text("read it again\nnext week")
-    page.locator("summary", has_text="Rename").click()
+    page.get_by_text("Tag, rename, note, hide").click()
+    page.locator(".editing summary", has_text="Rename").click()
     page.get_by_role("button", name="Take my title away").click()
     expect(page.locator("h1")).to_have_text("A long talk")
 

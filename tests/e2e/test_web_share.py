@@ -66,3 +66,24 @@ def test_an_encrypted_file_opens_with_its_passphrase_and_nothing_else(opened: Op
     other.keyboard.press("Enter")
     expect(other.get_by_text("Pushed; I told")).to_be_visible()
     assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
+
+
+def test_a_single_find_is_kept_and_a_turn_or_a_selection_is_copied_as_markdown(opened: Opened) -> None:
+    page = opened.go("/s/talk-1/export")
+    page.get_by_label("Markdown").first.check()
+    page.locator(".finds input[name=keep-one]").first.check()
+    assert not findings(page)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export", exact=True).click()
+    text = Path(started.value.path()).read_text("utf-8")
+    assert "[redacted" in text
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.go("/s/talk-1")
+    page.locator("#m-said-1").hover()
+    page.locator(".tools .copy-turn").click()
+    expect(page.locator(".key-told")).to_have_text("turn 1 copied as Markdown")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("## 1. You") and "I told" in copied
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#content'))")
+    page.keyboard.press("y")
+    expect(page.locator(".key-told")).to_contain_text("copied as Markdown")

@@ -6,9 +6,13 @@ import math
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 
 from charting import rgb
-from reread.views.charts.chart import DARK, LIGHT, MOST_SERIES, Theme, colour_of
+from reread.views.charts import Chart, Series
+from reread.views.charts.chart import DARK, LIGHT, MOST_SERIES, Theme, fold_series
+from reread.views.charts.svg import chart_svg
+from reread.views.usage_table import model_colour
 
 Triple = tuple[float, float, float]
 
@@ -62,9 +66,37 @@ def test_any_two_series_can_be_told_apart(theme: Theme, eye: str) -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_everything_stands_out_from_the_paper(theme: Theme) -> None:
     assert all(contrast(colour, theme.paper) >= 3 for colour in theme.series)
-    assert all(contrast(colour, theme.paper) >= 4.5 for colour in (theme.ink, theme.muted))
+    assert all(contrast(colour, theme.paper) >= 4.5 for colour in (theme.ink, theme.muted, theme.limit))
 
 
 def test_there_is_a_colour_for_every_series_and_one_for_the_rest() -> None:
-    assert [colour_of(position) for position in range(9)] == [0, 1, 2, 3, 4, 5, 6, 6, 6]
+    series = tuple(Series(f"model {number}", (9 - number,)) for number in range(9))
+    assert fold_series(Chart(title="t", labels=("a",), series=series)).colours == (0, 1, 2, 3, 4, 5, 6)
     assert len(LIGHT.series) == len(DARK.series) == MOST_SERIES + 1
+
+
+def colours(*models: str) -> dict[str, int]:
+    chart = Chart(title="t", labels=("a",), series=tuple(Series(each, (1,), model_colour(each)) for each in models))
+    return dict(zip(models, chart.colours, strict=True))
+
+
+def test_a_model_has_its_colour_whatever_stands_beside_it() -> None:
+    opus, sonnet, haiku = "opus-4-8", "sonnet-4-5", "haiku-4-5"
+    alone = {name: colours(name)[name] for name in (opus, sonnet, haiku)}
+    assert len(set(alone.values())) == 3
+    for others in ((haiku, sonnet, opus), (opus, "somebody-else", haiku, sonnet), (sonnet, opus)):
+        found = colours(*others)
+        assert all(found[name] == alone[name] for name in others if name in alone)
+    assert len(set(colours(opus, "opus-4-5", "opus-4-1", "opus-4", sonnet).values())) == 5, "no two look alike"
+
+
+def test_the_budget_is_a_line_where_bars_are_near_it() -> None:
+    chart = Chart(title="t", labels=("2026-01-01", "2026-01-02"), series=(Series("cost", (4, 8)),), unit="dollars")
+
+    def drawn(limit: float | None) -> str:
+        return chart_svg(replace(chart, limit=limit))
+
+    assert 'class="limit"' in drawn(6.0) and "budget $6.00" in drawn(6.0)
+    assert 'class="limit"' in drawn(12.0), "the axis reaches it"
+    assert 'class="limit"' not in drawn(500.0), "bars would be too small to read"
+    assert 'class="limit"' not in drawn(None)

@@ -87,6 +87,8 @@ def dangers(reading: Reading) -> list[str]:
 
 
 def _is_our_script(attributes: Mapping[str, str | None]) -> bool:
+    if attributes == {"src": "/static/theme.js"}:  # before anything is drawn
+        return True
     return any(attributes == {"src": f"/static/{name}", "defer": None} for name in SCRIPTS)
 
 

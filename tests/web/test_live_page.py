@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import os
 import re
@@ -27,7 +28,7 @@ from reread.live.outgoing import Allow
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from reread.views.html.call_parts import asking_of
 from reread.web.guard import Credentials
-from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, Driver, decision_of
+from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, Driver, decision_of, decision_words
 from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
 
@@ -463,3 +464,62 @@ def test_a_page_hears_blocks_as_they_form_and_what_it_missed(tmp_path: Path, wor
         asked = server.connect()
         asked.request("GET", f"{run}/turns", headers=server.cookie)
         assert b"or wind" in asked.getresponse().read()
+
+
+class TestTheQueue:
+    def test_every_session_that_waits_is_answered_in_one_place_and_logged(
+        self, serve: Callable[[str], Asking], work: Path
+    ) -> None:
+        site = serve("asks_permission")
+        first, second = start(site, work, prompt="the first one"), start(site, work, prompt="the second one")
+        until(lambda: read(site.get("/live").text).text.count("waiting for you") >= 4)
+        page = site.page("/live")
+        assert dangers(page) == []
+        forms = [form["action"] for form in page.of("form") if form.get("data-request") == "p1"]
+        assert forms == [f"{first}/answer", f"{second}/answer"], "who waits longest comes first"
+        assert "Claude Code names no rule that would have allowed it." in page.text
+        assert (
+            site.post(f"{first}/answer", {"request": "p1", "decision": "deny", "reason": "<b>no</b>"}).status_code
+            == 303
+        )
+        assert site.post(f"{second}/answer", {"request": "p1", "decision": "allow"}).status_code == 303
+        until(lambda: "2 answers given" in text(site, "/live"))
+        shown = site.page("/live")
+        assert dangers(shown) == []
+        log = shown.text.partition("2 answers given")[2]
+        assert re.search(
+            r"Bash.*ls.*allowed.*the second one.*Bash.*ls.*denied: <b>no</b>.*the first one", log, re.DOTALL
+        )
+        assert not [form for form in shown.of("form") if form.get("data-request")]
+
+    def test_what_is_answered_by_what_was_chosen_at_the_start_says_so(
+        self, serve: Callable[[str], Asking], work: Path
+    ) -> None:
+        site = serve("asks_permission")
+        start(site, work, permission="deny")
+        until(lambda: "1 answer given" in text(site, "/live"))
+        assert "by itself, as chosen at the start" in text(site, "/live")
+
+    def test_the_words_of_the_log(self) -> None:
+        rule = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}], "destination": "session"}
+        assert decision_words(Allow(remember=[rule])) == (
+            "allowed, and from now on allow Bash(ls:*) in this session: every command that begins with ls"
+        )
+        assert decision_words(Allow(input={"answers": {"Which?": "Blue"}})) == "answered: Blue"
+        assert decision_words(Allow(input={"command": "ls"})) == "allowed with another input"
+
+
+def test_lan_prints_an_address_of_the_network_and_the_same_for_a_camera(tmp_path: Path) -> None:
+    import segno
+
+    from reread.web.server import lan_address
+
+    source = tmp_path / "source"
+    source.mkdir()
+    with served(tmp_path / "home", source, "--lan", "--port", "0") as server:
+        assert server.address.startswith(f"http://{lan_address()}:")
+        drawn = io.StringIO()
+        segno.make(server.address, error="l", micro=False).terminal(drawn, compact=True)
+        assert server.process.stdout is not None
+        wanted = drawn.getvalue().rstrip("\n").split("\n")
+        assert [server.process.stdout.readline().decode().rstrip("\n") for _ in wanted] == wanted

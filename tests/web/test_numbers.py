@@ -17,7 +17,6 @@ from reread.archive import Archive
 from reread.index import client_totals
 from reread.records.client_input import read_status_line
 from reread.testing import a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
-from reread.views.charts import svg
 from web.asking import Asking, asking, read
 
 
@@ -186,7 +185,6 @@ def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
     assert svg.headers["content-disposition"] == 'attachment; filename="reread-usage-by-model.svg"'
     assert svg.text.startswith("<svg ")
     assert "lower bound" in svg.text, "it says itself what it was made from"
-    assert site.get("/usage/projects.png?since=all").content.startswith(b"\x89PNG")
     table = list(csv.DictReader(io.StringIO(site.get("/usage/usage.csv?by=day&since=all").text)))
     assert table
     assert {"day", "requests", "cost_usd"} <= set(table[0])
@@ -195,12 +193,11 @@ def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
     assert site.get("/usage/usage.csv?since=never").status_code == 400
 
 
-def test_without_the_extra_it_says_in_words_what_a_png_needs(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svg, "find_spec", lambda _: None)
-    page = site.page("/usage?since=all&whole=1")
-    assert "PNG needs an extra: pip install 'reread[png]'" in page.text
-    assert not [link for link in page.links() if ".png" in link]
-    assert [link for link in page.links() if ".svg" in link]
+def test_a_budget_is_a_line_in_the_chart_of_everything(site: Asking) -> None:
+    assert site.post("/usage/budgets", {"day": "0.01"}).status_code == 303
+    assert "budget $0.01" in site.get("/usage?since=all&by=day").text
+    assert 'class="limit"' not in site.get("/usage?since=all&by=month").text
+    assert 'class="limit"' not in site.get("/usage?since=all&by=day&model=opus").text
 
 
 def test_models_without_a_price_are_named(tmp_path: Path) -> None:

@@ -333,3 +333,25 @@ def test_only_so_many_suggestions_are_shown(rough: Asking, monkeypatch: pytest.M
     assert f"{50 - MOST_FIRST} more suggestions" in page.text
     assert len([tag for tag in page.of("section") if "data-suggestion" in tag]) == MOST_SUGGESTIONS
     assert f"and {50 - MOST_SUGGESTIONS} more suggestions" in page.text
+
+
+def test_a_suggestion_shows_what_it_would_change(tmp_path: Path) -> None:
+    work = tmp_path / "app"
+    work.mkdir()
+    (work / "CLAUDE.md").write_text("# Notes <b>\n")
+    for name, day in DAYS.items():
+        write(troubled(name, cwd=str(work)), tmp_path / "claude" / "projects", day)
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.page("/retro?since=all")
+        asked = [tag["data-load"] or "" for tag in page.of("details") if "would" in (tag.get("class") or "")]
+        assert asked[0] == "/retro/diff?since=all&n=1"
+        answers = [site.part(address) for address in asked]
+        assert all(dangers(answer) == [] for answer in answers)
+        assert any(f"+- {RULE}" in answer.text and "# Notes <b>" in answer.text for answer in answers)
+        assert (work / "CLAUDE.md").read_text() == "# Notes <b>\n", "nothing is written by looking"
+        assert site.get("/retro/diff?since=all&n=99").status_code == 404
+        assert site.get("/retro/diff?since=all").status_code == 404
+
+
+def test_a_suggestion_for_a_project_of_another_machine_says_so(rough: Asking) -> None:
+    assert "is not on this machine" in rough.part("/retro/diff?since=all&n=1").text

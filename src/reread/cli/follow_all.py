@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,13 +17,15 @@ from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
 from reread.config import Config
 from reread.errors import BadInput, SourceError
+from reread.features.activity import Activity, Doing, activity_of
 from reread.loading import add_file, records_of
 from reread.sessions import CallStatus, Session, SessionBuilder
 from reread.sources import FileKind, Line, Reset, SourceFile, find, follow_looks
+from reread.views.reports import activity_words
 
 from . import options
 from .event_printer import Showing
-from .stderr import tell
+from .stderr import notify, tell
 
 
 def follow_session(given: argparse.Namespace, config: Config) -> int:
@@ -160,8 +162,35 @@ def follow_running(given: argparse.Namespace, config: Config) -> int:
     places = config.sources if only is None else (only,)
     if only is None:
         options.refuse_no_sources(config)
-    _Watch(places, "every session that grows" if only is None else only.stem, showing).run()
+    notices = _Notices() if given.notify else None
+    _Watch(places, "every session that grows" if only is None else only.stem, showing, notices).run()
     return 0
+
+
+class _Notices:
+    """Says when a session begins to wait for the person, or is done: a line, and the terminal's own notification."""
+
+    def __init__(self) -> None:
+        self._doing: dict[str, Doing] = {}
+        self._next = 0.0
+
+    def look(self, sessions: Iterable[_Growing]) -> None:
+        """Once a second at most: how long a session is silent says something, too."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 1
+        for growing in sessions:
+            if growing.session is not None:
+                self._compare(growing.session, activity_of(growing.session, max(0.0, time.time() - growing.grew)))
+
+    def _compare(self, session: Session, now: Activity) -> None:
+        before = self._doing.get(session.id)
+        self._doing[session.id] = now.doing
+        is_asked = now.needs_person and before is not Doing.ASKING
+        is_done = now.doing is Doing.WAITING and before is not Doing.WAITING
+        if is_asked or is_done:
+            name = session.title or session.id[:8]
+            notify(f"{name}: {'done, ' if is_done else ''}{activity_words(now)}")
 
 
 class _Speakers:
@@ -189,7 +218,10 @@ class _Speakers:
 class _Watch:
     """All files of some sources; those that grow are read."""
 
-    def __init__(self, places: tuple[Path, ...], name: str, speakers: _Speakers) -> None:
+    def __init__(
+        self, places: tuple[Path, ...], name: str, speakers: _Speakers, notices: _Notices | None = None
+    ) -> None:
+        self._notices = notices
         self._places = places
         self._name = name
         self._speakers = speakers
@@ -213,6 +245,8 @@ class _Watch:
                     except SourceError as problem:
                         options.warn([problem])
                         del self._sessions[key]
+                if self._notices is not None:
+                    self._notices.look(self._sessions.values())
                 time.sleep(OFTEN)
             began = time.monotonic()
             self._look_around()
@@ -253,6 +287,8 @@ class _Growing:
         self._tails: dict[Path, Iterator[Iterator[Line | Reset]]] = {}
         self._seen: set[tuple[str, bool]] = set()
         self._is_first = True
+        self.session: Session | None = None
+        """As it was when it last grew."""
 
     def add(self, file: SourceFile, old: int) -> None:
         """A file of the session, of which so many bytes were there before anybody looked."""
@@ -284,7 +320,7 @@ class _Growing:
             for line, agent in fresh:
                 self._take(line, agent)
             self.grew = time.time()
-            session = self._builder.session()
+            session = self.session = self._builder.session()
             speakers.show(session, list(self._news(session)), is_first=self._is_first)
             self._is_first = False
 

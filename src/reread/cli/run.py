@@ -132,6 +132,7 @@ def take_in(config: Config) -> None:
 LIVE_EXAMPLES = """\
   reread live                           what happens in every session that runs
   reread live @last                     in one of them
+  reread live --notify                  ring when one waits for you or is done
   claude -p "..." --verbose --output-format stream-json --include-partial-messages | reread live -
   reread live - --jsonl < capture.jsonl the same, for programs"""
 
@@ -149,6 +150,9 @@ def live_parser() -> options.Parser:
         "session", nargs="?", metavar="SESSION|-", help="a file, an id or the start of one, @last; - for standard input"
     )
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
+    made.add_argument(
+        "--notify", action="store_true", help="ring the bell, and notify, when a session waits for you or is done"
+    )
     return made
 
 
@@ -156,6 +160,8 @@ def run_live(arguments: list[str]) -> int:
     given = live_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.session == "-":
+        if given.notify:
+            raise BadInput("--notify needs sessions on disk; it does not go with -")
         return _read_stream(given, config)
     return follow_all.follow_running(given, config)
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 from reread import lazy
@@ -35,6 +36,7 @@ SERVE_EXAMPLES = """\
   reread serve                        opens your browser
   reread serve --no-browser --port 8765
   reread serve --source ~/backup      another folder, read and not kept
+  reread serve --lan                  for your phone, by a QR code
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
 Open your sessions in the browser: read, search, follow and count them; start Claude Code and answer its
@@ -47,6 +49,7 @@ _HIGHEST_PORT = 65_535
 def serve_parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, SERVE_EXAMPLES, syncs=False, has_json=False)
     made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    made.add_argument("--lan", action="store_true", help="listen on the local network and print a QR code")
     made.add_argument(
         "--port", type=_port, metavar="N", help="port to listen on (default 7383, or the next free one; 0: any)"
     )
@@ -63,13 +66,18 @@ def serve_parser() -> options.Parser:
 def run_serve(arguments: list[str]) -> int:
     given = serve_parser().parse_args(arguments)
     config = options.make_config(given)
+    if given.lan and given.host != "127.0.0.1":
+        raise BadInput("--lan listens everywhere; it does not go with --host")
+    if given.lan:
+        given.host = "0.0.0.0"  # noqa: S104  it was asked for
     if not given.host.isprintable() or not given.host:
         raise BadInput(f"--host {given.host!r} is not an address")
-    terminal = server.Terminal(announce=_announce, complain=tell_lines)
+    terminal = server.Terminal(announce=_announce_to_phone if given.lan else _announce, complain=tell_lines)
     may_run = given.allow_run or guard.is_loopback(given.host)
     with _settings(config) as found:
         settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
-        place = server.ListenAt(given.host, given.port, is_new_token=given.new_token)
+        shown = server.lan_address() if given.lan else ""
+        place = server.ListenAt(given.host, given.port, is_new_token=given.new_token, shown=shown)
         server.serve(settings, place, terminal, opens_browser=not given.no_browser)
     return 0
 
@@ -98,6 +106,20 @@ def _announce(address: str, *, is_open: bool) -> None:
     sys.stdout.flush()
     if is_open:
         tell("others on the network can reach this; they need the token in the address, which nothing encrypts")
+
+
+def _announce_to_phone(address: str, *, is_open: bool) -> None:
+    """The address, and the same for a camera; the token is in both."""
+    _announce(address, is_open=is_open)
+    try:
+        import segno
+    except ModuleNotFoundError:
+        tell("for a QR code of the address: pip install 'reread[qr]'")
+        return
+    drawn = StringIO()
+    segno.make(address, error="l", micro=False).terminal(drawn, compact=True)
+    options.print_lines(drawn.getvalue().rstrip("\n").split("\n"))
+    sys.stdout.flush()
 
 
 @contextmanager

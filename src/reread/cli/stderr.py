@@ -12,6 +12,14 @@ def tell(sentence: object) -> None:
     sys.stderr.write(f"reread: {printable(str(sentence))}\n")
 
 
+def notify(sentence: str) -> None:
+    """On standard error; a terminal also rings, and shows it outside its window where it can (OSC 9)."""
+    tell(sentence)
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\x1b]9;reread: {printable(sentence)}\x07\x07")
+        sys.stderr.flush()
+
+
 def tell_lines(text: str, end: str = "\n") -> None:
     """Text of several lines; what else a terminal would obey is shown as an escape."""
     sys.stderr.write("\n".join(map(printable, text.split("\n"))) + end)

@@ -56,6 +56,11 @@ def compare(session: Session, left: Branch, right: Branch, edits: SessionEdits |
     )
 
 
+def branch_usage(session: Session, branch: Branch) -> Tokens:
+    """What the turns of a branch used, with the agents they started; of one left behind those after the fork."""
+    return _way(session, branch, branch.turns).used
+
+
 class _Paths:
     """Turns by the segments of the tree they stand in; a branch has only those that no other had before it."""
 

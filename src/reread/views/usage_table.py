@@ -285,10 +285,23 @@ def usage_chart(report: UsageReport, zone: tzinfo | None) -> Chart:
         subtitle="at list prices, from transcripts: a lower bound" if is_priced else "",
         footnote=accounting_line(report.accounting, is_recorded=report.is_recorded),
         labels=tuple(_label(report.by, row, zone) for row in rows),
-        series=tuple(Series(model, tuple(_value(row, model, is_priced) for row in rows)) for model in models),
+        series=tuple(
+            Series(model, tuple(_value(row, model, is_priced) for row in rows), model_colour(model)) for model in models
+        ),
         kind="time" if report.by in TIMES else "names",
         unit="dollars" if is_priced else "tokens",
     )
+
+
+_FAMILIES = {"opus": (0, 3), "sonnet": (1, 5), "haiku": (2, 4)}
+"""Two colours each, so that a model and the one after it are told apart."""
+_VERSION = re.compile(r"\d{1,2}(?!\d)")
+
+
+def model_colour(model: str) -> int | None:
+    """The colour a model has in every chart; None for one of no known family."""
+    family = next((each for each in _FAMILIES if each in model), None)
+    return None if family is None else _FAMILIES[family][sum(map(int, _VERSION.findall(model)[:2])) % 2]
 
 
 def _label(by: str, row: UsageRow, zone: tzinfo | None) -> str:

@@ -50,6 +50,7 @@ def home(request: Request) -> HTMLResponse:
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
     links = tuple(day_address(day) if is_used else "" for day, is_used in days)
+    sheet = pages.fitting(request, _CHART)
     return pages.page(
         request,
         "home.html",
@@ -64,10 +65,10 @@ def home(request: Request) -> HTMLResponse:
         lately=lately,
         is_past=until is not now,
         last_day=midnight.date(),
-        chart=pages.drawn(lately.cost, replace(_CHART, links=tuple(map(day_address, lately.days))))
+        chart=pages.drawn(lately.cost, replace(sheet, links=tuple(map(day_address, lately.days))))
         if lately.days
         else "",
-        activity=pages.drawn(lately.activity, replace(_CHART, links=links)) if any(used) else "",
+        activity=pages.drawn(lately.activity, replace(sheet, links=links)) if any(used) else "",
     )
 
 

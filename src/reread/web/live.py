@@ -27,6 +27,8 @@ from reread.live.events import Permission, TurnResult
 from reread.live.transport import Resumed, is_folder, program, resumed
 from reread.loading import last_of
 from reread.sessions import Session
+from reread.views.calls import point_of as tool_point
+from reread.views.calls import tool_label
 from reread.views.html.call_parts import asking_of
 from reread.views.outcome import outcome_of
 from reread.views.reports import activity_words
@@ -36,7 +38,7 @@ from reread.views.text import harmless, shorten
 from . import pages
 from .archive_pool import link_name
 from .paging import FIRST_STEPS, PageStretch
-from .runs import MOST_AT_ONCE, NOT_HERE, Driver, Run, RunRequest, checked_prompt, decision_of
+from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .sse import BEAT, told
 
@@ -60,6 +62,8 @@ class RunningSnapshot(NamedTuple):
     activity: Activity
     since: datetime
     problem: str
+    asked: Sequence[Permission] = ()
+    """What it waits for, the first one first."""
 
 
 class RunningRow(NamedTuple):
@@ -78,9 +82,51 @@ class RunningRow(NamedTuple):
 def runs_of(site: pages.Site) -> list[RunningSnapshot]:
     """Inside the loop, or where a moment's difference does no harm."""
     return [
-        RunningSnapshot(run.id, run.session_id, run.title, str(run.wanted.folder), run.activity, run.began, run.problem)
+        RunningSnapshot(
+            run.id,
+            run.session_id,
+            run.title,
+            str(run.wanted.folder),
+            run.activity,
+            run.began,
+            run.problem,
+            () if run.has_ended else run.asked,
+        )
         for run in site.part(Driver).runs
     ]
+
+
+def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
+    """All that waits for an answer here, whatever session asks, the oldest first; and what was answered."""
+    asked = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.asked]
+    answered = [AnsweredRow.of(each) for each in list(site.part(Driver).answered)]
+    return {"queue": asked, "answered": answered}
+
+
+class AnsweredRow(NamedTuple):
+    """A line of the log."""
+
+    href: str
+    title: str
+    time: datetime
+    tool: str
+    point: str
+    words: str
+    is_allowed: bool
+    by_policy: bool
+
+    @classmethod
+    def of(cls, answered: Answered) -> Self:
+        return cls(
+            href=f"/live/{answered.run}",
+            title=answered.title,
+            time=answered.time,
+            tool=tool_label(answered.tool),
+            point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
+            words=shorten(harmless(answered.words)[:600], 200),
+            is_allowed=answered.is_allowed,
+            by_policy=answered.by_policy,
+        )
 
 
 def running(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any]:
@@ -217,7 +263,7 @@ async def _page(request: Request, given: dict[str, str], problem: str = "", stat
     runs = runs_of(site)
 
     def made() -> HTMLResponse:
-        shown = running(site, runs)
+        shown = running(site, runs) | queue_of(site, runs)
         known = _projects(site)
         return pages.page(
             request,
@@ -265,14 +311,24 @@ async def live_events(site: pages.Site) -> AsyncGenerator[str]:
     """The list whenever it is another."""
     seen = ""
     while not site.hub.is_closed:
-        shown = await run_in_threadpool(running, site, runs_of(site))
-        html = pages.render("running.html", **shown)
-        news = told("/live", "list", html=html, title=f"{shown['waiting']}Live · reread")
+        news = await run_in_threadpool(_list_news, site, runs_of(site))
         if news != seen:
             seen = news
             yield news
         await site.hub.wait(AT_MOST_EVERY)
         await site.hub.wait(LOOK_AGAIN)
+
+
+def _list_news(site: pages.Site, runs: Sequence[RunningSnapshot]) -> str:
+    shown, waiting = running(site, runs), queue_of(site, runs)
+    return told(
+        "/live",
+        "list",
+        html=pages.render("running.html", **shown),
+        queue=pages.render("queue.html", **waiting),
+        answered=pages.render("answered.html", **waiting),
+        title=f"{shown['waiting']}Live · reread",
+    )
 
 
 async def start(request: Request) -> Response:

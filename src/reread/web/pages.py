@@ -48,11 +48,11 @@ Form = Mapping[str, Sequence[str]]
 STYLES = ("web.css", "reading.css", "finding.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
 """Sent as one file, after the style of sessions: what all pages share, then what one page needs."""
 SCRIPTS = (
-    *("web.js", "palette.js", "door.js", "hearing.js", "news.js"),
-    *("reading.js", "matching.js", "finding.js", "marking.js"),
+    *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "hearing.js", "news.js"),
+    *("reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
-"""Each sent by its name: the first two go with every page, `news.js` with `hearing.js`, the others with one."""
+"""Each sent by its name: the first four go with every page, `news.js` with `hearing.js`, the others with one."""
 
 
 class NavEntry(NamedTuple):
@@ -219,6 +219,15 @@ async def form(request: Request) -> Form:
 def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:
     found = value(request, name)
     return min(int(found), most) if found.isdecimal() and len(found) < 9 else default
+
+
+NARROW = 420
+"""Width of a chart on a phone: its letters are then as large as those around it."""
+
+
+def fitting(request: Request, sheet: Sheet) -> Sheet:
+    """The sheet that fits the screen which a page of ours told of."""
+    return replace(sheet, width=min(sheet.width, NARROW)) if request.cookies.get("reread-screen") == "narrow" else sheet
 
 
 def drawn(chart: Chart, sheet: Sheet | None = None) -> Markup:

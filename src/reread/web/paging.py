@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from datetime import datetime
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
+from markupsafe import Markup, escape
 from msgspec.structs import replace
 
-from reread.sessions import Branch, Conversation, Notice, Session, Step, Subagent, ToolCall, Turn
+from reread.features.branch_comparison import branch_usage
+from reread.sessions import Branch, Conversation, Notice, Prompt, Session, Step, Subagent, ToolCall, Turn
 from reread.views.html import parts
 from reread.views.html.content import MOST_COLOURED, USUAL, WIDEST, CutLimits, anchor, colouring_at_most
 from reread.views.html.session import SessionParts, branch_anchor, branch_label, outline_of
@@ -24,6 +28,10 @@ FIRST_STEPS, NEXT_STEPS = 30, 120
 MOST_MARKS = 700
 MOST_PROMPTS = 3_000
 """That an outline names at first; the others when they are asked for."""
+MOST_LANES = 5
+"""Of the graph of branches; what left later ones stands in the last."""
+LONGEST_LEAD = 160
+"""Letters of two prompts whose words are compared."""
 HEIGHT = 1_000
 """Of the map, in units of its own."""
 FAILURES = frozenset({"failed", "rejected", "interrupted"})
@@ -90,6 +98,17 @@ class BranchPages(NamedTuple):
     is_active: bool
     is_shown: bool
     forked_at: str
+    lane: int = 0
+    """How many branches it is away from the one that went on."""
+    time: datetime | None = None
+    """Of its first own prompt."""
+    cost: int | None = None
+    """Nano-dollars of what was left behind."""
+    unpriced: int = 0
+    words: Markup = Markup("")
+    """Its first own prompt, what differs from the one asked in its stead marked; empty where there is none."""
+    instead: Markup = Markup("")
+    """The other one."""
 
 
 class SessionPages:
@@ -312,22 +331,83 @@ def _pieces(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 def ways(session: Session, shown: str) -> list[BranchPages]:
-    found = []
-    for branch in session.branches:
-        name = branch_anchor(branch.id)
-        prompts = [turn.prompt for turn in branch.turns if turn.prompt is not None]
-        found.append(
-            BranchPages(
-                name=name,
-                label=branch_label(branch),
-                lead=shorten(prompts[0].text[:300], 70) if prompts else "",
-                prompts=len(prompts),
-                is_active=branch.active,
-                is_shown=name == shown,
-                forked_at=anchor(branch.forked_at) if branch.forked_at else "",
-            )
-        )
-    return found
+    """The branches as a log has them: the one that went on, then those left behind in the order of time."""
+    found = [_way(branch, shown) for branch in session.branches]
+    if len(found) > 1:
+        pairs = zip(session.branches, found, strict=True)
+        found = [_left_behind(session, branch, row) for branch, row in pairs]
+    return sorted(found, key=lambda row: (not row.is_active, row.time.timestamp() if row.time else 0.0))
+
+
+def _way(branch: Branch, shown: str) -> BranchPages:
+    name = branch_anchor(branch.id)
+    prompts = [turn.prompt for turn in branch.turns if turn.prompt is not None]
+    return BranchPages(
+        name=name,
+        label=branch_label(branch),
+        lead=shorten(prompts[0].text[:300], 70) if prompts else "",
+        prompts=len(prompts),
+        is_active=branch.active,
+        is_shown=name == shown,
+        forked_at=anchor(branch.forked_at) if branch.forked_at else "",
+        time=prompts[0].time if prompts else None,
+    )
+
+
+def _left_behind(session: Session, branch: Branch, row: BranchPages) -> BranchPages:
+    if branch.active:
+        return row
+    used, lane = branch_usage(session, branch), _lane(session, branch)
+    first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
+    other = _asked_instead(session, branch)
+    made = row._replace(lane=lane, cost=used.nanodollars, unpriced=used.unpriced_tokens)
+    if first is None or other is None:
+        return made
+    words, instead = differing(shorten(first.text[:600], LONGEST_LEAD), shorten(other.text[:600], LONGEST_LEAD))
+    return made._replace(words=words, instead=instead)
+
+
+def _lane(session: Session, branch: Branch) -> int:
+    """One more than that of the branch it left, which is the one that has the line they share."""
+    lane, seen = 1, {branch.id}
+    while lane < MOST_LANES and branch.forked_at:
+        at = branch.forked_at
+        left = next((each for each in session.branches if each.id not in seen and _has_line(each, at)), None)
+        if left is None or left.active:
+            return lane
+        seen.add(left.id)
+        branch, lane = left, lane + 1
+    return lane
+
+
+def _has_line(branch: Branch, uuid: str) -> bool:
+    return any(record.uuid == uuid for turn in branch.turns for record in turn.records)
+
+
+def _asked_instead(session: Session, branch: Branch) -> Prompt | None:
+    """The first prompt after the fork on the branch that went on; None where that one left elsewhere."""
+    active = next((each for each in session.branches if each.active), None)
+    if active is None:
+        return None
+    if branch.forked_at is None:
+        return next((turn.prompt for turn in active.turns if turn.prompt is not None), None)
+    numbered = enumerate(active.turns)
+    fork = next((n for n, turn in numbered if any(each.uuid == branch.forked_at for each in turn.records)), None)
+    rest = active.turns[fork + 1 :] if fork is not None else ()
+    return next((turn.prompt for turn in rest if turn.prompt is not None), None)
+
+
+def differing(one: str, other: str) -> tuple[Markup, Markup]:
+    """Two texts, each with the words marked that the other has not at that place."""
+    first, second = one.split(), other.split()
+    left: list[Markup] = []
+    right: list[Markup] = []
+    for kind, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        for found, words, start, end in ((left, first, a, b), (right, second, c, d)):
+            text = " ".join(words[start:end])
+            if text:
+                found.append(escape(text) if kind == "equal" else Markup("<mark>{}</mark>").format(text))
+    return Markup(" ").join(left), Markup(" ").join(right)
 
 
 def places(unfoldings: Iterable[SessionPages]) -> dict[str, MessagePlace]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -270,6 +271,8 @@ FIELDS = ("since", "project", "kind", "by", "about", "session", "agents", "unsur
 _SWITCHES = {"of_agents": "agents", "unsure": "unsure", "wrong": "wrong"}
 """What brings back what is left out."""
 _FEWEST_WEEKS = 2
+MOST_DIFF_LINES = 400
+"""Of what a suggestion would change."""
 
 
 def retro(request: Request) -> HTMLResponse:
@@ -325,6 +328,23 @@ def retro(request: Request) -> HTMLResponse:
         is_open=bool(given["kind"]),
         back=_query(given),
     )
+
+
+def diff(request: Request) -> HTMLResponse:
+    """What `reread retro apply` would change for a suggestion of the page, or why it cannot."""
+    site = pages.site_of(request)
+    given = {name: pages.value(request, name) for name in FIELDS}
+    stored = site.library.find(given["session"]) if given["session"] else None
+    found = _found(site, given, given["since"] or ("all" if stored is not None else USUAL_SPAN), stored)
+    number = pages.number(request, "n")
+    if not 1 <= number <= len(found.suggestions):
+        raise HTTPException(404)
+    try:
+        with site.library.archive() as archive:
+            lines, problem = archive.friction.planned(found.suggestions[number - 1]).diff(), ""
+    except BadInput as error:
+        lines, problem = [], str(error)
+    return pages.fragment("retro_diff.html", lines=lines[:MOST_DIFF_LINES], number=number, problem=problem)
 
 
 def _wrong(request: Request, given: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from reread.live.events import Event, Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.live.transport import Errands
 from reread.views.html.call_parts import MOST_SUGGESTIONS
-from reread.views.permissions import questions_of
+from reread.views.permissions import in_words, questions_of
 from reread.views.text import shorten
 
 from .session_view import SessionView
@@ -33,6 +34,8 @@ MOST_AT_ONCE = 5
 """Clients: each is a process of some hundred megabytes."""
 MOST_ENDED = 10
 """Runs that are over and still shown here; the archive has them all."""
+MOST_ANSWERED = 100
+"""Answers in the log of the page Live; the captures have them all."""
 STOPS_WITHIN = 2.0
 """Seconds for the turn to be broken off before the client ends."""
 LONGEST_PROMPT = 50_000
@@ -53,10 +56,31 @@ class RunRequest(NamedTuple):
     fork: bool = False
 
 
+class Answered(NamedTuple):
+    """A question of a client, and what it was told."""
+
+    run: str
+    """The run's id."""
+    title: str
+    time: datetime
+    tool: str
+    input: Any
+    words: str
+    """`allowed`, `denied: not today`, `allowed, and from now on ...`."""
+    is_allowed: bool
+    by_policy: bool
+
+
 class Run:
     """One client, from its first prompt to its end."""
 
-    def __init__(self, wanted: RunRequest, client: Client, on_news: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        wanted: RunRequest,
+        client: Client,
+        on_news: Callable[[], None],
+        on_answer: Callable[[Answered], None] = lambda _: None,
+    ) -> None:
         self.id = secrets.token_urlsafe(9)
         self.wanted = wanted
         self.began = datetime.now(UTC)
@@ -78,6 +102,7 @@ class Run:
         self.has_told_failure = False
         """Whether the talk itself says what went wrong."""
         self._on_news = on_news
+        self._on_answer = on_answer
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
         self._errands = Errands()
@@ -137,8 +162,15 @@ class Run:
         asked = self.client.stream.open_permissions.get(request)
         if asked is None or self.has_ended:
             return False
-        await self.client.decide(asked, decide(asked))
+        decision = decide(asked)
+        await self.client.decide(asked, decision)
+        self._log(asked, decision, by_policy=False)
         return True
+
+    def _log(self, asked: Permission, decision: Decision, *, by_policy: bool) -> None:
+        words, is_allowed = decision_words(decision), isinstance(decision, Allow)
+        now = datetime.now(UTC)
+        self._on_answer(Answered(self.id, self.title, now, asked.tool, asked.input, words, is_allowed, by_policy))
 
     def interrupt(self) -> None:
         if not self.has_ended:
@@ -192,6 +224,7 @@ class Run:
             decision = by_policy(self.wanted.policy, event)
             if decision is not None:
                 self._send_out(self.client.decide(event, decision))
+                self._log(event, decision, by_policy=True)
         elif isinstance(event, events.Trouble):
             self.note = event.text
         self._turned(event)
@@ -261,6 +294,8 @@ class Driver:
         self._settings = settings
         self._hub = hub
         self._runs: dict[str, Run] = {}
+        self.answered: deque[Answered] = deque(maxlen=MOST_ANSWERED)
+        """The newest first."""
 
     @property
     def runs(self) -> list[Run]:
@@ -292,7 +327,7 @@ class Driver:
             fork=wanted.fork,
             capture=settings.wire,
         )
-        run = Run(wanted, client, self._hub.wake)
+        run = Run(wanted, client, self._hub.wake, self.answered.appendleft)
         self._runs[run.id] = run
         try:
             await run.start()
@@ -358,6 +393,19 @@ def decision_of(asked: Permission, given: Form) -> Decision:
     if decision == "allow":
         return Allow()
     raise BadInput("Choose an answer.")
+
+
+def decision_words(decision: Decision) -> str:
+    """What was decided, in a line for the log."""
+    if isinstance(decision, Deny):
+        return f"denied: {decision.reason}" if decision.reason else "denied"
+    remembered = " and ".join(in_words(each) for each in decision.remember)
+    if remembered:
+        return f"allowed, and from now on {remembered}"
+    answers = decision.input.get("answers") if isinstance(decision.input, dict) else None
+    if isinstance(answers, dict):
+        return f"answered: {'; '.join(map(str, answers.values()))}"
+    return "allowed with another input" if decision.input is not None else "allowed"
 
 
 def _one(given: Form, name: str) -> str:

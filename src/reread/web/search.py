@@ -128,6 +128,10 @@ def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
     number = len(answer.hits)
     return {
         "answer": answer,
+        "lost": site.library.answer(
+            ("lost", query, wanted.fields, wanted.filter),
+            lambda archive: archive.lost(wanted.filter, query, wanted.fields),
+        ),
         "number": number,
         "total": max(counted.total, number),
         "counted": counted,

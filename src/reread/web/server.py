@@ -54,6 +54,8 @@ class ListenAt(NamedTuple):
     """None is the usual one, or another where that is taken; 0 any free one."""
     path: str = "/"
     is_new_token: bool = False
+    shown: str = ""
+    """The name to print, where that is not the one to listen at."""
 
 
 def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, opens_browser: bool) -> None:
@@ -66,7 +68,7 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
         stack.enter_context(noted(settings.home, host, port))
         own = () if is_loopback(host) else (socket.gethostname(),)
         app = make_app(settings, Names(host, port, own), token, cookie_name(port))
-        address = Standing(host, port, token).address(place.path)
+        address = Standing(place.shown or host, port, token).address(place.path)
         terminal.announce(address, is_open=not is_loopback(host))
         if opens_browser and has_screen():
             threading.Thread(target=open_browser, args=(address,), daemon=True).start()
@@ -170,6 +172,16 @@ def _listening(host: str, port: int | None) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise BadInput(f"cannot listen on {host} port {port} ({reason}); try another --port or --host") from error
+
+
+def lan_address() -> str:
+    """The address of this machine on its network. Nothing is sent: a socket is only asked which way it would go."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))  # of the addresses that belong to nobody
+            return str(asked.getsockname()[0])
+        except OSError as error:
+            raise BadInput(f"this machine has no network to listen on ({error.strerror or error})") from error
 
 
 def has_screen() -> bool:

@@ -15,7 +15,7 @@ from reread.views.html.branch_table import compared
 from reread.views.retro_report import kinds_line
 
 from . import pages
-from .archive_pool import PooledArchive
+from .archive_pool import PooledArchive, link_name
 from .live import going_of
 from .marks import tag_names
 from .paging import FIRST_STEPS, ways
@@ -23,6 +23,10 @@ from .retro import friction_marks
 from .session_view import SessionView, more_of, part_base, part_in, record_in, sought, states_in, stops_in, where_in
 from .session_view import told as told_of
 from .sse import BEAT, told
+from .time_travel import changed_file, files_in, points_in
+
+AROUND = 60
+"""Sessions before and after one that the list beside it has."""
 
 
 def show(request: Request) -> Response:
@@ -39,7 +43,7 @@ def show(request: Request) -> Response:
             held.lock,
             "reading.html",
             lead.title or "A session",
-            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js"),
+            scripts=("hearing.js", "reading.js", "matching.js", "finding.js", "marking.js", "time.js", "beside.js"),
             sought=wanted,
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
@@ -156,7 +160,31 @@ def compare(request: Request) -> Response:
 def changes(request: Request) -> Response:
     """The files that the session changed in the end."""
     with _reading(request) as (reading, _):
-        return pages.fragment("changes.html", files=reading.files)
+        if pages.value(request, "file"):
+            return changed_file(reading, request)
+        return pages.fragment("changes.html", files=reading.files, base=request.url.path)
+
+
+def around(request: Request) -> Response:
+    """The sessions before and after one in time, for the list beside it."""
+    site = pages.site_of(request)
+    name = link_name(site.library.find(request.path_params["session"]))
+    listed = [each for each in site.library.sessions() if not each.stored.mark.hidden or link_name(each.stored) == name]
+    here = next((number for number, each in enumerate(listed) if link_name(each.stored) == name), 0)
+    start = max(0, here - AROUND)
+    return pages.fragment("around.html", around=listed[start : here + AROUND + 1], name=name)
+
+
+def timeline(request: Request) -> Response:
+    """Every moment of a branch, for the slider."""
+    with _reading(request) as (reading, _):
+        return points_in(reading, request)
+
+
+def then(request: Request) -> Response:
+    """The files as they were at a moment."""
+    with _reading(request) as (reading, _):
+        return files_in(reading, request)
 
 
 def record(request: Request) -> Response:

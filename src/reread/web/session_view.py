@@ -18,8 +18,9 @@ from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, T
 from reread.blocks.of_session import SessionBlocks
 from reread.errors import BadInput
 from reread.features.branch_comparison import Comparison, compare
-from reread.features.edits.history import ReadBackup
-from reread.features.edits.net import SessionEdits
+from reread.features.edits.history import FileHistory, ReadBackup
+from reread.features.edits.net import FileDiff, SessionEdits
+from reread.features.timeline import TimelinePoint, timeline
 from reread.loading import edits_of
 from reread.records import Record
 from reread.sessions import Branch, Conversation, Session
@@ -75,7 +76,7 @@ def _of_turn(turn: TurnBlocks, named: set[str]) -> Iterator[Worded]:
     if turn.prompt is not None:
         place = anchor(turn.prompt.place.uuid) if turn.prompt.place.uuid else ""
         named.add(place)
-        yield Worded(place, 0, readied(turn.prompt.text))
+        yield _as_shown(place, turn.prompt.text)
     for step in turn.steps:
         place = _place(step, place, named)
         yield from _of_step(step, place)
@@ -102,12 +103,17 @@ def _of_step(step: StepBlock, place: str) -> Iterator[Worded]:
         yield Worded(place, 0, readied("\n".join(call_parts.words_of(step))))
         yield Worded(place, 0, readied(call_parts.output_of(step)))
     elif isinstance(step, WordsBlock):
-        shown = as_read(step.text)
-        yield Worded(place, 0, readied(shown), readied(step.text) if shown != step.text else "")
+        yield _as_shown(place, step.text)
     else:
         yield Worded(place, 0, readied(step.text))
         if isinstance(step, NoticeBlock) and step.detail:
             yield Worded(place, 0, readied(step.detail))
+
+
+def _as_shown(place: str, text: str) -> Worded:
+    """Markdown is found as it is read and as it was written."""
+    shown = as_read(text)
+    return Worded(place, 0, readied(shown), readied(text) if shown != text else "")
 
 
 MOST_RECORDS = 5
@@ -122,6 +128,7 @@ class SessionView:
         self.session = session
         self._kept_backups = kept_backups
         self._words: dict[str, list[Worded]] = {}
+        self._timelines: dict[str, list[TimelinePoint]] = {}
         self._parts = SessionParts(session, parts.Sections())
 
     def lead(self, stored: StoredSession) -> parts.Page:
@@ -134,7 +141,21 @@ class SessionView:
 
     @cached_property
     def files(self) -> list[parts.ChangedFile]:
-        return self._parts.files(self._edits)
+        return self._parts.file_rows(self.net_changes)
+
+    @cached_property
+    def net_changes(self) -> list[FileDiff]:
+        return self._edits.on_disk()
+
+    @cached_property
+    def histories(self) -> list[FileHistory]:
+        """Of every file that the session changed."""
+        return self._edits.disk_histories()
+
+    def timeline(self, branch: str) -> list[TimelinePoint]:
+        if branch not in self._timelines:
+            self._timelines[branch] = timeline(self.session, self.branches[branch].branch)
+        return self._timelines[branch]
 
     @cached_property
     def branches(self) -> dict[str, SessionPages]:

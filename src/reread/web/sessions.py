@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 from reread.archive import Listed
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.archive.listing import filtered
+from reread.archive.lost_sessions import LostSession
 from reread.archive.projects import earlier_folders
 from reread.errors import BadInput
 from reread.views.session_list import fate, is_expiring
@@ -84,6 +85,7 @@ def sessions(request: Request) -> HTMLResponse:
         sorts=list(SORTS),
         columns=COLUMNS,
         total=len(ordered),
+        lost=[] if problem or number else _lost(site, given),
         everything=len(site.library.sessions()),
         number=number,
         last_page=last_page,
@@ -126,6 +128,16 @@ def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     words, now = given["title"].casefold().split(), site.settings.now
     found = [each for each in found if _has_words(each, words)] if words else found
     return [each for each in found if is_expiring(each, now)] if given["going"] else found
+
+
+def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
+    """Those that were deleted before they could be kept, as far as the filters can be asked of them."""
+    if any(given[name] for name in SWITCHES if name != "hidden"):
+        return []
+    wanted = make_filter(site, given)
+    found = site.library.answer(("lost", wanted), lambda archive: archive.lost(wanted))
+    words = given["title"].casefold().split()
+    return [each for each in found if all(word in each.title.casefold() for word in words)]
 
 
 def _has_words(each: Listed, words: list[str]) -> bool:

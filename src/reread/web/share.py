@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,8 +14,9 @@ from starlette.responses import Response
 from reread.errors import BadInput
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.redact import PLACEHOLDER
-from reread.sessions import Session
+from reread.sessions import Branch, Session
 from reread.views.exports import left_in_export
+from reread.views.html.session import branch_anchor
 
 from . import pages
 
@@ -43,6 +45,21 @@ class RedactionFind(NamedTuple):
     after: str
 
 
+class KeptFinds(NamedTuple):
+    """What stays in the file though it looks like a secret."""
+
+    kinds: frozenset[str]
+    names: frozenset[str]
+    """Single finds, by the names that they have in the preview."""
+
+    def redactor(self, session: Session) -> Redactor:
+        if not self.names:
+            return Redactor(spared=self.kinds)
+        named = Redactor()
+        redacted_session(session, named)  # gives each find the name that the preview showed
+        return Redactor(spared=self.kinds, spared_values=named.values_of(self.names))
+
+
 def _html(session: Session) -> str:
     from reread.views.html.page import session_page
 
@@ -53,6 +70,16 @@ def _markdown(session: Session) -> str:
     from reread.views.markdown import MarkdownOptions, markdown_lines
 
     return "\n".join(markdown_lines(session, MarkdownOptions())) + "\n"
+
+
+def _obsidian(session: Session) -> str:
+    from reread.features.summaries import summary_of
+    from reread.views.markdown import MarkdownOptions, obsidian_lines
+    from reread.views.text import Style
+    from reread.views.values import View
+
+    view = View(width=100, style=Style(colour=False))
+    return "\n".join(obsidian_lines(session, summary_of(session), MarkdownOptions(), view)) + "\n"
 
 
 def _json(session: Session) -> str:
@@ -68,6 +95,7 @@ def _json(session: Session) -> str:
 FORMS = {
     "html": ExportForm("HTML, one file that any browser opens", ".html", "text/html", _html),
     "markdown": ExportForm("Markdown", ".md", "text/markdown", _markdown),
+    "obsidian": ExportForm("Obsidian note", ".md", "text/markdown", _obsidian),
     "json": ExportForm("JSON", ".json", "application/json", _json),
 }
 
@@ -118,22 +146,51 @@ async def export(request: Request) -> Response:
     form = FORMS.get(next(iter(given.get("format", ())), ""))
     if form is None:
         raise BadInput("Choose a format.")
-    redacts, spared = bool(given.get("redact")), given.get("keep", ())
     name = request.path_params["session"]
-    text = await run_in_threadpool(_made, pages.site_of(request), name, form, redacts, spared)
+    kept = KeptFinds(frozenset(given.get("keep", ())), frozenset(given.get("keep-one", ())))
+    text = await run_in_threadpool(_made, pages.site_of(request), name, form, kept if given.get("redact") else None)
     file_name = f"{_NOT_IN_NAMES.sub('-', name)[:80] or 'session'}{form.suffix}"
     headers = {"content-disposition": f'attachment; filename="{file_name}"', "cache-control": "no-store"}
     return Response(text.encode("utf-8", "replace"), media_type=form.media, headers=headers)
 
 
-def _made(site: pages.Site, name: str, form: ExportForm, redacts: bool, spared: Iterable[str]) -> str:
+def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None) -> str:
+    """As it is where nothing is to be taken out."""
     with site.library.session(name) as held:
-        if not redacts:
+        if kept is None:
             return form.write(held.session)
-        redactor = Redactor(spared=frozenset(spared))
+        redactor = kept.redactor(held.session)
         text = form.write(redacted_session(held.session, redactor))
     left = left_in_export(redactor, text, next(each for each, known in FORMS.items() if known is form))
     if left:
         kinds = ", ".join(sorted(left))
         raise BadInput(f"The file still holds what was to be taken out ({kinds}), so it is not handed out.")
     return text
+
+
+def turns_markdown(request: Request) -> Response:
+    """Some turns of a branch as Markdown, for the clipboard: as they are, for they go no further than that."""
+    wanted = {int(part) for part in pages.value(request, "turns").split(",") if part.isdecimal() and len(part) < 9}
+    with pages.site_of(request).library.session(request.path_params["session"]) as held:
+        branch = _branch(held.session, pages.value(request, "branch"))
+        chosen = replace(branch, turns=tuple(turn for turn in branch.turns if turn.index in wanted))
+        if not chosen.turns:
+            raise BadInput("This branch has no such turn.")
+        text = "\n".join(_turn_lines(held.session, chosen)).strip() + "\n"
+    return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers={"cache-control": "no-store"})
+
+
+def _branch(session: Session, name: str) -> Branch:
+    found = [each for each in session.branches if (branch_anchor(each.id) == name if name else each.active)]
+    if not found:
+        raise BadInput("This session has no such branch; it may have grown since.")
+    return found[0]
+
+
+def _turn_lines(session: Session, branch: Branch) -> Iterator[str]:
+    from reread.blocks.of_session import SessionBlocks
+    from reread.views.markdown import MarkdownOptions, MarkdownWriter
+
+    made, writer = SessionBlocks(session), MarkdownWriter(MarkdownOptions(), session.project)
+    for turn in branch.turns:
+        yield from writer.turn(made.turn(session, turn), level=2)

@@ -21,7 +21,7 @@ from reread.errors import BadInput
 from reread.views.cache_table import cause_words, signed_money, told_or_inferred
 from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
-from reread.views.charts.svg import NEEDED, Sheet, can_draw_png, chart_png, chart_svg
+from reread.views.charts.svg import Sheet, chart_svg
 from reread.views.numbers import money, nano, percent
 from reread.views.price_table import BEFORE, NAMES, budget_words, dollars, projection_words
 from reread.views.usage_table import (
@@ -154,6 +154,7 @@ MOST_ROWS = 400
 MOST_NAMES = 12
 """Bars of a chart of names: the table has the others."""
 MOST_PROJECTS = 10
+NANO = 1_000_000_000
 _LAST_BLOCKS = timedelta(days=1)
 """An open block began within this time."""
 _MAIN = Sheet(width=860, plot=230, crop=16)
@@ -178,6 +179,8 @@ def usage(request: Request) -> HTMLResponse:
     # A chart of names adds up those it does not name: all of them, not only those of the table.
     charted = rows if report.by in TIMES else report
     chart = usage_chart(charted, site.settings.timezone)
+    if chart.unit == "dollars":
+        chart = replace(chart, limit=_limit_of(site, given))
     links = [narrowed(given, row.key) for row in charted_rows(charted)]
     if chart.kind == "names":
         chart = fold_names(chart, MOST_NAMES)
@@ -190,19 +193,25 @@ def usage(request: Request) -> HTMLResponse:
         "spans": SPANS,
         "report": rows,
         "left_out": len(report.rows) - len(rows.rows),
-        "chart": pages.drawn(chart, replace(_MAIN, links=tuple(links))) if rows.rows else "",
+        "chart": pages.drawn(chart, replace(pages.fitting(request, _MAIN), links=tuple(links))) if rows.rows else "",
         "rows": _rows(site, given, rows),
         "accounting": accounting_line(report.accounting),
         "unpriced": [shown(model) for model in report.accounting.unpriced_models],
-        "png": "" if can_draw_png() else NEEDED,
         "money": money,
         "percent": percent,
         "is_whole": bool(pages.value(request, "whole")),
     }
     values |= _spending(site)
     if values["is_whole"]:
-        values |= _beside(site, given) | _saved(site, given)
+        values |= _beside(site, given, pages.fitting(request, _BESIDE)) | _saved(site, given)
     return pages.page(request, "usage.html", f"Usage by {given.by}", scripts=["charts.js"], **values)
+
+
+def _limit_of(site: pages.Site, given: UsageFilters) -> float | None:
+    """The budget of one bar, in dollars; none where the page shows only a part of what is spent."""
+    limit = read_limits(str(site.settings.home)).get(given.by)
+    is_part = any(given.given.get(name) for name in ("project", "model", "tool", "branch"))
+    return limit / NANO if limit is not None and not is_part else None
 
 
 def _spending(site: pages.Site) -> dict[str, Any]:
@@ -242,7 +251,8 @@ async def set_budgets(request: Request) -> Response:
 
 def beside(request: Request) -> HTMLResponse:
     """What stands beside the chart: limits, projects, the cache."""
-    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), asked(request)))
+    sheet = pages.fitting(request, _BESIDE)
+    return pages.fragment("usage_beside.html", **_beside(pages.site_of(request), asked(request), sheet))
 
 
 def saved(request: Request) -> HTMLResponse:
@@ -298,7 +308,7 @@ def _saved(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
     return {"saved": signed_money(found.caching.saved, is_partial=is_partial), "caching": found.caching}
 
 
-def _beside(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
+def _beside(site: pages.Site, given: UsageFilters, sheet: Sheet) -> dict[str, Any]:
     projects = projects_report(site, given)
     by_project = given._replace(by="project")
     links = tuple(narrowed(by_project, row.key) for row in projects.rows)
@@ -312,7 +322,7 @@ def _beside(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
             for name, row, link in zip(names, projects.rows, links, strict=True)
         ],
         "most": MOST_PROJECTS,
-        "projects_chart": pages.drawn(projects_chart(projects), replace(_BESIDE, links=links)) if projects.rows else "",
+        "projects_chart": pages.drawn(projects_chart(projects), replace(sheet, links=links)) if projects.rows else "",
         "cache": cache,
         "cache_rows": [
             (cause_words(each.name), told_or_inferred(is_told=each.is_told), each.caching) for each in cache.causes
@@ -321,7 +331,6 @@ def _beside(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
         "money": money,
         "nano": nano,
         "percent": percent,
-        "png": "" if can_draw_png() else NEEDED,
         **_limits(site),
     }
 
@@ -349,25 +358,18 @@ def _open_block(report: UsageReport, site: pages.Site) -> FiveHourBlock | None:
     return found if found is not None and found.is_open else None
 
 
-_DRAWINGS: dict[str, tuple[str, Callable[[Chart], bytes]]] = {
-    "svg": ("image/svg+xml", lambda chart: chart_svg(chart).encode()),
-    "png": ("image/png", chart_png),
-}
-
-
 def download(request: Request) -> Response:
-    """`usage.svg`, `usage.png`, `usage.csv`, and the same of `projects`; narrowed as the page is."""
+    """`usage.svg`, `usage.csv`, the same of `projects`, narrowed as the page is; a browser makes a PNG of the SVG."""
     site = pages.site_of(request)
     what, _, ending = request.path_params["name"].partition(".")
-    if what not in ("usage", "projects") or ending not in (*_DRAWINGS, "csv"):
+    if what not in ("usage", "projects") or ending not in ("svg", "csv"):
         raise HTTPException(404)
     given = asked(request)
     report = usage_report(site, given) if what == "usage" else projects_report(site, given)
     if ending == "csv":
         kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()
     else:
-        kind, draw = _DRAWINGS[ending]
-        body = draw(_chart(site, what, report))
+        kind, body = "image/svg+xml", chart_svg(_chart(site, what, report)).encode()
     name = f"reread-usage-by-{report.by}.{ending}"
     return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 

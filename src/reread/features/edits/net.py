@@ -66,9 +66,13 @@ class SessionEdits:
 
     def on_disk(self) -> list[FileDiff]:
         """Net changes in the order things happened, whatever branch they are on."""
+        return [_net(history) for history in self.disk_histories()]
+
+    def disk_histories(self) -> list[FileHistory]:
+        """Of every file that was changed, in the order things happened."""
         events: list[Event] = [*self._sightings, *self.changes]
         histories = histories_of(events, rewinds_of(self.session), self._read_backup)
-        return [_net(history) for history in histories.values() if history.changes]
+        return [history for history in histories.values() if history.changes]
 
     def on(self, branch: Branch) -> list[FileDiff]:
         """Net changes along one branch: what was done on others does not count."""

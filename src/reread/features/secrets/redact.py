@@ -6,7 +6,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -37,10 +37,18 @@ PLACEHOLDER = re.compile(r"\\?\[redacted: (?P<kind>[^\]\n]{1,60}) \d+\\?\]")
 class Redactor:
     """Knows the secrets of a session, by value."""
 
-    def __init__(self, *, addresses: bool = False, spared: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        *,
+        addresses: bool = False,
+        spared: frozenset[str] = frozenset(),
+        spared_values: frozenset[str] = frozenset(),
+    ) -> None:
         self.addresses = addresses
         self.spared = spared
         """Kinds that stay."""
+        self.spared_values = spared_values
+        """Single finds that stay, whatever their kind."""
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[FoundSecret]] = {}
@@ -110,7 +118,11 @@ class Redactor:
 
     def redact_assigned(self, name: str, value: str) -> str:
         """A value that is a secret by the name of its field."""
-        return self._placeholder(kind_of_name(name), value)
+        return value if value in self.spared_values else self._placeholder(kind_of_name(name), value)
+
+    def values_of(self, names: Collection[str]) -> frozenset[str]:
+        """The secrets that were given these names."""
+        return frozenset(value for value, name in self._names.items() if name in names)
 
     def left_in(self, text: str) -> Counter[str]:
         """What of the known secrets a text still holds, and what else in it is one; by kind."""
@@ -121,11 +133,14 @@ class Redactor:
         """A session tells most texts several times: in its lines, its records, its pages."""
         if text not in self._found:
             found = find(text, addresses=self.addresses)
-            self._found[text] = [each for each in found if each.kind not in self.spared] or _CLEAN
+            self._found[text] = [each for each in found if not self._is_spared(each)] or _CLEAN
         return self._found[text]
 
+    def _is_spared(self, each: FoundSecret) -> bool:
+        return each.kind in self.spared or each.value in self.spared_values
+
     def _note(self, kind: str, value: str) -> None:
-        if value in self._names:
+        if value in self._names or value in self.spared_values:
             return
         self._placeholder(kind, value)
         if kind in ("private key", "PuTTY key"):

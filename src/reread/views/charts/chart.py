@@ -201,6 +201,8 @@ class Series(Struct, frozen=True):
     name: str
     values: tuple[Number | None, ...]
     """One for each label of the chart. None is not known, which is not 0."""
+    colour: int | None = None
+    """The one it has wherever it is drawn, unless another of the chart has it; None is the next free one."""
 
     @property
     def total(self) -> float | None:
@@ -225,6 +227,8 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     make those that are named too short to compare."""
     subtitle: str = ""
     footnote: str = ""
+    limit: float | None = None
+    """What a bar should not go beyond: a line across bars of time."""
 
     def __post_init__(self) -> None:
         for series in self.series:
@@ -271,6 +275,26 @@ class Chart(Struct, frozen=True, kw_only=True, dict=True):
     def is_stacked(self) -> bool:
         return len(self.series) > 1
 
+    @cached_property
+    def colours(self) -> tuple[int, ...]:
+        """Which of a theme's colours each series has: its own where it is free, else the next free one."""
+        found: dict[int, int] = {}
+        free = list(range(MOST_SERIES))
+        for position, series in enumerate(self.series):
+            if series.colour in free:
+                found[position] = series.colour
+                free.remove(series.colour)
+        for position in range(len(self.series)):
+            if position not in found:
+                found[position] = free.pop(0) if free else MOST_SERIES
+        return tuple(found[position] for position in range(len(self.series)))
+
+    @cached_property
+    def reach(self) -> float:
+        """What the axis has to show: the highest bar, and the limit where that does not make the bars too small."""
+        is_near = self.limit is not None and 0 < self.limit <= self.highest * FARTHEST_LIMIT
+        return max(self.highest, self.limit or 0.0) if is_near else self.highest
+
 
 def added(values: Iterable[Number | None]) -> float | None:
     """The sum of what is known; None when nothing is."""
@@ -280,6 +304,8 @@ def added(values: Iterable[Number | None]) -> float | None:
 
 MOST_SERIES = 6
 """As many colours as stay apart for every eye; what else there is shares a grey."""
+FARTHEST_LIMIT = 3
+"""Times the highest bar: a limit beyond that is not drawn."""
 SPAN = " – "
 
 
@@ -303,9 +329,9 @@ def fold_bars(chart: Chart, most: int) -> tuple[Chart, int]:
     starts = range(0, len(chart.labels), each)
     labels = tuple(_span(chart.labels[start : start + each]) for start in starts)
     series = tuple(
-        Series(old.name, tuple(added(old.values[start : start + each]) for start in starts)) for old in chart.series
+        replace(old, values=tuple(added(old.values[start : start + each]) for start in starts)) for old in chart.series
     )
-    return replace(chart, labels=labels, series=series), each
+    return replace(chart, labels=labels, series=series, limit=None), each  # a limit is one of a single label
 
 
 def _span(labels: tuple[str, ...]) -> str:
@@ -318,7 +344,7 @@ def fold_names(chart: Chart, most: int) -> Chart:
         return chart
     kept = most - 1
     labels = (*chart.labels[:kept], f"{len(chart.labels) - kept:,} others")
-    series = tuple(Series(old.name, (*old.values[:kept], added(old.values[kept:]))) for old in chart.series)
+    series = tuple(replace(old, values=(*old.values[:kept], added(old.values[kept:]))) for old in chart.series)
     return replace(chart, labels=labels, series=series, has_rest=True)
 
 
@@ -330,6 +356,7 @@ class Theme(Struct, frozen=True):
     muted: str
     grid: str
     axis: str
+    limit: str
     series: tuple[str, ...]
     """The last one is for what was left together."""
 
@@ -340,6 +367,7 @@ LIGHT = Theme(
     muted="#5f6670",
     grid="#e8eaed",
     axis="#aeb4bc",
+    limit="#b3261e",
     series=("#2d4fc0", "#ef6b3a", "#08a87a", "#762a4d", "#1279b1", "#885b23", "#6b7079"),
 )
 DARK = Theme(
@@ -348,13 +376,9 @@ DARK = Theme(
     muted="#9aa1ab",
     grid="#292d34",
     axis="#565c66",
+    limit="#ff8a80",
     series=("#3470e0", "#ea8a24", "#64f0c4", "#93597f", "#22b5fa", "#c5441c", "#949aa2"),
 )
-
-
-def colour_of(position: int) -> int:
-    """Which of a theme's colours the series at a position has."""
-    return min(position, MOST_SERIES)
 
 
 _DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")

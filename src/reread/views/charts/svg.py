@@ -9,7 +9,6 @@ from datetime import date
 from decimal import Decimal
 from html import escape
 from importlib import resources
-from importlib.util import find_spec
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +23,6 @@ from .chart import (
     Scale,
     Theme,
     breadth,
-    colour_of,
     exact,
     fit,
     fit_name,
@@ -93,11 +91,10 @@ def linked(element: str, href: str, tip: str, *, is_first: bool) -> str:
     return f'<a href="{e(href)}" aria-label="{e(_lines(tip))}" tabindex="{0 if is_first else -1}">{element}</a>'
 
 
-def coloured(position: int, elements: list[str]) -> list[str]:
-    """Elements in the colour of a series."""
+def coloured(colour: int, elements: list[str]) -> list[str]:
+    """Elements in a colour of the theme."""
     if not elements:
         return []
-    colour = colour_of(position)
     return [f'<g class="s{colour}" fill="{LIGHT.series[colour]}">', *elements, "</g>"]
 
 
@@ -289,7 +286,7 @@ def areas(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
             if part is not None:
                 place = (part.left, part.top, part.width, part.height)
                 parts[position].append(rectangle(*place, tip(chart, number, position)))
-    drawn = [element for position, rects in enumerate(parts) for element in coloured(position, rects)]
+    drawn = [element for position, rects in enumerate(parts) for element in coloured(chart.colours[position], rects)]
     places = [
         (0.0, 0.0, 0.0, 0.0) if each is None else (each.left, each.top, each.width, each.height) for each in fields
     ]
@@ -329,7 +326,7 @@ _CROWDED = 30
 
 def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
     """Bars that stand on a time axis, a grid of round numbers behind them."""
-    made = scale(chart.highest, max(2, round(sheet.plot / _APART)), whole=is_whole(chart.unit))
+    made = scale(chart.reach, max(2, round(sheet.plot / _APART)), whole=is_whole(chart.unit))
     ticks = {value: tick(value, made.step, chart.unit) for value in made.ticks if chart.highest or not value}
     left = MARGIN + max(breadth(each, SMALL) for each in ticks.values()) + 10
     box = Box(left, top, sheet.right, top + (sheet.plot if chart.highest else _FLAT_HEIGHT))
@@ -340,6 +337,7 @@ def time_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]
         *_grid(ticks, made, box),
         *with_hits(chart, sheet, places, _columns(chart, made, box, slot, bar)),
         *_on_top(chart, made, box, slot),
+        *_limit(chart, made, box),
         line("axis", LIGHT.axis, box.left, box.bottom, box.right, box.bottom),
     ]
     labels, bottom = _time_labels(chart, box, slot)
@@ -354,6 +352,19 @@ def _grid(ticks: dict[Decimal, str], made: Scale, box: Box) -> Iterator[str]:
         yield text(box.left - 10, y + 4, said, look="muted", size=SMALL, anchor="end")
 
 
+def _limit(chart: Chart, made: Scale, box: Box) -> Iterator[str]:
+    """A dashed line where the budget is, with its name at the end."""
+    if chart.limit is None or not 0 < chart.limit <= made.top:
+        return
+    y = box.bottom - box.height * chart.limit / made.top
+    place = f'x1="{n(box.left)}" y1="{n(y)}" x2="{n(box.right)}" y2="{n(y)}"'
+    yield f'<line class="limit" stroke="{LIGHT.limit}" stroke-width="1.5" stroke-dasharray="6 4" {place}/>'
+    said = f"budget {written(chart.limit, chart.unit)}"
+    yield text(
+        box.right, y - 5 if y > box.top + 12 else y + 15, said, look="limit", size=SMALL, anchor="end", halo=True
+    )
+
+
 def _columns(chart: Chart, made: Scale, box: Box, slot: float, bar: float) -> Iterator[str]:
     below = [0.0] * len(chart.labels)
     for position, series in enumerate(chart.series):
@@ -366,7 +377,7 @@ def _columns(chart: Chart, made: Scale, box: Box, slot: float, bar: float) -> It
             y = box.bottom - below[number] - height
             below[number] += height
             rects.append(rectangle(x, y, bar, height, tip(chart, number, position)))
-        yield from coloured(position, rects)
+        yield from coloured(chart.colours[position], rects)
 
 
 def _on_top(chart: Chart, made: Scale, box: Box, slot: float) -> Iterator[str]:
@@ -429,7 +440,7 @@ def _rows(chart: Chart, box: Box, row: float, bar: float) -> Iterator[str]:
             y = box.top + row * number + (row - bar) / 2
             rects.append(rectangle(box.left + before[number], y, width, bar, tip(chart, number, position)))
             before[number] += width
-        yield from coloured(position, rects)
+        yield from coloured(chart.colours[position], rects)
 
 
 _WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "")
@@ -553,6 +564,7 @@ def description(chart: Chart) -> str:
         highest = max(range(len(chart.named)), key=lambda position: chart.named[position] or 0)
         facts.append(_what(chart))
         facts.append(f"Highest {written(chart.highest, chart.unit)} ({chart.labels[highest]})")
+        facts += [f"Budget {written(chart.limit, chart.unit)}"] if chart.limit is not None else []
         facts += [f"Total {written(chart.total, chart.unit)}"] if chart.adds_up else []
         facts += [f"{each.name} {written(each.total, chart.unit)}" for each in chart.series if chart.is_stacked]
     return ". ".join(plain(fact) for fact in (*facts, chart.footnote) if fact.strip())
@@ -580,9 +592,11 @@ def chart_style() -> str:
 
 def _rules(theme: Theme) -> Iterator[str]:
     fills = {"paper": theme.paper, "ink": theme.ink, "muted": theme.muted, "hit": theme.ink, "blank": theme.grid}
+    fills |= {"limit": theme.limit}
     fills |= {f"s{number}": colour for number, colour in enumerate(theme.series)}
     yield from (f".reread-chart .{name}{{fill:{colour}}}" for name, colour in fills.items())
     strokes = {"grid": theme.grid, "axis": theme.axis, "halo": theme.paper}
+    strokes |= {"limit:not(text)": theme.limit}
     yield from (f".reread-chart .{name}{{stroke:{colour}}}" for name, colour in strokes.items())
 
 
@@ -615,7 +629,7 @@ def _legend(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]:
         width = 18 + breadth(name, BODY) + 7 + breadth(amount, BODY)
         if x > MARGIN and x + width > sheet.right:
             x, y = float(MARGIN), y + 22
-        colour = colour_of(position)
+        colour = chart.colours[position]
         swatch = f'<rect x="{n(x)}" y="{n(y - 10)}" width="11" height="11" rx="2.5"/>'
         parts.append(f'<g class="s{colour}" fill="{LIGHT.series[colour]}">{swatch}</g>')
         parts.append(text(x + 18, y, name, tip=series.name, after=amount))
@@ -652,11 +666,6 @@ SCALE = 2
 """Pixels for each unit of the SVG, so that it is sharp on dense screens and in documents."""
 _DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
 """Scripts in our font. Only for others are the system's fonts looked at: that takes time, and differs by machine."""
-
-
-def can_draw_png() -> bool:
-    """Whether the extra is installed."""
-    return find_spec("resvg_py") is not None
 
 
 def chart_png(chart: Chart) -> bytes:

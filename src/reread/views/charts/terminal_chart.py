@@ -15,7 +15,6 @@ from .chart import (
     AxisMark,
     Chart,
     Number,
-    colour_of,
     fold_bars,
     fold_names,
     fold_series,
@@ -50,16 +49,18 @@ class _Brush(Struct, frozen=True):
 
     style: Style
     is_stacked: bool
+    colours: tuple[int, ...]
+    """Of each series."""
 
     @property
     def is_shaded(self) -> bool:
         return self.is_stacked and not self.style.colour
 
     def fill(self, position: int) -> str:
-        return _SHADES[colour_of(position)] if self.is_shaded else "█"
+        return _SHADES[self.colours[position]] if self.is_shaded else "█"
 
     def paint(self, text: str, position: int) -> str:
-        return self.style.paint(text, _COLOURS[colour_of(position)])
+        return self.style.paint(text, _COLOURS[self.colours[position]])
 
     def edge(self, position: int, eighths: int, blocks: str) -> str:
         """The last cell of a bar, partly filled. Shades have no parts, so they round."""
@@ -84,7 +85,7 @@ def chart_lines(chart: Chart, width: int, style: Style) -> Iterator[str]:
     """The whole chart, no line wider than `width`."""
     width = max(1, min(width, _WIDEST_CHART))
     chart = fold_series(chart)
-    brush = _Brush(style, chart.is_stacked)
+    brush = _Brush(style, chart.is_stacked, chart.colours)
     yield from _header(chart, width, style)
     if chart.is_empty:
         yield shorten(NOTHING, width)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from reread.blocks.diffs import numbered
 from reread.features.branch_comparison import BranchSide as ComparedWay
 from reread.features.branch_comparison import Comparison
 from reread.features.edits.net import BranchOutcome, FileDiff, PartedFile
@@ -17,7 +16,7 @@ from reread.views.file_tables import shown_path
 from reread.views.numbers import count
 from reread.views.text import one_line, shorten
 
-from . import call_parts, parts
+from . import parts
 from .session import SessionParts, branch_anchor, branch_label, token_facts
 
 MOST_TURNS = 60
@@ -180,7 +179,4 @@ def _file(session: Session, file: PartedFile) -> ComparedFile:
 
 
 def _diff(session: Session, diff: FileDiff | None) -> parts.Diff | None:
-    if diff is None:
-        return None
-    lines = [line for hunk in diff.hunks for line in numbered(hunk)]
-    return call_parts.diff_of(diff.path, lines, session.project, "", most=MOST_LINES)
+    return SessionParts(session, parts.Sections()).file_diff(diff, MOST_LINES) if diff is not None else None

@@ -272,10 +272,11 @@ def words(text: str) -> Markup:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(has_breaks: bool = False) -> MarkdownIt:
+    """Whoever types a prompt means its line breaks."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": has_breaks})
     parser.enable(["table", "strikethrough"])
     parser.core.ruler.push("only_safe_links", _keep_safe_links)
     for name, rule in (("fence", _fence), ("code_block", _fence), ("image", _image_link)):
@@ -309,6 +310,49 @@ def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _
 def _image_link(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     token = tokens[index]
     return Markup('<span class="picture">[image: {}]</span>').format(token.content or str(token.attrs.get("src", "")))
+
+
+class FoldedWords(NamedTuple):
+    """What a person wrote, in two parts."""
+
+    head: Markup
+    rest: Markup
+    """What is behind the fold."""
+    folded: str
+    """`… 120 more lines`; empty where nothing is."""
+    left_out: str
+    is_markdown: bool
+
+
+PROMPT_LINES, PROMPT_CHARACTERS = 12, 2_000
+"""Of a prompt before its fold."""
+_BLOCKS = re.compile(r"^ {0,3}(?:[-*+] |\d{1,3}[.)] |#{1,6} |> |```|~~~|\|.*\|)|\*\*\S", re.MULTILINE)
+"""What only somebody writes who means Markdown; stars and lines of a path or a log alone do not say so."""
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)", re.MULTILINE)
+
+
+def prompt_words(text: str, kept: int = KEPT_CHARACTERS) -> FoldedWords:
+    """As Markdown where it is some, else as it was typed; folded after a dozen lines."""
+    found = cut(text, PROMPT_LINES, PROMPT_CHARACTERS, kept)
+    if not _BLOCKS.search(found.head) and not _BLOCKS.search(found.rest):
+        return FoldedWords(typed(found.head), typed(found.rest), found.folded, found.left_out, False)
+    head, rest = _whole_fences(found.head, found.rest)
+    return FoldedWords(_prompt_markdown(head), _prompt_markdown(rest), found.folded, found.left_out, True)
+
+
+def _whole_fences(head: str, rest: str) -> tuple[str, str]:
+    """A fence that the fold cuts is closed before it and opened again behind it."""
+    fences = _FENCE.findall(head)
+    if not rest or len(fences) % 2 == 0:
+        return head, rest
+    return f"{head}\n{fences[-1]}", f"{fences[-1]}\n{rest}"
+
+
+def _prompt_markdown(text: str) -> Markup:
+    clean = text.encode("utf-8", "replace").decode()
+    if len(clean) > MOST_PARSED:
+        return Markup("<pre>{}</pre>").format(clean)
+    return Markup(_parser(True).render(clean))  # noqa: S704  made by markdown-it with HTML off; see tests
 
 
 def typed(text: str) -> Markup:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from reread.blocks.model import AskedQuestion
 
-from .content import NOTHING, USUAL, Cut, CutLimits, Picture
+from .content import NOTHING, USUAL, Cut, CutLimits, FoldedWords, Picture
 
 BAD = {"error": "failed", "rejected": "rejected", "interrupted": "interrupted"}
 """How a call ended that did not do what it was to do, and in a word."""
@@ -181,7 +181,7 @@ Item = Words | ThinkingPart | Calls | Note
 class QuestionPart(NamedTuple):
     """A prompt."""
 
-    text: Cut
+    text: FoldedWords
     pictures: list[Picture]
     time: datetime | None
     kind: str
@@ -228,6 +228,10 @@ class ChangedFile(NamedTuple):
     status: str
     added: int
     removed: int
+    number: int = 0
+    """By which a page asks for its diff."""
+    is_known: bool = True
+    """Whether the file is known as a whole."""
 
 
 class Figures(NamedTuple):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from reread.blocks.diffs import numbered
 from reread.blocks.model import (
     AgentBlock,
     CallBlock,
@@ -19,7 +20,7 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_session import SessionBlocks
-from reread.features.edits.net import SessionEdits, totals
+from reread.features.edits.net import FileDiff, SessionEdits, totals
 from reread.records import Record, User
 from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
 from reread.views.file_tables import shown_path
@@ -28,11 +29,13 @@ from reread.views.terminal import NOTICE_LOOKS
 from reread.views.text import one_line, shorten
 
 from . import call_parts, parts
-from .content import NOTHING, Anchors, anchor, cut, pictures, words
+from .content import NOTHING, Anchors, anchor, cut, pictures, prompt_words, words
 
 FOLDED_FROM = 9
 """Calls in a row before they are folded into one line."""
 KEPT_RAW = 20_000
+MOST_DIFF_LINES = 1_000
+"""Of the diff of one file over a session."""
 _FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken back", "cut": "cut off"}
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
@@ -120,11 +123,25 @@ class SessionParts:
 
     def files(self, edits: SessionEdits | None = None) -> list[parts.ChangedFile]:
         """What the session changed in the end; by its own lines alone, unless one knows more of its edits."""
-        found = [diff for diff in (edits or SessionEdits(self.session)).on_disk() if diff.is_change]
+        return self.file_rows((edits or SessionEdits(self.session)).on_disk())
+
+    def file_rows(self, diffs: Sequence[FileDiff]) -> list[parts.ChangedFile]:
+        """Those that are different, by their number among all."""
         return [
-            parts.ChangedFile(one_line(shown_path(diff.path, self.session.project)), diff.status, *totals([diff]))
-            for diff in found
+            parts.ChangedFile(
+                one_line(shown_path(diff.path, self.session.project)),
+                diff.status,
+                *totals([diff]),
+                number,
+                diff.is_known,
+            )
+            for number, diff in enumerate(diffs)
+            if diff.is_change
         ]
+
+    def file_diff(self, diff: FileDiff, most: int = MOST_DIFF_LINES) -> parts.Diff:
+        lines = [line for hunk in diff.hunks for line in numbered(hunk)]
+        return call_parts.diff_of(diff.path, lines, self.session.project, "", most=most)
 
     def _branch(self, branch: Branch) -> parts.BranchPart:
         return parts.BranchPart(
@@ -170,7 +187,7 @@ class SessionParts:
     def _prompt(self, prompt: PromptBlock) -> parts.QuestionPart:
         record = prompt.place.record
         return parts.QuestionPart(
-            text=cut(prompt.text, lines=60, characters=6_000, kept=self.shown.limits.characters),
+            text=prompt_words(prompt.text, self.shown.limits.characters),
             pictures=list(pictures(record.blocks)) if isinstance(record, User) else [],
             time=prompt.place.time,
             kind=prompt.kind.value,

@@ -19,6 +19,15 @@
     settleChoice();
   }
 
+  // What waits for an answer. A form that is still wanted stays as it is: somebody may be writing in it.
+  const queue = fresh => {
+    const place = one("#queue");
+    const wanted = new Map(all(".queued", fresh).map(each => [each.dataset.key, each]));
+    for (const each of all(".queued", place)) if (!wanted.delete(each.dataset.key)) each.remove();
+    place.append(...wanted.values());
+    place.parentElement.hidden = !place.children.length;
+  };
+
   // The list of what runs.
   const list = one("#running");
   if (list) {
@@ -26,10 +35,52 @@
       const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
       list.replaceChildren(parsed(news.html));
       document.title = news.title;
+      queue(parsed(news.queue));
+      const log = one("details.answered");
+      log.replaceChildren(parsed(news.answered));
+      log.hidden = !one("li", log);
       const again = focused && all("a", list).find(link => link.getAttribute("href") === focused);
       if (again) again.focus({preventScroll: true});
     }});
   }
+
+  let after = () => {};
+  // What a person says and decides.
+  addEventListener("submit", async event => {
+    const form = event.target;
+    if (!form.matches(".ask, .say")) return;
+    event.preventDefault();
+    const button = event.submitter, place = one(".told", form) || one(".composer .told");
+    const path = (button && button.getAttribute("formaction")) || form.getAttribute("action");
+    const buttons = all("button", form).filter(each => !each.disabled);
+    const given = new URLSearchParams(new FormData(form, button));
+    for (const each of buttons) each.disabled = true;
+    try {
+      const answer = await ask(path, {method: "POST", body: given});
+      if (answer.ok) {
+        place.textContent = "";
+        if (path.endsWith("/say")) { one("textarea", form).value = ""; scrollTo({top: document.documentElement.scrollHeight}); }
+      } else {
+        place.replaceChildren(parsed(await answer.text()));
+      }
+    } catch (problem) {
+      place.textContent = `The server does not answer: ${problem.message}`;
+    }
+    for (const each of buttons) each.disabled = false;
+    await after();
+  });
+
+  let before = "";
+  addEventListener("keydown", event => {
+    const last = before;
+    before = event.key;
+    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
+    const open = all(".ask:not(.question)");
+    const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
+      : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
+    if (button) { event.preventDefault(); button.click(); }
+  });
 
   // One run.
   const layout = one(".layout[data-run]");
@@ -108,7 +159,7 @@
     layout.dispatchEvent(new Event("grown"));
   });
   let isBusy = false, isWanted = false;
-  const refresh = async () => {
+  const refresh = after = async () => {
     isWanted = true;
     if (isBusy) return;
     isBusy = true;
@@ -139,41 +190,5 @@
   });
   settle();
 
-  // What a person says and decides.
-  addEventListener("submit", async event => {
-    const form = event.target;
-    if (!form.matches(".ask, .say")) return;
-    event.preventDefault();
-    const button = event.submitter, place = one(".told", form) || told;
-    const path = (button && button.getAttribute("formaction")) || form.getAttribute("action");
-    const buttons = all("button", form).filter(each => !each.disabled);
-    const given = new URLSearchParams(new FormData(form, button));
-    for (const each of buttons) each.disabled = true;
-    try {
-      const answer = await ask(path, {method: "POST", body: given});
-      if (answer.ok) {
-        place.textContent = "";
-        if (path.endsWith("/say")) { one("textarea", form).value = ""; scrollTo({top: document.documentElement.scrollHeight}); }
-      } else {
-        place.replaceChildren(parsed(await answer.text()));
-      }
-    } catch (problem) {
-      place.textContent = `The server does not answer: ${problem.message}`;
-    }
-    for (const each of buttons) each.disabled = false;
-    await refresh();  // in its turn: an older answer must not come last
-  });
-
-  let before = "";
-  addEventListener("keydown", event => {
-    const last = before;
-    before = event.key;
-    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping || last === "g" || one("dialog[open]")) return;
-    const open = all(".ask:not(.question)");
-    const button = event.key === "Escape" ? one(".say .stop:not(:disabled)")
-      : open.length === 1 && all(".ask").length === 1 && {a: one("button[value=allow]", open[0]), d: one("button[value=deny]", open[0])}[event.key];
-    if (button) { event.preventDefault(); button.click(); }
-  });
   scrollTo({top: document.documentElement.scrollHeight, behavior: "instant"});
 })();

@@ -14,7 +14,9 @@
     for (const problem of place.querySelectorAll(":scope > .problem")) problem.remove();
     if (!answer.ok) { place.append(made.content); return; }
     const button = event.submitter && event.submitter.name;
+    const wasOpen = one(".more-marks", place).open;
     place.replaceChildren(made.content);
+    one(".more-marks", place).open = wasOpen;
     const title = one("[data-title]", place).dataset.title;
     one("h1").textContent = title;
     document.title = `${title} · reread`;

@@ -7,13 +7,19 @@
   const project = () => (one("[data-project]") || {dataset: {}}).dataset.project;
   const commands = () => [
     ...all(".places a").map(link => ({title: `Go to ${link.textContent}`, about: `g ${link.dataset.key}`, href: link.getAttribute("href")})),
+    ...window.rereadTheme.themes.filter(theme => theme !== window.rereadTheme.wanted()).map(theme => (
+      {title: theme === "system" ? "Theme: as the system has it" : `Theme: ${theme}`, about: "", act: () => { window.rereadTheme.choose(theme); window.reread.say(`theme: ${theme}`); }})),
     {title: "Keys", about: "?", act: press("?")},
+    {title: window.reread.notifications.isOn() ? "No more notifications" : "Notify me when a session waits or is done", about: "", act: () => window.reread.notifications.toggle()},
     ...(window.reread.session ? [
       {title: "Star, or take the star away", about: "s", act: press("s")},
       {title: "Next failure", about: "n", act: press("n")},
       {title: "Previous failure", about: "p", act: press("p")},
       {title: "Next correction", about: "c", act: press("c")},
       {title: "To the end", about: "G", act: press("G", true)},
+      ...(one("#session-list") ? [{title: "Sessions beside this one, or fold them", about: "L", act: press("L", true)}] : []),
+      ...(one("#time") ? [{title: "Go through the time of this session", about: "T", act: press("T", true)}] : []),
+      ...(window.reread.session.copyTurns ? [{title: "Copy this turn as Markdown", about: "y", act: press("y")}] : []),
       {title: "Find in this session", about: "/", act: press("/")},
       {title: "Open or close all thinking", about: "t", act: press("t")},
       {title: "Open or close all tool calls", about: "o", act: press("o")},

@@ -395,7 +395,8 @@
   tools.setAttribute("aria-label", "This message");
   tools.hidden = true;
   tools.append(...["Link", "Record"].map(name => Object.assign(document.createElement("a"), {textContent: name, className: name.toLowerCase()})));
-  tools.append(Object.assign(document.createElement("button"), {type: "button", textContent: "Copy"}));
+  tools.append(Object.assign(document.createElement("button"), {type: "button", className: "copy-text", textContent: "Copy"}));
+  if (base.startsWith("/s/")) tools.append(Object.assign(document.createElement("button"), {type: "button", className: "copy-turn", textContent: "Markdown", title: "Copy this turn, or all that are selected, as Markdown (y)"}));
   document.body.append(tools);
   let target = null;
   const place = beforeNextFrame(() => {
@@ -419,10 +420,30 @@
   });
   tools.addEventListener("pointerover", () => clearTimeout(soon));
   content.addEventListener("focusin", event => { const item = itemOf(event.target); if (item) point(item); });
-  one("button", tools).addEventListener("click", event => {
-    const text = one(".asked, .thinking", target) || target;
-    copy(text.innerText.trim(), event.target);
+  // The turn under the pointer, or all that a selection touches; a long turn is several pieces, so the server has the whole of it.
+  const turnOf = node => {
+    const piece = node && (node.nodeType === 1 ? node : node.parentElement).closest(".piece");
+    for (let at = piece; at; at = at.previousElementSibling) { const number = one(".turn > .prompt .number", at); if (number) return +number.textContent; }
+    return null;
+  };
+  const copyTurns = async button => {
+    const chosen = getSelection(), range = chosen.isCollapsed ? null : chosen.getRangeAt(0);
+    const touched = range ? [...pieces].filter(piece => range.intersectsNode(piece)) : [];
+    const known = (touched.length ? touched : [target || whereIs().node]).map(turnOf).filter(each => each !== null);
+    if (!known.length) { say("point at a turn first"); return; }
+    const first = Math.min(...known), last = Math.max(...known), turns = Array.from({length: last - first + 1}, (_, at) => first + at);
+    const answer = await ask(`${base}/markdown?branch=${branch}&turns=${turns.join(",")}`);
+    if (!answer.ok) { say("this cannot be copied"); return; }
+    const text = await answer.text();
+    if (button) await copy(text, button); else await navigator.clipboard.writeText(text);
+    say(`${turns.length === 1 ? `turn ${first}` : `turns ${first} to ${last}`} copied as Markdown`);
+  };
+  const turnButton = one(".copy-turn", tools);
+  if (turnButton) turnButton.addEventListener("click", event => copyTurns(event.target));
+  one(".copy-text", tools).addEventListener("click", event => {
+    const written = all(":scope > .prompt .asked, .thinking", target), texts = written.length ? written : [target];
+    copy(texts.map(text => (text.innerText || text.textContent).trim()).join("\n"), event.target);
   });
   const record = () => { if (target) location.href = one(".record", tools).href; else say("point at a message first"); };
-  window.reread.session = {along, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
+  window.reread.session = {along, copyTurns: turnButton ? copyTurns : null, here: whereIs, lead, loadCalls, nextOf, record, step, toStart, toEnd, whole};
 })();

@@ -56,12 +56,24 @@
 
   // One for all: to make one takes longer than to write a hundred times with it.
   const clock = new Intl.DateTimeFormat([], {dateStyle: "medium", timeStyle: "short"});
+  const exactly = new Intl.DateTimeFormat([], {dateStyle: "full", timeStyle: "long"});
+  const distance = new Intl.RelativeTimeFormat([], {numeric: "auto", style: "short"});
+  const UNITS = [["minute", 60, 60], ["hour", 3600, 24], ["day", 86400, 7]];
+  // Lately is said as people say it, longer ago by the date; the exact moment is there on hover.
+  const relative = date => {
+    const seconds = (date - Date.now()) / 1000, ago = Math.abs(seconds);
+    const found = UNITS.find(([, size, most]) => Math.round(ago / size) < most);
+    return found ? distance.format(Math.round(seconds / found[1]), found[0]) : clock.format(date);
+  };
   const localTimes = root => {
     for (const time of all("time", root)) {
       const date = new Date(time.dateTime);
-      if (!isNaN(date)) time.textContent = clock.format(date);
+      if (isNaN(date) || time.matches("[data-exact]")) continue;
+      time.textContent = relative(date);
+      time.title = exactly.format(date);
     }
   };
+  setInterval(() => { if (!document.hidden) localTimes(document); }, 60000);
 
   // At most once before the next picture, however often it is asked for.
   const beforeNextFrame = act => {
@@ -148,13 +160,13 @@
     setTimeout(look, part.dataset.seconds * 1000);
   }
 
-  for (const part of all("details[data-load]")) {
-    part.addEventListener("toggle", async () => {
-      if (!part.open || part.dataset.loaded) return;
-      part.dataset.loaded = "1";
-      one(".loaded", part).replaceChildren(parsed(await (await ask(part.dataset.load)).text()));
-    });
-  }
+  // What is loaded when it is opened; parts that come later have some, too.
+  addEventListener("toggle", async event => {
+    const part = event.target;
+    if (!part.matches("details[data-load]") || !part.open || part.dataset.loaded) return;
+    part.dataset.loaded = "1";
+    one(".loaded", part).replaceChildren(parsed(await (await ask(part.dataset.load)).text()));
+  }, true);
 
   // What was unfolded is so again on the way back, or what one came from could not be seen.
   const folding = "main.retro details, #hits .others";
@@ -194,13 +206,18 @@
   const sheet = one("dialog.keys");
   const help = () => { if (sheet.open) sheet.close(); else sheet.showModal(); };
   one(".help").addEventListener("click", help);
-  const move = step => reread.session ? reread.session.step("prompt", step) : inList(step);
+  const inBeside = () => reread.session && reread.session.list && reread.session.list.has(document.activeElement);
+  const move = step => reread.session && !inBeside() ? reread.session.step("prompt", step) : inList(step);
   const keys = {
-    j: () => move(1), k: () => move(-1), ArrowDown: () => !reread.session && inList(1), ArrowUp: () => !reread.session && inList(-1),
+    j: () => move(1), k: () => move(-1), ArrowDown: () => (!reread.session || inBeside()) && inList(1), ArrowUp: () => (!reread.session || inBeside()) && inList(-1),
     n: () => inSession(session => session.step("failure", 1)), p: () => inSession(session => session.step("failure", -1)),
     c: () => inSession(session => session.step("correction", 1)), C: () => inSession(session => session.step("correction", -1)),
     t: () => inSession(() => toggle("details.thought", "thoughts")), o: () => inSession(async session => { await session.loadCalls(); toggle("details.call, details.calls", "tool calls"); }),
     r: () => inSession(session => session.record()),
+    L: () => inSession(session => session.list ? session.list.toggle() : false),
+    T: () => inSession(session => session.time ? session.time.open() : false),
+    "[": () => inSession(session => session.time ? session.time.move(-1) : false), "]": () => inSession(session => session.time ? session.time.move(1) : false),
+    y: () => inSession(session => session.copyTurns ? session.copyTurns() : false),
     G: () => inSession(session => session.toEnd()),
     "/": () => reread.find ? reread.find.open() : (one(".words-wanted") || one(".quick input")).focus(), "?": help,
     f: () => reread.find ? reread.find.everywhere() : false,

@@ -1,0 +1,77 @@
+// The time of a session: a slider over all its moments, each with what stood in the context, what was spent, and the files.
+(() => {
+  "use strict";
+  const {all, ask, beforeNextFrame, later, one, parsed, say, session} = window.reread;
+  const layout = one(".layout[data-session]"), bar = one("#time"), opener = one(".time-open");
+  const base = layout.dataset.session, branch = layout.dataset.branch;
+  const range = one("input[type=range]", bar), files = one(".then-files", bar);
+  const clock = new Intl.DateTimeFormat([], {dateStyle: "medium", timeStyle: "medium"});
+  let points = null, shownFor = null;
+
+  const here = () => points[+range.value];
+  const tell = () => {
+    const point = here(), when = one(".when", bar), what = point.what === "prompt" ? `prompt ${point.turn}` : `${point.what}, in turn ${point.turn}`;
+    when.dateTime = point.time;
+    when.textContent = clock.format(new Date(point.time));
+    for (const [name, text] of [["what", what], ["context", point.context], ["cost", point.cost || "$0"]]) one(`.${name}`, bar).textContent = text;
+    range.setAttribute("aria-valuetext", `${when.textContent}, ${what}, context ${point.context}, ${point.cost || "$0"} so far`);
+  };
+  const loadFiles = async () => {
+    const point = here();
+    if (!files.open || shownFor === point.time) return;
+    const opened = all("details[open]", one(".loaded", files)).map(part => one(".path", part).textContent);
+    const answer = await ask(`${base}/then?${new URLSearchParams({time: point.time})}`);
+    if (!answer.ok || point !== here()) return;
+    shownFor = point.time;
+    one(".loaded", files).replaceChildren(parsed(await answer.text()));
+    // A file that one looks at stays open through its time.
+    for (const part of all("details", one(".loaded", files))) part.open = opened.includes(one(".path", part).textContent);
+  };
+  const loadSoon = later(loadFiles, 150);
+  const lead = later(() => { const point = here(); session.lead(point.to, point.piece, [], false); }, 60);
+  const show = beforeNextFrame(tell);
+  const changed = () => { show(); lead(); loadSoon(); };
+  range.addEventListener("input", changed);
+  files.addEventListener("toggle", loadFiles);
+
+  const load = async () => {
+    if (points) return;
+    points = await (await ask(`${base}/timeline?branch=${branch}`)).json();
+    range.max = Math.max(0, points.length - 1);
+    const piece = session.here().piece, at = points.findIndex(point => point.piece >= piece);
+    range.value = at < 0 ? range.max : at;
+  };
+  const close = () => { bar.hidden = true; opener.setAttribute("aria-expanded", "false"); opener.focus({preventScroll: true}); };
+  const open = async () => {
+    if (!bar.hidden) { close(); return; }
+    await load();
+    if (!points.length) { say("nothing here has a time"); return; }
+    bar.hidden = false;
+    opener.setAttribute("aria-expanded", "true");
+    tell();
+    range.focus({preventScroll: true});
+  };
+  const move = async by => {
+    if (bar.hidden) await open();
+    if (bar.hidden) return;
+    const to = +range.value + by;
+    if (!points[to]) { say(by > 0 ? "this is the last moment" : "this is the first moment"); return; }
+    range.value = to;
+    changed();
+  };
+  layout.addEventListener("grew", () => { points = null; if (!bar.hidden) { const was = range.value; load().then(() => { range.value = was; tell(); }); } });
+  bar.addEventListener("click", event => {
+    const button = event.target.closest("button[data-by]");
+    if (button) move(+button.dataset.by);
+    if (event.target.closest(".close")) close();
+  });
+  bar.addEventListener("keydown", event => {
+    if (event.key === "Escape") { event.stopPropagation(); close(); }
+    // In the slider, too: a range is a field, where other keys of the page are not heard.
+    else if (event.target === range && ["[", "]"].includes(event.key)) { event.preventDefault(); move(event.key === "]" ? 1 : -1); }
+    else if (event.target === range && event.key === "T") { event.preventDefault(); close(); }
+  });
+  opener.addEventListener("click", open);
+  opener.hidden = false;
+  session.time = {open, move};
+})();

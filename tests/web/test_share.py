@@ -1,0 +1,73 @@
+"""What is handed out from a session's page: forms, single finds that stay, some turns as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reread.testing import a_prompt, a_reply, a_session
+from web.asking import Asking, asking, dangers, read
+
+ONE, TWO = "ghp_" + "Zq8Lm2Xv9Rt4Yw7Kc1Bn6Hd3Jf5Gp0SaUeTi", "ghp_" + "Ab3Cd5Ef7Gh9Jk1Lm2Np4Qr6St8Uv0WxYzA1"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Asking]:
+    a_session(
+        a_prompt(f"push with {ONE}", uuid="q-1"),
+        a_reply(f"Pushed; the other was {TWO}.", uuid="a-1"),
+        a_prompt("and then?", uuid="q-2"),
+        a_reply("Rested.", uuid="a-2"),
+        a_prompt("something else", uuid="q-3", to="a-1"),
+        a_reply("Slept.", uuid="a-3"),
+        id="talk",
+        cwd="/srv/zoo",
+    ).write(tmp_path / "projects")
+    with asking(tmp_path / "home", tmp_path / "projects") as made:
+        yield made
+
+
+def exported(site: Asking, **fields: str | list[str]) -> str:
+    answer = site.post("/s/talk/export", {"format": "markdown", "redact": "1", **fields})
+    assert answer.status_code == 200, answer.text
+    text: str = answer.text
+    return text
+
+
+def test_a_single_find_stays_where_it_is_ticked_and_no_other(site: Asking) -> None:
+    preview = site.part("/s/talk/export/preview")
+    assert dangers(preview) == []
+    names = [tag["value"] or "" for tag in preview.of("input") if tag.get("name") == "keep-one"]
+    assert ONE not in preview.text and TWO not in preview.text
+    assert len(names) >= 2 and all(name.startswith("[redacted: ") for name in names)
+    assert ONE not in exported(site) and TWO not in exported(site)
+    for name in names:
+        kept = exported(site, **{"keep-one": name})
+        assert (ONE in kept) + (TWO in kept) == 1
+    assert ONE in exported(site, **{"keep-one": names}) and TWO in exported(site, **{"keep-one": names})
+    assert ONE not in exported(site, **{"keep-one": "[redacted: no such thing 1]"})
+
+
+def test_a_note_for_obsidian_has_its_properties_first(site: Asking) -> None:
+    answer = site.post("/s/talk/export", {"format": "obsidian", "redact": "1"})
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == 'attachment; filename="talk.md"'
+    assert answer.text.startswith("---\n")
+    assert ONE not in answer.text
+
+
+def test_some_turns_of_a_branch_as_markdown(site: Asking) -> None:
+    whole = site.get("/s/talk/markdown?turns=1,2").text
+    assert whole.startswith("## 1. You")
+    assert "something else" in whole and "and then?" not in whole
+    second = site.get("/s/talk/markdown?turns=2").text
+    assert second.startswith("## 2. You") and "Slept." in second and "push with" not in second
+    links = read(site.get("/s/talk").text).links()
+    left = next(found[1] for link in links if (found := re.fullmatch(r"\?branch=(b-(?!main).+)", link)))
+    assert "and then?" in site.get(f"/s/talk/markdown?turns=2&branch={left}").text
+    assert site.get("/s/talk/markdown?turns=9").status_code == 400
+    assert site.get("/s/talk/markdown?turns=x").status_code == 400
+    assert site.get("/s/talk/markdown?turns=1&branch=none").status_code == 400
