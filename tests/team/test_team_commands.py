@@ -242,4 +242,4 @@ def test_team_actions_as_a_person_types_them(people: People) -> None:
     assert people("bob", "--store", people.url("bob"), "list").code == 2
     assert people("owner", "team", "retain", "soon", *url).code == 2
     assert people("owner", "team", "retain", "180d", *url).code == 0
-    assert people("owner", "team", "init", people.url("owner")).code == 2  # nobody to ask
+    assert people("owner", "team", "init", people.url("owner")).code == 2  # not a terminal to ask at

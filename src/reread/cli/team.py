@@ -1,4 +1,4 @@
-"""`reread team`: a team's store on PostgreSQL, and the commands that ask it in the stead of the archive."""
+"""`reread team`: a team's store on PostgreSQL, and the commands that ask it in place of the archive."""
 
 from __future__ import annotations
 

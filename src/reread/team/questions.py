@@ -251,7 +251,7 @@ def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
             if was_sent
             else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
         )
-        raise BadInput(f"there is no text of {named} in the store: {why}")
+        raise BadInput(f"there is not text of {named} in the store: {why}")
     builder = SessionBuilder(named)
     for agent, line in lines:
         builder.add(decode(line.encode()), agent)
