@@ -67,6 +67,10 @@ if TYPE_CHECKING:
     from .usage_report import UnpricedModel, UsageLimits, UsageReport
 
 
+LOCK_SECONDS = 120.0
+"""How long one that writes waits for another one."""
+
+
 class ArchiveBase:
     """An archive's folder; each thing in it is opened when it is first asked for."""
 
@@ -136,6 +140,17 @@ class ArchiveBase:
         if self.is_read_only or (self.home / "machine.json").exists():
             return own_machine(self.connection)  # by itself: a sync that finds nothing new loads no JSON
         return self.own_machine().id
+
+    @contextmanager
+    def _locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
+        """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
+        there is found nowhere."""
+        from reread.safe.safe import lock
+
+        with lock(self.home / "safe", timeout=patience):
+            if self.is_open and self._file != file_number(self.home):
+                self.close()
+            yield
 
     def own_machine(self) -> Machine:
         """Its id, and what it is called."""
@@ -446,8 +461,12 @@ class FrictionQuestions(ArchiveBase):
         with_wrong: bool = False,
         by: str = "hurt",
         timezone: tzinfo | None = None,
+        report: Report | None = None,
     ) -> Retro:
         """What hurt most over a period or in one session, against the person's own past; what repeats; what to change.
+
+        Moments that a quick sync left for later are found first; where that cannot be, the answer says of how many
+        sessions they are missing.
 
         Moments that a person said are none, that are unsure or that happened in subagents are left out unless asked
         for. Raises BadInput for a kind nobody knows.
@@ -467,8 +486,24 @@ class FrictionQuestions(ArchiveBase):
             stated=_stated,
             applied=self.applied(),
         )
+        self.find_friction(report=report)
         with snapshot(self.connection):
             return retro(self.connection, ask)
+
+    def find_friction(self, session: StoredSession | None = None, report: Report | None = None) -> None:
+        """Finds the moments that a quick sync left for later, of one session or of all. Where the archive cannot be
+        written, or a sync is writing, they go on waiting."""
+        from reread.index.meta import waiting_for_friction
+
+        numbers = {number for number, _ in waiting_for_friction(self.connection)}
+        if self.is_read_only or not (numbers if session is None else numbers & {session.id}):
+            return
+        from reread.ingest.rebuild import find_friction
+        from reread.safe.safe import SafeBusy
+
+        with suppress(SafeBusy), self._locked(0.0):
+            number = session.id if session is not None else None
+            find_friction(self.connection, self.safe, self.price_file, report, number)
 
     def planned(self, each: Suggestion) -> Applied:
         """What putting a suggestion where it belongs would change; raises BadInput where it cannot be put there."""
@@ -518,6 +553,7 @@ class FrictionQuestions(ArchiveBase):
         """
         from .friction import LEAST_CONFIDENCE, moments_of
 
+        self.find_friction(session)
         return moments_of(self.connection, session, LEAST_CONFIDENCE)
 
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
@@ -548,23 +584,8 @@ class FrictionQuestions(ArchiveBase):
         return named
 
 
-LOCK_SECONDS = 120.0
-"""How long one that writes waits for another one."""
-
-
 class SafeQuestions(ArchiveBase):
     """The safe, and the index over it."""
-
-    @contextmanager
-    def _locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
-        """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
-        there is found nowhere."""
-        from reread.safe.safe import lock
-
-        with lock(self.home / "safe", timeout=patience):
-            if self.is_open and self._file != file_number(self.home):
-                self.close()
-            yield
 
     def status(self) -> ArchiveStatus:
         from reread.index import custody
@@ -907,10 +928,12 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         patience: float = LOCK_SECONDS,
         with_backups: bool = True,
         is_glance: bool = False,
+        is_quick: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
-        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does.
+        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
+        `is_quick` leaves the moments of friction for whoever asks for them, or for the next that is not.
         """
         from reread.ingest.results import SyncResult
 
@@ -923,9 +946,12 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
         if full:
             self.rebuild()
         elif self.is_current(is_glance=is_glance):
+            if not is_quick:
+                self.find_friction(report=report)
             return SyncResult()
         from reread.index import custody
         from reread.index.source_state import has_captures
+        from reread.ingest.rebuild import find_friction
         from reread.ingest.sync import sync
 
         with self._locked(patience):
@@ -944,8 +970,11 @@ class Archive(UsageQuestions, MarkQuestions, FrictionQuestions, SafeQuestions, S
                 self.price_file,
                 captures,
                 with_backups=with_backups,
+                with_friction=not is_quick,
             )
             self._renew(report)
+            if not is_quick:
+                find_friction(self.connection, self.safe, self.price_file, report)
             if lost is not None:
                 result.problems.append(SourceError(self.safe.folder, str(lost)))
             return result

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from reread.errors import BadInput
 
 from . import options
+from .progress import SyncProgress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def run_retro(arguments: list[str]) -> int:
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
+        progress = SyncProgress()
         found = archive.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
@@ -80,7 +82,9 @@ def run_retro(arguments: list[str]) -> int:
             with_wrong=given.include_wrong,
             by=given.by,
             timezone=config.timezone,
+            report=progress,
         )
+        progress.close()
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
         from reread.views.retro_report import markdown_lines, retro_document, retro_lines

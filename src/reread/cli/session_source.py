@@ -115,7 +115,7 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive
         with Archive(Path(folder), places, price_file=config.prices) as archive:
             progress = SyncProgress()
             try:
-                result = archive.sync(progress, with_backups=False)
+                result = archive.sync(progress, with_backups=False, is_quick=True)
             finally:
                 progress.close()
             tell_problems(result)
@@ -154,7 +154,7 @@ def freshen(archive: Archive) -> None:
     """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
     progress = SyncProgress()
     try:
-        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True)
+        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True, is_quick=True)
     except SourceError:
         raise
     except RereadError as problem:

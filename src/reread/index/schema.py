@@ -410,6 +410,15 @@ ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
 """
 
 
+_FRICTION_WAITS = """
+-- Sessions whose moments of friction are not found yet, or not those of their newest lines: a sync before an answer
+-- that does not need them leaves them for one that does.
+CREATE TABLE friction_waits (
+    session INTEGER PRIMARY KEY REFERENCES session
+);
+"""
+
+
 _SECRETS = """
 -- A key or a password that lies in a file: where, and of which kind; never the value itself.
 CREATE TABLE secret (
@@ -502,6 +511,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
     "prompts_thoughts_and_copies": _add_talk,
     "mark_changes": _script(_MARK_CHANGES),
+    "friction_waits": _script(_FRICTION_WAITS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -521,6 +531,7 @@ SCHEMA = "\n".join(
         _MARK_CHANGES,
         _MOVED,
         _FRICTION,
+        _FRICTION_WAITS,
         _SEEN,
         _FORGOTTEN,
         _SEARCH,

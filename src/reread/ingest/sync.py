@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import msgspec
+from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import SourceError
@@ -43,16 +44,19 @@ def sync(
     captures: Path | None = None,
     *,
     with_backups: bool = True,
+    with_friction: bool = True,
 ) -> SyncResult:
     """One pass over the sources, and over captures that wait in a folder of our own.
 
-    The caller holds the safe's lock; `prices` is the user's own price file.
+    The caller holds the safe's lock; `prices` is the user's own price file. Without friction its moments wait for
+    `find_friction`.
     """
     began = time.monotonic()
     survey = Survey(connection, machine, places, safe.folder, prices, captures)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
-    run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
+    jobs = survey.jobs if with_friction else [replace(job, with_friction=False) for job in survey.jobs]
+    run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if with_backups:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
