@@ -6,7 +6,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -25,6 +24,12 @@ from .backup_survey import BackupSurvey
 from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+
+    Answer = Future[bytes | SessionBatch | SourceError]
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -130,14 +135,11 @@ def _taken(jobs: list[SessionJob], total: int) -> Iterator[tuple[SessionJob, Ses
     yield from _taken_by_workers(jobs)
 
 
-_Answer = Future[bytes | SessionBatch | SourceError]
-
-
 def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     waiting = iter(jobs)
-    running: dict[_Answer, SessionJob] = {}
-    done: SimpleQueue[_Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    running: dict[Answer, SessionJob] = {}
+    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
     with worker_pool() as pool:
         try:
