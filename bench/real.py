@@ -87,6 +87,7 @@ _NAMES = re.compile(
     rb"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?:msg|req|toolu)_[0-9A-Za-z]{12,}|agent-[0-9a-f]{8,})"
 )
 _TIME = re.compile(rb'(?<=")(20[0-9]{2}-[01][0-9]-[0-3][0-9])(?=T[0-9:.]{8,}Z")')
+_ENDED = re.compile(rb'"timestamp":"(20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8})')
 _SESSION = re.compile(rb'"sessionId":"([0-9a-f-]{36})"')
 
 
@@ -133,6 +134,8 @@ def _write(tree: Path, corpus: Path, path: Path, content: bytes, number: int) ->
         target = target.with_name(f"{target.stem}-b.jsonl")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
+    ended = max(_ENDED.findall(content), default=b"2026-01-01T00:00:00")  # as the client would have left it
+    os.utime(target, (datetime.fromisoformat(ended.decode()).replace(tzinfo=UTC).timestamp(),) * 2)
     return len(content)
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
+EARLY, EARLY_COMMIT = 10, 1_000_000
+"""So many sessions of a first sync are written sooner: somebody may be waiting for them."""
 AHEAD = 48_000_000
 """Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
 LARGEST = AHEAD // 2
@@ -98,10 +100,13 @@ def run(
 ) -> None:
     """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had."""
     total = sum(job.size for job in jobs)
+    order = {id(job): number for number, job in enumerate(jobs)}
     pending: list[SessionBatch] = []
-    weight = done = 0
+    read: set[int] = set()
+    weight = done = newest = 0
     for position, (job, batch) in enumerate(_taken(jobs, total), 1):
         done += job.size
+        read.add(order[id(job)])
         if isinstance(batch, SourceError):
             result.problems.append(batch)
         else:
@@ -111,11 +116,12 @@ def run(
             result.sessions += batch.session is not None
             result.files += len(batch.files)
             result.bytes += sum(piece.length for file in batch.files for piece in file.pieces)
-        if weight >= COMMIT_AFTER:
+        if weight >= (min(EARLY_COMMIT, COMMIT_AFTER) if is_first and newest < EARLY else COMMIT_AFTER):
             writer.apply(pending[::-1], is_older=is_first)
             pending, weight = [], 0
+            newest = next(number for number in range(newest, len(jobs) + 1) if number not in read)
         if report is not None:
-            report(Progress(done, total, position, len(jobs)))
+            report(Progress(done, total, position, len(jobs), newest))
     if pending:
         writer.apply(pending[::-1], is_older=is_first)
 
