@@ -25,7 +25,7 @@ from typing import NamedTuple
 from generate import byte_count
 from peers import Timing, run_timed
 
-ROUNDS = 5
+ROUNDS = 4
 TAIL = 50
 LARGE = 4_000_000
 LARGER = 8_800_000
@@ -162,6 +162,13 @@ class Bench:
         shutil.rmtree(self.home, ignore_errors=True)
         return self.reread("sync")
 
+    def first_list(self) -> Timing:
+        """What a person waits for who has just installed it: a sync that leaves what the answer does not need."""
+        home = self.scratch / "first"
+        timing = self.reread("list", "--home", str(home))
+        shutil.rmtree(home, ignore_errors=True)
+        return timing
+
     def cold_usage(self) -> Timing:
         home = self.scratch / "cold"
         timing = self.reread("usage", "day", "--json", "--timezone", "UTC", "--home", str(home))
@@ -169,18 +176,25 @@ class Bench:
         return timing
 
     def append(self) -> Timing:
+        self._grow()
+        return self.reread("sync")
+
+    def grown_list(self) -> Timing:
+        self._grow()
+        return self.reread("list")
+
+    def _grow(self) -> None:
         """The session stands complete but for its last lines, which come fifty at a time."""
         path = self.tree / "projects" / "-bench-large" / f"{_NAME}.jsonl"
         if not self.large:
             self.large = _session_of(self.tree, LARGE)
             path.parent.mkdir(parents=True)
-            path.write_bytes(b"".join(self.large[: -TAIL * ROUNDS]))
+            path.write_bytes(b"".join(self.large[: -TAIL * ROUNDS * 2]))
             self.reread("sync")
-        at = len(self.large) - TAIL * (ROUNDS - self.grown)
+        at = len(self.large) - TAIL * (ROUNDS * 2 - self.grown)
         with path.open("ab") as file:
             file.write(b"".join(self.large[at : at + TAIL]))
         self.grown += 1
-        return self.reread("sync")
 
     def html(self) -> Timing:
         path = self.scratch / f"{_NAME}.jsonl"
@@ -193,7 +207,7 @@ _NAME = "b0000000-0000-4000-8000-00000000beef"
 
 
 def _session_of(tree: Path, size: int) -> list[bytes]:
-    """Lines of recorded sessions, one behind the other as one conversation, up to this size."""
+    """Lines of recorded sessions, one behind the other as one conversation, up to this size; each once, if they do."""
     lines: list[bytes] = []
     written, last = 0, None
     for content in _large_first(tree):
@@ -216,7 +230,7 @@ def _session_of(tree: Path, size: int) -> list[bytes]:
 
 def _large_first(tree: Path) -> Iterator[bytes]:
     files = (path for path in (tree / "projects").rglob("*.jsonl") if "-bench-large" not in path.parts)
-    for path in sorted(files, key=lambda path: (-path.stat().st_size, path.name)):
+    for path in sorted(files, key=lambda path: (path.parts[-2].rpartition("-")[2], -path.stat().st_size, path.name)):
         yield path.read_bytes()
 
 
@@ -229,9 +243,11 @@ class Job(NamedTuple):
 
 JOBS = (
     Job("cold", "usage before a first sync", rounds=3),
-    Job("sync", "first sync", rounds=1),
+    Job("first", "list before a first sync", rounds=2),
+    Job("sync", "first sync", rounds=2),
     Job("again", "sync, nothing new", ("sync",)),
     Job("append", f"sync, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
+    Job("grown", f"list, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
     Job("list", "list", ("list", "--no-sync")),
     Job("usage", "usage", ("usage", "--no-sync")),
     Job("search", "search, a common word", ("search", "--no-sync", "test")),
@@ -248,7 +264,14 @@ JOBS = (
 
 
 def _run(bench: Bench, job: Job) -> Timing:
-    special = {"cold": bench.cold_usage, "sync": bench.first_sync, "append": bench.append, "html": bench.html}
+    special = {
+        "cold": bench.cold_usage,
+        "first": bench.first_list,
+        "sync": bench.first_sync,
+        "append": bench.append,
+        "grown": bench.grown_list,
+        "html": bench.html,
+    }
     timing = special[job.key]() if job.key in special else bench.reread(*job.arguments)
     if timing.exit_code not in (0, 1):  # 1 is what a search without a hit and a doctor with advice end with
         sys.exit(f"{job.name} ended with {timing.exit_code}: {timing.stderr.decode(errors='replace')[-500:]}")
@@ -258,7 +281,7 @@ def _run(bench: Bench, job: Job) -> Timing:
 def _quickest(benches: Sequence[Bench], job: Job) -> list[Timing]:
     """In turn; by processor time, where the system tells it."""
     for bench in benches:
-        if job.key not in ("sync", "cold") and not bench.home.exists():
+        if job.key not in ("sync", "cold", "first") and not bench.home.exists():
             bench.first_sync()
     rounds = [[_run(bench, job) for bench in benches] for _ in range(job.rounds)]
     return [min(each, key=lambda timing: timing.cpu or timing.wall) for each in zip(*rounds, strict=True)]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import SourceError
+from reread.features import friction
 from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
@@ -147,6 +148,8 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
     running: dict[Answer, SessionJob] = {}
     done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
+    if jobs[0].with_friction:
+        _ = friction.find  # fetched once, before the workers are forked, and not by each
     with worker_pool() as pool:
         try:
             while True:
