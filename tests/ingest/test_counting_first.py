@@ -13,6 +13,7 @@ from reread.archive import Archive, UsageReport
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, cells_in, cells_of, merged
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
 
 
@@ -46,6 +47,18 @@ def test_counting_ahead_gives_the_report_of_a_full_sync_and_takes_nothing_in(tre
         assert cells_in(counted) == merged(tree.truth.cells)
         archive.sync()
         assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project")
+@pytest.mark.parametrize("part", ["recorded", "labelled", "handmade"])
+def test_recorded_sessions_count_the_same_ahead_and_afterwards(part: str, tmp_path: Path) -> None:
+    """To the nano-dollar, whatever version wrote them, friction or not."""
+    with Archive(tmp_path / "home", [CORPUS / part], machine="desk") as archive:
+        counted = ahead(archive)
+        archive.sync(is_quick=True)
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.nanodollars
 
 
 def test_counting_by_workers_gives_the_same_cells(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
