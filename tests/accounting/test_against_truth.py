@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 from reread.archive import Archive, UsageReport
 from reread.archive.search_language import ALL_FIELDS
 
@@ -82,9 +82,9 @@ def test_every_day_and_model_is_as_generated(archive: Archive, truth: dict[str, 
 def test_every_day_and_model_is_as_generated_ahead_of_a_sync(
     generated: Path, truth: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [generated], machine="desk") as empty:
-        counted = empty.usage_ahead("day", timezone=UTC)
+        counted = empty.billing.usage_ahead("day", timezone=UTC)
     assert counted is not None
     assert cells(counted) == known(truth["by_day_model"])
 
@@ -153,11 +153,11 @@ def test_recorded_transcripts_add_up_as_a_naive_script_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ahead: bool
 ) -> None:
     if is_ahead:
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [CORPUS], machine="desk") as archive:
         if not is_ahead:
             archive.sync()
-        report = archive.usage_ahead("model", timezone=UTC) if is_ahead else archive.usage("model")
+        report = archive.billing.usage_ahead("model", timezone=UTC) if is_ahead else archive.usage("model")
         archive.sync()
         paths = [
             str(path) for (path,) in archive.sql("SELECT path FROM file WHERE kind IN ('transcript', 'subagent')")[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 import reread.ingest.sync
 from cli.running import Run
 from reread.archive import Archive, Progress
@@ -29,7 +29,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         trunk = a_session(*told, id=f"00000000-0000-4000-8000-0000000000{number:02}").write(tmp_path / "projects")
         os.utime(trunk, (1_767_000_000 + number * 86_400,) * 2)
-    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
     monkeypatch.setattr(reread.ingest.sync, "EARLY_COMMIT", 1)
     return tmp_path / "projects"
 

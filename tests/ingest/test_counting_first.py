@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 import reread.ingest.cold_usage
 from reread.archive import Archive, UsageReport
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
@@ -20,7 +20,7 @@ ID = "0a1b2c3d-1111-4222-8333-444455556666"
 @pytest.fixture(autouse=True)
 def never_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync of little is quick, and then nobody counts ahead of it."""
-    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def ahead(archive: Archive) -> UsageReport:
-    found = archive.usage_ahead("day", timezone=UTC)
+    found = archive.billing.usage_ahead("day", timezone=UTC)
     assert found is not None
     return found
 
@@ -80,12 +80,12 @@ def test_what_was_added_to_a_synced_tree_counts_with_what_is_in_the_archive(tree
 
 def test_little_that_is_new_is_better_synced(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with tree.archive() as archive:
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 10**9)
-        assert archive.usage_ahead("day") is None
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
-        assert archive.usage_ahead("session") is None
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 10**9)
+        assert archive.billing.usage_ahead("day") is None
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
+        assert archive.billing.usage_ahead("session") is None
         archive.sync()
-        assert archive.usage_ahead("day") is None
+        assert archive.billing.usage_ahead("day") is None
 
 
 def a_request(name: str) -> tuple[Entry, Entry]:

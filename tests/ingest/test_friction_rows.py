@@ -75,13 +75,13 @@ def test_a_session_that_was_rewritten_tells_only_what_it_tells_now(tmp_path: Pat
 def test_a_copy_in_another_folder_counts_no_moment_twice(tmp_path: Path) -> None:
     write(troubled(), tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        before = archive.retro(with_agents=True)
+        before = archive.friction.retro(with_agents=True)
     shutil.copytree(tmp_path / "projects", tmp_path / "backup")
     [copy] = (tmp_path / "backup").rglob(f"{ONE}.jsonl")
     copy.write_bytes(copy.read_bytes().replace(b'"2.1.197"', b'"2.1.198"', 1))  # so that it is no equal copy
     with an_archive(tmp_path, tmp_path / "projects", tmp_path / "backup") as archive:
         assert len(archive.sessions()) == 2
-        after = archive.retro(with_agents=True)
+        after = archive.friction.retro(with_agents=True)
     assert (after.sessions, after.prompts) == (before.sessions, before.prompts) == (1, 3)
     assert after.events == before.events
 
@@ -94,12 +94,12 @@ def test_a_fork_counts_only_what_is_its_own(tmp_path: Path) -> None:
     fork = troubled(ONE, *more).bytes.replace(ONE.encode(), TWO.encode())
     trunk.with_name(f"{TWO}.jsonl").write_bytes(fork)
     with an_archive(tmp_path) as archive:
-        found = archive.retro()
+        found = archive.friction.retro()
         told = [(event.uuid, event.kind) for event in found.events]
         assert len(told) == len(set(told))
         assert ["kuduq" in event.evidence for event in found.events if event.session == TWO] == [True]
         assert found.prompts == 4
-        by_itself = archive.retro(session=TWO)
+        by_itself = archive.friction.retro(session=TWO)
         assert {event.kind for event in by_itself.events} >= {FrictionKind.TOOL_ERROR, FrictionKind.REJECTION}
 
 
@@ -109,7 +109,7 @@ def test_a_replay_under_new_ids_counts_no_moment_twice(tmp_path: Path) -> None:
     copied = trunk.read_bytes().replace(ONE.encode(), TWO.encode()).replace(b'"uuid":"', b'"uuid":"9')
     trunk.with_name(f"{TWO}.jsonl").write_bytes(copied.replace(b'"parentUuid":"', b'"parentUuid":"9'))
     with an_archive(tmp_path) as archive:
-        found = archive.retro()
+        found = archive.friction.retro()
     assert {event.session for event in found.events} == {ONE}
     assert (found.sessions, found.prompts) == (1, 3)
 
@@ -118,10 +118,10 @@ def test_forgetting_leaves_no_byte_of_moments_or_labels(tmp_path: Path) -> None:
     write(troubled(), tmp_path / "projects")
     write(troubled(TWO), tmp_path / "projects", "2026-01-06")
     with an_archive(tmp_path) as archive:
-        marked = {event.session: event.uuid for event in archive.retro().events if "oryxq" in event.evidence}
+        marked = {event.session: event.uuid for event in archive.friction.retro().events if "oryxq" in event.evidence}
         for uuid in marked.values():
-            archive.mark_wrong(uuid or "")
-        archive.forget(ONE)
+            archive.friction.mark_wrong(uuid or "")
+        archive.safe.forget(ONE)
         kept = rows(archive)
         assert {row[0] for table in kept.values() for row in table} == {TWO}
         assert [row[0] for row in archive.connection.execute("SELECT uuid FROM label")] == [marked[TWO]]
@@ -135,12 +135,12 @@ def test_a_new_index_has_the_same_rows_and_keeps_what_a_person_said(tmp_path: Pa
     write(troubled(), tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         before = rows(archive)
-        [uuid] = [event.uuid for event in archive.retro().events if "oryxq" in event.evidence]
-        archive.mark_wrong(uuid or "", "correction")
-        archive.rebuild()
+        [uuid] = [event.uuid for event in archive.friction.retro().events if "oryxq" in event.evidence]
+        archive.friction.mark_wrong(uuid or "", "correction")
+        archive.safe.rebuild()
         assert rows(archive) == before
-        assert archive.retro().spared.wrong == 1
-        assert uuid not in {event.uuid for event in archive.retro().events}
+        assert archive.friction.retro().spared.wrong == 1
+        assert uuid not in {event.uuid for event in archive.friction.retro().events}
 
 
 def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
     )
     transcript.write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        assert [event.kind for event in archive.retro().events] == [FrictionKind.CORRECTION]
+        assert [event.kind for event in archive.friction.retro().events] == [FrictionKind.CORRECTION]
 
 
 # -- what a quick sync leaves for later
@@ -175,16 +175,16 @@ def test_a_retrospective_finds_what_a_quick_sync_left(tmp_path: Path) -> None:
     with quickly(tmp_path) as quick, an_archive(tmp_path) as whole:
         assert not rows(quick)["friction"]
         assert waiting(quick) == [TWO, ONE], "the newest first"
-        found = quick.retro(with_agents=True)
+        found = quick.friction.retro(with_agents=True)
         assert (found.waiting, waiting(quick)) == (0, [])
         assert rows(quick) == rows(whole)
-        assert found.events == whole.retro(with_agents=True).events
+        assert found.events == whole.friction.retro(with_agents=True).events
 
 
 def test_one_session_is_found_by_itself_and_the_others_go_on_waiting(tmp_path: Path) -> None:
     two_sessions(tmp_path)
     with quickly(tmp_path) as quick, an_archive(tmp_path) as whole:
-        assert quick.moments_of(quick.find(ONE)) == whole.moments_of(whole.find(ONE)) != []
+        assert quick.friction.in_session(ONE) == whole.friction.in_session(ONE) != []
         assert waiting(quick) == [TWO]
         quick.sync()
         assert not waiting(quick), "a sync that is not quick finds the rest, though no source has changed"
@@ -217,24 +217,24 @@ def test_a_session_that_grows_shows_what_it_had_until_the_rest_is_found(tmp_path
         archive.sync(is_quick=True)
         assert waiting(archive) == [ONE]
         assert rows(archive)["friction"] == before
-        assert any("kuduq" in event.evidence for event in archive.retro().events)
+        assert any("kuduq" in event.evidence for event in archive.friction.retro().events)
         assert not waiting(archive)
 
 
 def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path) -> None:
     two_sessions(tmp_path)
     with quickly(tmp_path) as quick, lock(quick.home / "safe", timeout=1):
-        found = quick.retro()
+        found = quick.friction.retro()
         assert (found.waiting, found.events) == (2, [])
         assert any("2 sessions are still to be found" in fact for fact in facts(found))
         assert retro_document(found)["sessions_waiting"] == 2
-        assert quick.retro(session=ONE).waiting == 1
+        assert quick.friction.retro(session=ONE).waiting == 1
 
 
 def test_what_is_forgotten_waits_no_more(tmp_path: Path) -> None:
     two_sessions(tmp_path)
     with quickly(tmp_path) as quick:
-        quick.forget(ONE)
+        quick.safe.forget(ONE)
         assert waiting(quick) == [TWO]
 
 

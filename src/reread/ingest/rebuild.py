@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.billing import load_prices
+from reread.errors import SafeDamaged
 from reread.index import friction_rows, meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.database import transaction
@@ -24,7 +25,7 @@ from reread.index.rows import OWN, FileRow, FrictionBatch, SessionBatch
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
-from reread.safe.safe import PieceHeader, Safe, SafeDamaged
+from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 
 from .extract import ALONE_BELOW, FrictionJob, friction_from_safe, take, worker_pool
