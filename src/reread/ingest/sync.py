@@ -147,7 +147,7 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
     running: dict[Answer, SessionJob] = {}
     done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
-    if jobs[0].with_friction:
+    if any(job.with_friction and job.files is not None for job in jobs):
         _ = friction.find  # fetched once, before the workers are forked, and not by each
     with worker_pool() as pool:
         try:
