@@ -247,10 +247,12 @@ class Archive(ArchiveBase):
         patience: float = LOCK_SECONDS,
         with_backups: bool = True,
         is_glance: bool = False,
+        is_quick: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
-        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does.
+        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
+        `is_quick` leaves the moments of friction for whoever asks for them, or for the next that is not.
         """
         self.refuse_read_only()
         self.reprice()
@@ -259,8 +261,10 @@ class Archive(ArchiveBase):
         if full:
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
+            if not is_quick and meta.waiting_for_friction(self.connection):
+                self.friction.find_waiting(report=report)
             return SyncResult()
-        return self.safe.take_in(report, patience, with_backups=with_backups)
+        return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand

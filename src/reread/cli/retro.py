@@ -13,6 +13,7 @@ from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
+from .progress import SyncProgress
 from .session_source import asked_archive, open_archive, passing_archive
 
 TYPE_CHECKING = False
@@ -87,6 +88,7 @@ def run_retro(arguments: list[str]) -> int:
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
+        progress = SyncProgress()
         found = archive.friction.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
@@ -96,7 +98,9 @@ def run_retro(arguments: list[str]) -> int:
             with_wrong=given.include_wrong,
             by=given.by,
             timezone=config.timezone,
+            report=progress,
         )
+        progress.close()
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
         answer = (

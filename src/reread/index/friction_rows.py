@@ -11,8 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.decoders import msgpack_decoder
-from reread.features.friction.patterns import Material
-from reread.features.friction.scene import Cause, FrictionKind, Loss, Moment
+from reread.features import friction  # its names are fetched when used: a writer of rows needs none of them
 from reread.safe.pieces import decompress, decompress_if_whole
 from reread.times import is_moment, moment
 
@@ -24,7 +23,7 @@ PROMPTED = "<qI"
 NO_TIME = -(1 << 62)
 _COLUMNS = FrictionRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
-_TABLES = ("friction", "outcome", "instruction_change")
+_TABLES = ("friction", "outcome", "instruction_change", "friction_waits")
 _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
 
 
@@ -41,6 +40,11 @@ def replace_friction(connection: sqlite3.Connection, session: int, batch: Fricti
     )
 
 
+def keep_waiting(connection: sqlite3.Connection, session: int) -> None:
+    """What it shows now is to be found later; what it showed before stays so long. Inside the caller's transaction."""
+    connection.execute("INSERT OR IGNORE INTO friction_waits VALUES (?)", (session,))
+
+
 def drop_friction(connection: sqlite3.Connection, session: int) -> None:
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608  our own names
@@ -52,23 +56,23 @@ def forget_friction(connection: sqlite3.Connection, session: int) -> None:
     drop_friction(connection, session)
 
 
-def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, Moment]]:
+def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Moment]]:
     """The moments of some sessions, given by their numbers and names; each with the number of its session."""
     details_of = msgspec.json.Decoder(dict[str, Any]).decode
     rows = connection.execute(
         f"SELECT session, {_NAMES} FROM friction WHERE session IN ({integers(sessions)}) ORDER BY rowid"  # noqa: S608
     )
     for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details, first, last in rows:
-        event = Moment(
-            kind=FrictionKind(kind),
+        event = friction.Moment(
+            kind=friction.FrictionKind(kind),
             session=sessions[session],
             uuid=uuid,
             time=moment(time),
             evidence=evidence,
             confidence=confidence,
-            cause=Cause(cause),
+            cause=friction.Cause(cause),
             about=about,
-            loss=Loss(
+            loss=friction.Loss(
                 seconds=loss[0], tokens=loss[1], nanodollars=loss[2], span=None if first is None else (first, last)
             ),
             agent=agent,
@@ -143,9 +147,9 @@ def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[i
     }
 
 
-def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, Material]:
+def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, friction.Material]:
     """What patterns are found from, by session."""
-    decode = msgpack_decoder(Material).decode
+    decode = msgpack_decoder(friction.Material).decode
     rows = connection.execute(
         f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
     )
@@ -156,7 +160,7 @@ def is_material(packed: object) -> bool:
     """Whether a row of a damaged index can still be read as such."""
     raw = decompress_if_whole(packed) if isinstance(packed, bytes) else None
     try:
-        return raw is not None and isinstance(msgpack_decoder(Material).decode(raw), Material)
+        return raw is not None and isinstance(msgpack_decoder(friction.Material).decode(raw), friction.Material)
     except msgspec.MsgspecError:
         return False
 

@@ -413,6 +413,15 @@ ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
 """
 
 
+_FRICTION_WAITS = """
+-- Sessions whose moments of friction are not found yet, or not those of their newest lines: a sync before an answer
+-- that does not need them leaves them for one that does.
+CREATE TABLE friction_waits (
+    session INTEGER PRIMARY KEY REFERENCES session
+);
+"""
+
+
 _SECRETS = """
 -- A key or a password that lies in a file: where, and of which kind; never the value itself.
 CREATE TABLE secret (
@@ -561,6 +570,7 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "mark_changes": _script(_MARK_CHANGES),
     "open_to_other_programs": _open_to_other_programs,
     "losses_by_responses": _script(_LOSSES),
+    "friction_waits": _script(_FRICTION_WAITS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
@@ -582,6 +592,7 @@ SCHEMA = _opened(
             _MOVED,
             _FRICTION,
             _LOSSES,
+            _FRICTION_WAITS,
             _SEEN,
             _FORGOTTEN,
             _SEARCH,
