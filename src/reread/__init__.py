@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
         StoreError,
         UnknownSession,
     )
-    from .features.summaries import SessionSummary, summary_of
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
@@ -79,11 +78,9 @@ _HOME = {
     "decode": ".records",
     "Session": ".sessions",
     "SessionBuilder": ".sessions",
-    "SessionSummary": ".features.summaries",
     "Subagent": ".sessions",
     "Tokens": ".sessions",
     "follow": ".sources",
-    "summary_of": ".features.summaries",
     "open": ".archive.archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
@@ -113,7 +110,6 @@ __all__ = [
     "SafeFull",
     "Session",
     "SessionBuilder",
-    "SessionSummary",
     "SourceError",
     "StoreError",
     "Stream",
@@ -128,7 +124,6 @@ __all__ = [
     "open",
     "query",
     "read",
-    "summary_of",
     "thinking_budget",
 ]
 

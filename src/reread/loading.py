@@ -189,7 +189,7 @@ class LoadedSession(Session):
         return tuple(sorted(found, key=lambda each: each.time.timestamp() if each.time is not None else 0.0))
 
     def summary(self) -> SessionSummary:
-        """Its goal, journey, files, errors and outcome, from what it says itself."""
+        """What it was for, what was done, decided, refused and left open, and how it went; from what it says itself."""
         return summaries.summary_of(self, self.edits)
 
 

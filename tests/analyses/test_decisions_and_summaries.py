@@ -125,7 +125,7 @@ def test_a_summary_tells_goal_journey_files_failures_and_outcome() -> None:
         a_reply("Committed."),
     )
     summary = summary_of(session)
-    assert (summary.goal.text, summary.outcome) == ("Make a module", "Committed.")
+    assert (summary.goal, summary.outcome) == ("Make a module", "Committed.")
     assert [(step.prompt, step.calls, step.errors, step.files) for step in summary.journey] == [
         ("make a module", 4, 1, ("/home/ann/app/a.py",)),
         ("commit it", 1, 0, ()),
@@ -141,7 +141,7 @@ def test_a_summary_tells_goal_journey_files_failures_and_outcome() -> None:
 
 def test_an_empty_session_has_an_empty_summary() -> None:
     summary = summary_of(build())
-    assert (summary.goal.text, summary.journey, summary.outcome, summary.files) == ("", (), "", ())
+    assert (summary.goal, summary.journey, summary.outcome, summary.files) == ("", (), "", ())
     assert (summary.open, summary.commits, summary.refusals) == ((), (), ())
 
 
@@ -156,8 +156,11 @@ def test_the_goal_is_the_sentence_that_comes_back_and_not_the_first_prompt() -> 
         a_prompt("Thanks for that. The importer drops rows with quoted commas, please fix the importer. It is late."),
         a_reply("Done: the importer keeps quoted commas."),
     )
-    goal = summary_of(session).goal
-    assert (goal.text, goal.source) == ("The importer drops rows with quoted commas, please fix the importer", "prompt")
+    told = summary_of(session)
+    assert (told.goal, told.goal_source) == (
+        "The importer drops rows with quoted commas, please fix the importer",
+        "prompt",
+    )
 
 
 def test_the_goal_may_be_what_the_model_took_it_for() -> None:
@@ -165,14 +168,14 @@ def test_the_goal_may_be_what_the_model_took_it_for() -> None:
         a_prompt("can you have a look at importer.py, rows go missing"),
         a_reply(a_thought("The user wants me to fix the importer so that rows with commas are kept. Let me look.")),
     )
-    goal = summary_of(session).goal
-    assert (goal.text, goal.source) == ("Fix the importer so that rows with commas are kept", "thinking")
+    told = summary_of(session)
+    assert (told.goal, told.goal_source) == ("Fix the importer so that rows with commas are kept", "thinking")
 
 
 def test_a_pasted_log_is_no_goal() -> None:
     log = "Traceback (most recent call last):\n  File 'x.py', line 3, in main\nValueError: bad importer rows\n"
     goal = summary_of(build(a_prompt(f"{log}\nplease make the importer survive this"))).goal
-    assert goal.text == "Please make the importer survive this"
+    assert goal == "Please make the importer survive this"
 
 
 def ran(command: str, output: str, number: int, *, is_error: bool = False) -> list[Entry]:

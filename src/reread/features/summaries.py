@@ -18,7 +18,7 @@ from reread.sessions import CallStatus, Said, Session, ToolCall, Turn
 from .decisions import Decision, decisions_of
 from .friction.refusals import have_tests_failed, refused_by, runs_tests, why_refused
 from .friction.scene import SHELLS, DetectedCall, prefix_of
-from .goals import Goal, goal_of
+from .goals import goal_of
 from .tool_use import ToolCount, count_tools
 
 _COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b|\bjj (?:commit|describe)\b")
@@ -113,8 +113,10 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     cost: Decimal | None
     output_tokens: int
-    goal: Goal
+    goal: str
     """One sentence; `journey` has every prompt."""
+    goal_source: str
+    """Who says so: `title`, `thinking` or `prompt`, as `Goal` has it; empty where nothing tells."""
     journey: tuple[SummaryStep, ...]
     exchanges: tuple[SummaryStep, ...]
     """The turns in which most was said and done."""
@@ -163,6 +165,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     commits, runs = tuple(_commits(session)), tuple(_test_runs(session))
     outcome = next((step.answer for step in reversed(steps) if step.answer), "")
     told = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
+    goal = goal_of(session, told)
     return SessionSummary(
         id=session.id,
         title=session.title,
@@ -173,7 +176,8 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         models=tuple(dict.fromkeys(request.model for request in session.requests if request.model)),
         cost=session.total_usage.cost,
         output_tokens=session.total_usage.output_tokens,
-        goal=goal_of(session, told),
+        goal=goal.text,
+        goal_source=goal.source,
         journey=steps,
         exchanges=tuple(sorted(sorted(steps, key=_weight, reverse=True)[:_MOST_EXCHANGES], key=_turn)),
         files=files,

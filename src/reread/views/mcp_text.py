@@ -105,7 +105,7 @@ def summary_text(told: SessionSummary, recall: Recall) -> str:
     project = recall.line(last_part(told.project), _TITLE)
     head = f"session {short(told.id)} {recall.at(told.started)} {project}: {recall.line(told.title, _TITLE)} {RECORD}"
     lines = [
-        f"goal: {recall.line(told.goal.text, _POINT)}" if told.goal.text else "",
+        f"goal: {recall.line(told.goal, _POINT)}" if told.goal else "",
         f"outcome: {recall.prose(told.outcome, 2 * _SNIPPET)}" if told.outcome else "",
         *(f"commit {each.hash[:SHORT_ID]} {recall.line(each.message, _PROMPT)}".rstrip() for each in told.commits),
         *(_tests_line(each, recall) for each in told.test_runs[-_LAST:]),

@@ -35,8 +35,8 @@ def summary_document(summary: SessionSummary) -> Document:
         "models": list(summary.models),
         "cost_usd": dollars(summary.cost),
         "output_tokens": summary.output_tokens,
-        "goal": summary.goal.text,
-        "goal_source": summary.goal.source or None,
+        "goal": summary.goal,
+        "goal_source": summary.goal_source or None,
         "first_prompt": summary.journey[0].prompt if summary.journey else None,
         "journey": [_step_document(step) for step in summary.journey],
         "key_exchanges": [step.turn for step in summary.exchanges],
@@ -217,7 +217,7 @@ def _facts(summary: SessionSummary, view: View) -> list[str]:
 def _sections(summary: SessionSummary, view: View) -> Iterator[tuple[str, list[str]]]:
     """Headings with their lines; what a session has nothing of is left out."""
     found = (
-        ("Goal", [shorten(summary.goal.text, _ANSWER)] if summary.goal.text else []),
+        ("Goal", [shorten(summary.goal, _ANSWER)] if summary.goal else []),
         ("Outcome", _outcome(summary)),
         ("Done", _done(summary)),
         ("Decided", _cut(_decided(summary))),
