@@ -417,7 +417,7 @@ _FRICTION_WAITS = """
 -- Sessions whose moments of friction are not found yet, or not those of their newest lines: a sync before an answer
 -- that does not need them leaves them for one that does.
 CREATE TABLE friction_waits (
-    session INTEGER PRIMARY KEY REFERENCES session
+    session INTEGER PRIMARY KEY REFERENCES session(id)
 );
 """
 
