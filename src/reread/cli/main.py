@@ -53,6 +53,7 @@ COMMANDS: dict[str, str] = {
     "machine": "what this machine is called, and the id that stays when its name changes",
     "push": "sends what this machine keeps to a folder that your other machines share",
     "pull": "takes what your other machines pushed to a shared folder",
+    "lake": "transcripts of many people as Delta tables, exact to the nano-dollar",
     "sql": "read-only SQL on everything that is kept",
     "demo": "the same commands on built-in sample sessions",
     "completion": "a script for bash, zsh or fish that finishes commands and options",
