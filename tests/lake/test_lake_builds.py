@@ -13,12 +13,14 @@ import pytest
 
 from cli.running import start
 from lake.lakes import assert_same_usage, built, everything, reports
-from reread.errors import RereadError, SourceError
+from reread.billing import packaged_prices
+from reread.errors import BadInput, RereadError, SourceError
 from reread.lake.delta import DeltaLake
 from reread.lake.engines import ShareTask, run_local, write_share
 from reread.lake.plan import list_files, make_plan
 from reread.lake.share import ShareOptions
-from reread.testing import a_prompt, a_reply, a_session, a_usage
+from reread.lake.upkeep import verify
+from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, resume_copy
 
 
@@ -113,13 +115,45 @@ def test_what_cannot_be_read_keeps_the_rows_it_had(tree: Tree, tmp_path: Path, m
     assert built(tmp_path / "lake", tree.source).rows["session"] == first.rows["session"]
 
 
-def test_another_choice_of_what_is_kept_reads_everything_again(tree: Tree, tmp_path: Path) -> None:
-    first = built(tmp_path / "lake", tree.source, what="ledger")
-    assert first.rows["text"] == 0
-    then = built(tmp_path / "lake", tree.source, what="all")
-    assert then.sessions == first.sessions
-    built(tmp_path / "fresh", tree.source)
-    assert everything(tmp_path / "lake") == everything(tmp_path / "fresh")
+def test_another_choice_of_what_is_kept_needs_a_place_of_its_own(tree: Tree, tmp_path: Path) -> None:
+    built(tmp_path / "lake", tree.source, what="ledger")
+    with pytest.raises(BadInput, match="--what ledger --redact secrets; build anything else into a place of its own"):
+        built(tmp_path / "lake", tree.source, what="all")
+
+
+def test_rows_that_an_older_version_made_are_made_again(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("reread.lake.build.EXTRACTOR", 1)
+        first = built(tmp_path / "lake", tree.source)
+    assert built(tmp_path / "lake", tree.source).sessions == first.sessions
+    assert built(tmp_path / "lake", tree.source).sessions == 0
+
+
+def test_sources_may_come_one_by_one(tree: Tree, tmp_path: Path) -> None:
+    shutil.copytree(tree.source, tmp_path / "copy")
+    append(tree.source, tree.truth)
+    first = built(tmp_path / "lake", tmp_path / "copy")
+    then = built(tmp_path / "lake", tree.source)
+    assert (first.rows["session"], then.rows["session"]) == (then.rows["session"], first.rows["session"])
+    assert built(tmp_path / "lake", tmp_path / "copy").sessions == 0
+    built(tmp_path / "fresh", tree.source, tmp_path / "copy")
+    assert reports(tmp_path / "lake") == reports(tmp_path / "fresh")
+
+
+def test_a_session_that_grows_after_an_agent_is_gone_keeps_the_agents_rows(tmp_path: Path) -> None:
+    agent = a_subagent(a_prompt("look"), a_reply("seen", usage=a_usage(3, 4), id="msg_agent"))
+    path = a_session(a_prompt("go"), a_reply("one", usage=a_usage(1, 2), id="msg_1"), agent, id="ann").write(
+        tmp_path / "a"
+    )
+    first = built(tmp_path / "lake", tmp_path / "a")
+    shutil.rmtree(path.with_suffix(""))
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines()[-1].replace(b"msg_1", b"msg_2") + b"\n")
+    then = built(tmp_path / "lake", tmp_path / "a")
+    assert (then.sessions, then.failed, then.rows["session"]) == (1, 0, 1)
+    assert then.rows["request"] >= first.rows["request"] == 2
+    assert verify(DeltaLake(str(tmp_path / "lake")), packaged_prices()).ok
 
 
 def test_a_share_that_is_done_twice_is_one_file(tree: Tree, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread.billing import load_prices
+from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
 
 from .delta import DeltaLake
@@ -34,18 +35,22 @@ class LakeBuilt(Struct, frozen=True, kw_only=True):
 
 def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) -> LakePlan:
     """What a build would do; nothing is written."""
+    _refuse_other(lake, options)
     problems: list[str] = []
     files = list_files(places, problems)
     forgotten = frozenset(lake.rows(FORGOTTEN.name)["mark"].to_pylist())
-    plan = make_plan(files, known_files(lake), forgotten, anew=_is_changed(lake, options))
+    is_older = lake.exists and lake.last.get("extractor") != EXTRACTOR
+    plan = make_plan(files, known_files(lake), forgotten, anew=is_older)
     plan.problems.extend(problems)
     return plan
 
 
-def _is_changed(lake: DeltaLake, options: ShareOptions) -> bool:
-    """Whether the lake holds something else of each session, or what another version made of it."""
-    held = (lake.last.get("what"), lake.last.get("redact"), lake.last.get("extractor"))
-    return lake.exists and held != (options.what, options.redact, EXTRACTOR)
+def _refuse_other(lake: DeltaLake, options: ShareOptions) -> None:
+    """What is kept of each session is the same for all: some of them may not be there to be read again."""
+    held = lake.last.get("what"), lake.last.get("redact")
+    if lake.exists and held != (options.what, options.redact):
+        had = f"{lake.uri} was built with --what {held[0]} --redact {held[1]}"
+        raise BadInput(f"{had}; build anything else into a place of its own")
 
 
 def known_files(lake: DeltaLake) -> dict[str, KnownFile]:

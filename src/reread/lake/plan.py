@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread import sources
 from reread.errors import SourceError
 from reread.index.meta import file_key, session_mark
 from reread.ingest.survey import Claims, Owned, largest_first, original_beside, own_files, with_captures
 from reread.loading import DISK, OrphanAgentFiles
-from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.sources import FileKind, SessionFiles, SourceFile, place
+from reread.sources.find import SourcePlace
 
 from .share import ShareJob
-from .storage import LakeReader, find, is_remote, key_of, uri_of
+from .storage import LakeReader, find, is_remote, is_there, key_of, uri_of
 
 SHARE = 32_000_000
 """Source bytes of a share: enough for files of a good size, little enough to be done again after a failure."""
@@ -27,11 +30,22 @@ class KnownFile(NamedTuple):
 
     key: str
     session: str
+    uri: str
+    kind: str
     size: int
     mtime_ns: int
     names: Sequence[str]
     copy_of: str | None
     month: str
+
+    @property
+    def as_listed(self) -> SourceFile:
+        """As a listing gave it."""
+        path, kind = Path(self.uri), FileKind(self.kind)
+        where = place(path)
+        if where is None or where.kind is not kind:
+            where = SourcePlace(kind, path.stem)
+        return SourceFile(path, *where, self.size, self.mtime_ns)
 
 
 class CopiedFile(NamedTuple):
@@ -71,13 +85,18 @@ class LakePlan(Struct, frozen=True, kw_only=True):
 class _Reader(LakeReader):
     """Does not read again what the lake remembers."""
 
-    def __init__(self, known: Mapping[str, KnownFile]) -> None:
+    def __init__(self, known: Mapping[str, KnownFile], elsewhere: Collection[str], *, anew: bool) -> None:
         super().__init__()
         self._known = known
+        self.elsewhere = elsewhere
+        """Keys of files that the lake has and this listing has not: they stay as they are."""
+        self._anew = anew
 
     def is_unchanged(self, file: SourceFile) -> bool:
-        row = self._known.get(key_of(file.path))
-        return row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
+        key = key_of(file.path)
+        row = self._known.get(key)
+        is_same = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
+        return is_same and (not self._anew or key in self.elsewhere)
 
     def is_taken(self, file: SourceFile) -> bool:
         return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of is None
@@ -102,8 +121,8 @@ def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
     """The files of all sources, each once. A source that cannot be read at all raises SourceError."""
     found: dict[str, SourceFile] = {}
     told: list[SourceError] = []
-    for place in places:
-        for file in find(place, told):
+    for source in places:
+        for file in find(source, told):
             found.setdefault(uri_of(file.path), file)
     problems += map(str, told)
     return list(found.values())
@@ -112,20 +131,26 @@ def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
 def make_plan(
     files: Sequence[SourceFile], known: Mapping[str, KnownFile], forgotten: frozenset[str], *, anew: bool = False
 ) -> LakePlan:
-    """`anew` reads everything again, as after a change of what is kept."""
-    reader = _Reader({} if anew else known)
-    strays = OrphanAgentFiles(files, reader)
-    owned = strays.shared_out(sources.group(files))
+    """What other sources gave the lake, or these when they still had it, counts as listed: a copy is told from its
+    original wherever that came from. `anew` reads everything that is listed again."""
+    listed = {key_of(file.path) for file in files}
+    elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
+    reader = _Reader(known, elsewhere, anew=anew)
+    everything = [*files, *elsewhere.values()]
+    strays = OrphanAgentFiles(everything, reader)
+    owned = strays.shared_out(sources.group(everything))
     claims = Claims((session for session, _ in owned), reader)
     owned = [each for each in owned if not forgotten & set(map(session_mark, claims.names_of(each[0])))]
     kept, copied = _without_copies(owned, claims, reader)
-    jobs, there = [], set()
+    listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
+    jobs, there, unchanged = [], set(), 0
     for session, own in kept:
         job = ShareJob(key=_key(session), files=session, strays=own, of_others=claims.of_others(session))
         if all(reader.is_unchanged(file) and _is_taken(known[key_of(file.path)], job) for file in job.all):
             there.add(job.key)
+            unchanged += any(key_of(file.path) in listed for file in job.all)
         else:
-            jobs.append(job)
+            jobs.append(_present(job, elsewhere))
     copies = [
         CopiedFile(file, key_of(original.path), sorted(reader.recorded_ids(file)) if _is_told(file) else [])
         for file, original in copied
@@ -136,13 +161,26 @@ def make_plan(
     gone = {row.session for row in stale} - there | {job.key for job in jobs}
     return LakePlan(
         jobs=jobs,
-        unchanged=len(there),
+        unchanged=unchanged,
         copies=copies,
         stale=stale,
         stale_sessions={row.session: row.month for row in known.values() if row.session in gone},
         problems=[],
         bytes_read=reader.bytes_read,
     )
+
+
+def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
+    """Without files that are gone: their rows stay."""
+    gone = {file.path for file in job.all if key_of(file.path) in elsewhere and not is_there(file.path)}
+    if not gone:
+        return job
+    files = job.files
+    lists = ("subagents", "metas", "tool_results", "others", "captures")
+    left = {name: tuple(file for file in getattr(files, name) if file.path not in gone) for name in lists}
+    trunk = files.trunk if files.trunk is None or files.trunk.path not in gone else None
+    strays = tuple(file for file in job.strays if file.path not in gone)
+    return replace(job, files=replace(files, trunk=trunk, **left), strays=strays)
 
 
 def _is_told(file: SourceFile) -> bool:

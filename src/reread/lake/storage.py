@@ -171,6 +171,12 @@ def _read(path: Path) -> bytes:
         raise SourceError(Path(uri_of(path)), f"cannot be read ({_reason(error)})") from error
 
 
+def is_there(path: Path) -> bool:
+    """Whether a file of an earlier listing is still where it was."""
+    system, name = _opened(uri_of(path))
+    return bool(system.get_file_info(name).type == fs.FileType.File)
+
+
 def content_of(uri: str) -> bytes:
     """A file by its path or address. Raises SourceError."""
     return _read(Path(uri))
