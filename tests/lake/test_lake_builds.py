@@ -81,6 +81,16 @@ def test_a_copy_that_grows_takes_the_place_of_what_it_was_a_copy_of(tmp_path: Pa
     assert (then.sessions, then.rows["session"], then.rows["request"]) == (1, 1, 2)
 
 
+def test_sessions_of_one_name_that_differ_are_compared_once(tmp_path: Path) -> None:
+    for folder, said in (("a", "one"), ("b", "two"), ("c", "three")):
+        a_session(a_prompt("go"), a_reply(said, usage=a_usage(1, 2), id=f"msg_{said}"), id="ann").write(
+            tmp_path / folder
+        )
+    first = built(tmp_path / "lake", tmp_path)
+    again = built(tmp_path / "lake", tmp_path)
+    assert (first.sessions, again.unchanged, again.bytes_read) == (3, 3, 0)
+
+
 def test_what_is_gone_from_a_source_stays_in_the_lake(tree: Tree, tmp_path: Path) -> None:
     first = built(tmp_path / "lake", tree.source)
     shutil.rmtree(tree.source)

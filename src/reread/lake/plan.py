@@ -111,9 +111,12 @@ class _Reader(LakeReader):
         return found
 
     def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
-        is_known = self.is_unchanged(full) and self.is_unchanged(other)
-        if is_known and self._known[key_of(other.path)].copy_of == key_of(full.path):
-            return True
+        if self.is_unchanged(full) and self.is_unchanged(other):
+            original = self._known[key_of(other.path)].copy_of
+            if original == key_of(full.path):
+                return True
+            if original is None and self.is_taken(full):  # an earlier build has found them apart
+                return False
         return super().begins_with(full, other)
 
 

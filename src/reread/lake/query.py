@@ -39,29 +39,43 @@ atexit.register(gc.unfreeze)
 
 NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
 """How `billing.settle.nearness` sorts copies; a test holds both against each other."""
-_OWNERS = ("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project")
-_OWNERS_TOO = ("git_branch", "agent", "skill")
+_OWNERS = (
+    *("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project"),
+    *("git_branch", "agent", "skill"),
+)
 _COUNTED = (
     *("key", "model", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking", "recorded"),
     *("speed", "geo", "tier", "tools", "context", "version", "stop_reason"),
 )
+
+
+def _columns(counted: str, owner: str) -> str:
+    """What the copy that counts tells, and what the one that owns it does."""
+    ours = [f"{counted}.{name}" for name in _COUNTED]
+    return ", ".join(
+        [*ours, f"{counted}.file AS counted_file", *(f"{owner}.{name} AS owner_{name}" for name in _OWNERS)]
+    )
+
+
+# Most responses are told once. Only the others are sorted: 3.0 s of a million rows instead of 5.0.
 SETTLED = f"""
-WITH told AS (
+WITH repeated AS (SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1
+), told AS (
     SELECT *, row_number() OVER (PARTITION BY key ORDER BY {NEAR}) AS near,
         row_number() OVER (PARTITION BY key ORDER BY output DESC, {NEAR}) AS best,
         count(*) OVER (PARTITION BY key) AS files, max(web_searches) OVER (PARTITION BY key) AS searches,
         min(doubt) OVER (PARTITION BY key) AS surest, sum(rows) OVER (PARTITION BY key) AS lines
-    FROM request WHERE rows > 0
+    FROM request SEMI JOIN repeated USING (key) WHERE rows > 0
 ), whole AS (
-    SELECT {", ".join(f"counted.{name}" for name in _COUNTED)}, counted.file AS counted_file,
-        {", ".join(f"owner.{name} AS owner_{name}" for name in _OWNERS)},
-        {", ".join(f"owner.{name} AS owner_{name}" for name in _OWNERS_TOO)},
-        counted.searches AS web_searches, counted.surest AS doubt, counted.lines AS rows, counted.files AS files
+    SELECT {_columns("counted", "owner")}, counted.searches AS web_searches, counted.surest AS doubt,
+        counted.lines AS rows, counted.files AS files
     FROM told AS counted JOIN told AS owner ON owner.key = counted.key AND owner.near = 1 WHERE counted.best = 1
+    UNION ALL
+    SELECT {_columns("request", "request")}, web_searches, doubt, rows, 1
+    FROM request ANTI JOIN repeated USING (key) WHERE rows > 0
 ), advice AS (
     SELECT {", ".join(f"part.{name}" for name in _COUNTED)}, part.file AS counted_file,
         {", ".join(f"whole.owner_{name}" for name in _OWNERS)},
-        {", ".join(f"whole.owner_{name}" for name in _OWNERS_TOO)},
         part.web_searches, part.doubt, part.rows, whole.files
     FROM request AS part JOIN whole ON whole.key = split_part(part.key, '#advisor:', 1)
     WHERE part.rows = 0 AND part.file = whole.counted_file

@@ -23,7 +23,7 @@ from reread.sources.find import is_config_folder
 
 SCHEMES = ("s3", "gs", "abfs", "abfss")
 _PARTS = tuple(f"{scheme}:" for scheme in SCHEMES)
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 def is_remote(text: str) -> bool:
