@@ -58,7 +58,7 @@ def _asked(archive: Archive, rounds: int) -> tuple[float, int]:
     best, moments = float("inf"), 0
     for _ in range(rounds):
         began = time.perf_counter()
-        moments = len(archive.retro(with_agents=True, least_confidence=0.0).events)
+        moments = len(archive.friction.retro(with_agents=True, least_confidence=0.0).events)
         best = min(best, time.perf_counter() - began)
     return best, moments
 

@@ -42,7 +42,7 @@ def drafts() -> Iterator[Draft]:
     for owner, folders in [("demonstration", [SAMPLES]), *owners.items()]:
         with tempfile.TemporaryDirectory(prefix="reread-eval-") as home, Archive(Path(home), folders) as archive:
             archive.sync()
-            yield from (Draft(owner, each) for each in archive.retro().suggestions[:MOST])
+            yield from (Draft(owner, each) for each in archive.friction.retro().suggestions[:MOST])
 
 
 def report(*, is_shown: bool) -> None:

@@ -52,7 +52,7 @@ def an_archive(config: Path) -> Archive:
 
 def restored(archive: Archive, to: Path, session: str = ID) -> dict[str, bytes]:
     """The backups among what `archive restore` gives back, by name."""
-    archive.restore(session, to)
+    archive.safe.restore(session, to)
     return backups_in(to / "file-history" / session)
 
 

@@ -271,8 +271,8 @@ def test_a_sync_writes_nothing_below_a_source(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "projects").rglob("*")}
     with an_archive(tmp_path) as archive:
         archive.sync()
-        archive.usage_ahead()
-        archive.rebuild()
+        archive.billing.usage_ahead()
+        archive.safe.rebuild()
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "projects").rglob("*")} == before
 
 
@@ -311,4 +311,4 @@ def test_an_archive_of_a_newer_version_is_not_called_damaged(tmp_path: Path) -> 
     with Archive(tmp_path) as archive:
         archive.connection.execute("INSERT INTO migration VALUES ('shiny', 0)")
     with Archive(tmp_path) as archive, pytest.raises(reread.RereadError, match="newer reread"):
-        archive.verify()
+        archive.safe.verify()

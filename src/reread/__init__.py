@@ -13,7 +13,24 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .archive.archive import Archive, load
     from .archive.archive import open_archive as open  # noqa: A004  the name users know it by
     from .archive.filters import Filter
-    from .errors import AmbiguousSession, BadInput, ClientError, ClientRefused, RereadError, SourceError, UnknownSession
+    from .errors import (
+        AmbiguousSession,
+        BadInput,
+        ClientError,
+        ClientRefused,
+        NewerArchive,
+        NoWords,
+        ReadOnlyArchive,
+        RefusedBackup,
+        RereadError,
+        SafeBusy,
+        SafeDamaged,
+        SafeError,
+        SafeFull,
+        SourceError,
+        StoreError,
+        UnknownSession,
+    )
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
@@ -44,6 +61,15 @@ _HOME = {
     "BadInput": ".errors",
     "RereadError": ".errors",
     "SourceError": ".errors",
+    "NewerArchive": ".errors",
+    "NoWords": ".errors",
+    "ReadOnlyArchive": ".errors",
+    "RefusedBackup": ".errors",
+    "SafeBusy": ".errors",
+    "SafeDamaged": ".errors",
+    "SafeError": ".errors",
+    "SafeFull": ".errors",
+    "StoreError": ".errors",
     "UnknownSession": ".errors",
     "load": ".archive.archive",
     "read": ".loading",
@@ -72,11 +98,20 @@ __all__ = [
     "Filter",
     "Hook",
     "HostTool",
+    "NewerArchive",
+    "NoWords",
+    "ReadOnlyArchive",
     "Record",
+    "RefusedBackup",
     "RereadError",
+    "SafeBusy",
+    "SafeDamaged",
+    "SafeError",
+    "SafeFull",
     "Session",
     "SessionBuilder",
     "SourceError",
+    "StoreError",
     "Stream",
     "Subagent",
     "Tokens",

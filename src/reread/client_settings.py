@@ -647,6 +647,6 @@ def _with_settings(text: str, wanted: dict[str, Any], path: Path) -> str:
     for value in values:
         place = find(text, outer, inner)
         if place is None or text[place.value] != "[":
-            raise BadInput(f"{printable(str(path))} has something else under {outer}.{inner}; nothing was written")
+            raise BadInput(f"{printable(str(path))} has an unexpected value under {outer}.{inner}; nothing was written")
         text = append(text, place.value, None, value)
     return text

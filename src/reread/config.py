@@ -68,7 +68,7 @@ def make_config(
         home=place,
         is_home_named=bool(home),
         prices=price_file(prices, environ, place),
-        timezone=_zone(timezone),
+        timezone=zone_called(timezone),
         now=datetime.now(UTC),
         width=terminal_width(environ),
         colour=_is_coloured(environ, can_redraw=can_redraw),
@@ -168,12 +168,12 @@ def local_zone(environ: Mapping[str, str] = os.environ, link: str = "/etc/localt
 
 def _is_zone(name: str) -> bool:
     try:
-        return _zone(name) is not None
+        return zone_called(name) is not None
     except BadInput:
         return False
 
 
-def _zone(name: str | None) -> tzinfo | None:
+def zone_called(name: str | None) -> tzinfo | None:
     if name is None:
         return None
     if name.upper() in ("UTC", "Z"):  # there, whether or not the machine has a database of zones

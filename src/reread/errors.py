@@ -2,11 +2,20 @@
 
     RereadError
     ├── SourceError        a file or folder that cannot be read
+    │   └── RefusedBackup  lies among backups of files and is none
     ├── UnknownSession     no session answers to that name
     ├── AmbiguousSession   several do
     ├── BadInput           a filter, date or option that makes no sense
+    │   └── NoWords        a query without a word to search for
     ├── ClientError        Claude Code could not be started, or ended before it was done
-    └── ClientRefused      Claude Code runs, and answered a request with an error
+    ├── ClientRefused      Claude Code runs, and answered a request with an error
+    ├── StoreError         the archive's database cannot be opened or written
+    │   ├── NewerArchive   a newer version of reread has changed its form
+    │   └── ReadOnlyArchive    it can be read and not written
+    ├── SafeError          the folder of the safe cannot be read or written
+    │   ├── SafeFull       no room; nothing half-written is left
+    │   └── SafeBusy       another process writes
+    └── SafeDamaged        stored bytes that cannot be proved
 
 Unreadable *lines* are never an exception: they are values, see `reread.records.Unknown`.
 """
@@ -23,8 +32,17 @@ __all__ = [
     "BadInput",
     "ClientError",
     "ClientRefused",
+    "NewerArchive",
+    "NoWords",
+    "ReadOnlyArchive",
+    "RefusedBackup",
     "RereadError",
+    "SafeBusy",
+    "SafeDamaged",
+    "SafeError",
+    "SafeFull",
     "SourceError",
+    "StoreError",
     "UnknownSession",
 ]
 
@@ -80,6 +98,59 @@ class ClientError(RereadError):
 
 class ClientRefused(RereadError):
     """Claude Code answered a request with an error, here in its own words."""
+
+
+class RefusedBackup(SourceError):
+    """What lies among the backups and is none, or too large: trying again is of no use."""
+
+
+class NoWords(BadInput):
+    """A query of signs alone; where there is another way to look for them, it can be told."""
+
+
+class StoreError(RereadError):
+    """The archive cannot be opened or written; the text says why."""
+
+
+class NewerArchive(StoreError):
+    """Another version of reread has given it a form that this one does not know."""
+
+
+class ReadOnlyArchive(StoreError):
+    """It can be read and not written."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(f"{home}: the archive cannot be written here, only read")
+
+
+class SafeError(RereadError):
+    """The folder of the safe cannot be used, and why."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(f"{printable(str(folder))}: {reason}")
+        self.folder = folder
+        self.reason = reason
+
+
+class SafeFull(SafeError):
+    """There is no room; what was appended and flushed before is whole, and appending can go on once there is."""
+
+
+class SafeBusy(SafeError):
+    """Another process holds the lock."""
+
+    def __init__(self, folder: Path, pid: int | None) -> None:
+        super().__init__(folder, f"another reread{f' (process {pid})' if pid else ''} is writing to the archive")
+        self.pid = pid
+
+
+class SafeDamaged(RereadError):
+    """A piece that cannot be proved; beside a forget it may only have moved: look its place up again."""
+
+    def __init__(self, pack: int, offset: int, reason: str, path: str | None = None) -> None:
+        owner = f" ({printable(path)})" if path else ""
+        super().__init__(f"the piece at byte {offset} of pack {pack}{owner} cannot be read: {reason}")
+        self.pack, self.offset, self.reason, self.path = pack, offset, reason, path
 
 
 def printable(text: str) -> str:

@@ -22,12 +22,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.billing import Prices
-from reread.errors import BadInput, RereadError, printable
+from reread.errors import BadInput, RereadError, SafeDamaged, printable
 from reread.home import make_private, sync_folder, write_durably
 from reread.index import custody, read
 from reread.index.backup_files import full_piece, shared_digest
 from reread.index.database import remove_set_aside, transaction
-from reread.index.machines import Machine, learn_machine
+from reread.index.machine_file import Machine
+from reread.index.machines import learn_machine
 from reread.index.meta import session_mark
 from reread.index.places import PLACE, fold_copies, known_keys, part_ways
 from reread.index.safe_reader import LOST
@@ -50,7 +51,7 @@ from reread.ingest.adopt import adopt, adopt_tail
 from reread.ingest.survey import remove_waiting
 from reread.safe.packs import Pack, PackFolder, PackWriter, walk
 from reread.safe.pieces import Damage, FoundPiece, PieceHeader, decode, encode, encode_piece, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sources import FileKind, place
 
 JOURNAL = "journal.json"
@@ -196,7 +197,7 @@ class _Outgoing:
                 yield piece
 
     def _is_sound(self, found: FoundPiece | Damage) -> TypeGuard[FoundPiece]:
-        """A line in the stead of lost bytes is not sent: it is no part of the file."""
+        """A line in place of lost bytes is not sent: it is no part of the file."""
         if isinstance(found, Damage):
             self._fail(found.file, found.path or "a piece of the safe", found.reason)
         elif LOST in found.header.more:

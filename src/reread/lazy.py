@@ -1,18 +1,32 @@
-"""Names of a package that are fetched when they are first used: start-up is a feature."""
+"""Names of a package, and whole modules, that are fetched when they are first used: start-up is a feature.
+
+The seam stands at the top of a file, once, and type checkers see an import:
+
+    if TYPE_CHECKING:
+        from reread.web import server
+    else:
+        server = module("reread.web.server")
+"""
 
 import sys
+from importlib import import_module
+from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 def fetcher(
-    module: str, homes: "Mapping[str, str]", renamed: "Mapping[str, str] | None" = None
+    module: str,
+    homes: "Mapping[str, str]",
+    renamed: "Mapping[str, str] | None" = None,
+    modules: "Collection[str]" = (),
 ) -> "Callable[[str], object]":
     """A module's `__getattr__`. `homes` says where each name lives: `room.file`, or `room.file:its_name_there`.
 
-    `renamed` has names of the release before, each with the one that took its place; using one warns.
+    `renamed` has names of the release before, each with the one that took its place; using one warns. `modules` are
+    those of a package, so that `from reread import views` and `views.numbers.count` import what is used, when it is.
     """
 
     def fetch(name: str) -> object:
@@ -21,13 +35,27 @@ def fetcher(
 
             warnings.warn(f"{module}.{name} is now {renamed[name]}", DeprecationWarning, stacklevel=2)
             return getattr(sys.modules[module], renamed[name])
-        if name not in homes:
+        if name not in homes and name not in modules:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        from importlib import import_module
-
+        if name in modules:
+            return import_module(f"{module}.{name}")
         home, _, called = homes[name].partition(":")
         value = getattr(import_module(home, module), called or name)
         setattr(sys.modules[module], name, value)  # the next use costs nothing
         return value
 
     return fetch
+
+
+class _Waiting(ModuleType):
+    """Stands for a module until something of it is asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        # Never kept: whoever puts something else into the module, as tests do, is heard here, too. And by an import
+        # each time, which waits where another thread has begun with it.
+        return getattr(import_module(self.__name__), name)
+
+
+def module(name: str) -> ModuleType:
+    """A module that is imported when something of it is first asked for."""
+    return _Waiting(name)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from reread import sources
+from reread import lazy, sources
 from reread.billing import Prices
-from reread.errors import AmbiguousSession, RereadError, SourceError, UnknownSession
+from reread.errors import AmbiguousSession, RereadError, SafeDamaged, SourceError, UnknownSession
 from reread.marks import NO_MARK, Mark
 from reread.records import (
     AgentMeta,
@@ -24,8 +25,25 @@ from reread.records import (
     decode_side_file,
 )
 from reread.records.sidefiles import IndexEntry
-from reread.sessions import Captured, Session, SessionBuilder
+from reread.sessions import Branch, Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
+from reread.sources.backups import backup_reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.features import decisions, summaries
+    from reread.features.decisions import Decision
+    from reread.features.edits import net, shell
+    from reread.features.edits.history import ReadBackup
+    from reread.features.edits.net import FileDiff, SessionEdits
+    from reread.features.summaries import SessionSummary
+    from reread.live import capture_fold
+else:
+    net = lazy.module("reread.features.edits.net")
+    capture_fold = lazy.module("reread.live.capture_fold")
+    shell = lazy.module("reread.features.edits.shell")
+    decisions = lazy.module("reread.features.decisions")
+    summaries = lazy.module("reread.features.summaries")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 INDEX = "sessions-index.json"
@@ -63,7 +81,7 @@ def last_of(path: Path, size: int = _END) -> Session:
     return builder.session()
 
 
-def load(path: str | Path) -> Session:
+def load(path: str | Path) -> LoadedSession:
     """The session in a file or a session folder, with its subagents and side files."""
     place = Path(path)
     files = _files_of(place)
@@ -99,7 +117,7 @@ def _is_meant(place: Path, session: SessionFiles) -> bool:
     return session.trunk.path.absolute() == place.absolute() or session.id == place.name
 
 
-def _load_alone(file: SourceFile) -> Session:
+def _load_alone(file: SourceFile) -> LoadedSession:
     """A file read for itself: an agent's own, a history, a capture, anything a person points at."""
     if file.kind is FileKind.CAPTURE:
         return load_session(SessionFiles(file.session or file.path.stem, captures=(file,)))
@@ -107,7 +125,7 @@ def _load_alone(file: SourceFile) -> Session:
     builder.add_file(str(file.path), file.size)
     for record in read(file.path):
         builder.add(record)
-    return builder.session()
+    return builder.build(LoadedSession)
 
 
 class FileReader:
@@ -151,13 +169,68 @@ class FileReader:
 DISK = FileReader()
 
 
+class LoadedSession(Session):
+    """A session with its files: what it changed, what was decided and how it ended can be asked of it."""
+
+    read_backup: ReadBackup | None = None
+    """Reads backups of files whose source is gone."""
+
+    @cached_property
+    def edits(self) -> SessionEdits:
+        """The changes to files, with the backups that can still be read, or were kept."""
+        return edits_of(self, self.read_backup)
+
+    def diff(self, file: str | None = None, branch: Branch | None = None) -> list[FileDiff]:
+        """The net change of each file, or of those that a path, its end or a glob names; along one branch if asked."""
+        found = self.edits.on_disk() if branch is None else self.edits.on(branch)
+        return [each for each in found if each.is_change and (file is None or shell.fits(each.path, file))]
+
+    @cached_property
+    def decisions(self) -> tuple[Decision, ...]:
+        """Questions Claude asked here, in agents, too, and what was answered; the oldest first."""
+        agents = (agent for agent in self.subagents if not agent.is_recorded_inline)
+        found = [
+            *decisions.decisions_of(self, self.id),
+            *(each for a in agents for each in decisions.decisions_of(a, self.id, a.id)),
+        ]
+        return tuple(sorted(found, key=lambda each: each.time.timestamp() if each.time is not None else 0.0))
+
+    def summary(self) -> SessionSummary:
+        """Its goal, journey, files, errors and outcome, from what it says itself."""
+        return summaries.summary_of(self, self.edits)
+
+
+def edits_of(session: Session, kept: ReadBackup | None = None) -> net.SessionEdits:
+    """The changes of a session, with the backups that can still be read, or were kept."""
+    return net.SessionEdits(session, read_unharmed(trunks_of(session), kept))
+
+
+def trunks_of(session: Session) -> dict[str, Path]:
+    """Where the session's own transcript lies, or lay: its backups are found from there."""
+    own = [Path(file) for file in session.files]
+    return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
+
+
+def read_unharmed(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBackup:
+    """Reads backups. One that damage took counts as gone: without it a history knows less, and is still one."""
+
+    def unharmed(session: str, name: str) -> bytes | None:
+        try:
+            return kept(session, name) if kept is not None else None
+        except SafeDamaged:
+            return None
+
+    return backup_reader(trunks, unharmed)
+
+
 def load_session(
     files: SessionFiles,
     strays: Sequence[SourceFile] = (),
     disk: FileReader = DISK,
     prices: Prices | None = None,
     mark: Mark = NO_MARK,
-) -> Session:
+    read_backup: ReadBackup | None = None,
+) -> LoadedSession:
     """A session from its files, and from those agent files beside them that are its own.
 
     Raises SourceError when the trunk cannot be read; what else cannot is in `session.problems`.
@@ -180,12 +253,13 @@ def load_session(
             builder.add_problem(str(problem))
         for loss in disk.losses(file):
             builder.add_problem(loss)
-    session = builder.session()
+    session = builder.build(LoadedSession)
     hint = _hint(session, files.trunk, disk) if files.trunk is not None else None
-    if hint is None:
-        return session
-    builder.add_hint(hint)
-    return builder.session()
+    if hint is not None:
+        builder.add_hint(hint)
+        session = builder.build(LoadedSession)
+    session.read_backup = read_backup
+    return session
 
 
 def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry | None:
@@ -199,9 +273,7 @@ def _hint(session: Session, trunk: SourceFile, disk: FileReader) -> IndexEntry |
 
 
 def _captured(file: SourceFile, disk: FileReader) -> Captured:
-    from reread.live.capture_fold import fold  # with the whole protocol: few sessions were captured
-
-    return fold(disk.content(file), str(file.path))
+    return capture_fold.fold(disk.content(file), str(file.path))
 
 
 def add_file(builder: SessionBuilder, file: SourceFile, disk: FileReader = DISK) -> None:
@@ -314,11 +386,11 @@ class SourceTree:
         """The same from the other end: a copy then comes after what it copies."""
         yield from self._read(reversed(self.sessions))
 
-    def session(self, wanted: str) -> Session:
+    def session(self, wanted: str) -> LoadedSession:
         """By id, a unique beginning of it, `@last`, or `@2` for the second newest."""
         return self._load(self._pick(wanted))
 
-    def _load(self, files: SessionFiles) -> Session:
+    def _load(self, files: SessionFiles) -> LoadedSession:
         return load_session(files, self._strays.of(files))
 
     def trunk(self, wanted: str) -> Path:

@@ -172,5 +172,5 @@ def _text(text: str, what: str, longest: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(f"the {what} {printable(text[:40])!r} is no UTF-8") from error
+        raise BadInput(f"the {what} {printable(text[:40])!r} is not valid UTF-8") from error
     return text

@@ -84,7 +84,7 @@ def test_every_day_and_model_is_as_generated_ahead_of_a_sync(
 ) -> None:
     monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [generated], machine="desk") as empty:
-        counted = empty.usage_ahead("day", timezone=UTC)
+        counted = empty.billing.usage_ahead("day", timezone=UTC)
     assert counted is not None
     assert cells(counted) == known(truth["by_day_model"])
 
@@ -157,7 +157,7 @@ def test_recorded_transcripts_add_up_as_a_naive_script_says(
     with Archive(tmp_path / "home", [CORPUS], machine="desk") as archive:
         if not is_ahead:
             archive.sync()
-        report = archive.usage_ahead("model", timezone=UTC) if is_ahead else archive.usage("model")
+        report = archive.billing.usage_ahead("model", timezone=UTC) if is_ahead else archive.usage("model")
         archive.sync()
         paths = [
             str(path) for (path,) in archive.sql("SELECT path FROM file WHERE kind IN ('transcript', 'subagent')")[1]

@@ -44,12 +44,12 @@ def test_the_archive_counts_them_before_and_after_a_sync(
     wanted = sum(final_counts(path).values())
     monkeypatch.setattr(accounts, "QUICK_SYNC", 0)
     with Archive(tmp_path / "home", [path], machine="desk") as archive:
-        ahead = archive.usage_ahead()
+        ahead = archive.billing.usage_ahead()
         assert ahead is not None
         assert ahead.totals.output_tokens == wanted
         archive.sync()
         assert archive.usage().totals.output_tokens == wanted
         for name, output in final_counts(path).items():
-            explained = archive.explain(name)
+            explained = archive.billing.explain(name)
             assert isinstance(explained, ExplainedResponse)
             assert {row.output_tokens for copy in explained.copies for row in copy.rows} == {output}

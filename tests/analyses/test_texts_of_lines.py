@@ -123,7 +123,7 @@ def test_what_is_unknown_does_not_fail() -> None:
 
 
 def test_fields_are_those_of_the_full_text_index() -> None:
-    from reread.index.schema import FIELDS
+    from reread.index.meta import FIELDS
 
     assert tuple(Field) == FIELDS
 

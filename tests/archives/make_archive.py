@@ -75,8 +75,8 @@ def make(target: Path) -> None:
                 archive.sync()
         with Archive(work / "home", [projects], machine=HOSTS[1]) as archive:
             while found := [each for each in archive.sessions() if each.stored.row.uuid == FORGOTTEN]:
-                archive.forget(found[0].stored.name)
-            archive.mark(IGUANA, starred=True)
+                archive.safe.forget(found[0].stored.name)
+            archive.marks.set(IGUANA, starred=True)
             (work / "answers.json").write_text(json.dumps(answers(archive), indent=1))
         with tarfile.open(target, "w:xz") as tar:
             for name in ("projects", "home", "answers.json"):

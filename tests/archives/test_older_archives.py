@@ -32,7 +32,7 @@ def assert_as_before(archive: Archive, told: dict[str, object]) -> None:
     texts = told["texts"]
     assert isinstance(texts, dict)
     assert {uuid: archive.transcript(uuid).decode() for uuid in texts} == texts
-    assert archive.verify().damaged == []
+    assert archive.safe.verify().damaged == []
 
 
 def test_an_older_archive_is_brought_up_to_date_in_place(older: Path) -> None:
@@ -48,7 +48,7 @@ def test_an_older_archive_is_brought_up_to_date_in_place(older: Path) -> None:
         assert len(names) == len(told["sessions"]) + 1  # of one session a copy went its own way
         assert names.count(OKAPI) == 2
         assert archive.sql("SELECT DISTINCT machine FROM session")[1] == [(archive.machine,)]
-        assert len(archive.retro().events) == 2
-        archive.rebuild()
+        assert len(archive.friction.retro().events) == 2
+        archive.safe.rebuild()
         assert_as_before(archive, told)
         assert len(archive.sessions()) == len(names)

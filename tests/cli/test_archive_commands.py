@@ -133,7 +133,7 @@ def test_a_source_that_never_was_is_refused_and_one_that_is_gone_is_told(kept: K
     shutil.rmtree(kept.claude)
     ran = kept("list", "--json")
     assert len(json.loads(ran.out)["sessions"]) == 2
-    assert "is gone; what was taken from it is kept" in ran.err
+    assert "is gone; what was imported from it is kept" in ran.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")

@@ -65,7 +65,7 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["prompts", "--source", "SOURCE", "--since", "2d", "--until", "3d"], ["--since must lie before --until"]),
         (["prompts", "--source", "SOURCE", "--timezone", "Mars/Base"], ["'Mars/Base'", "Europe/Berlin"]),
         (["prompts", "--source", "SOURCE", "--timezone", "../../etc/passwd"], ["unknown time zone"]),
-        (["prompts", "--source", "SOURCE", "--limit", "0"], ["--limit", "'0' is no positive number"]),
+        (["prompts", "--source", "SOURCE", "--limit", "0"], ["--limit", "'0' is not a positive number"]),
         (["tools", "--source", "SOURCE", "--limit", "-1"], ["--limit"]),
         (["thinking", "--source", "SOURCE", "--min-length", "long"], ["--min-length", "'long'"]),
         (["thinking", "--source", "SOURCE", "--follow"], ["--follow needs a session"]),

@@ -52,7 +52,7 @@ def test_a_pattern_that_is_stuck_everywhere_is_given_up(monkeypatch: pytest.Monk
 
 
 def test_what_is_no_pattern_is_refused() -> None:
-    with pytest.raises(BadInput, match="no regular expression"):
+    with pytest.raises(BadInput, match="not a regular expression"):
         BoundedPattern("(a+")
 
 

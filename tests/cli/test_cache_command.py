@@ -169,7 +169,7 @@ def test_nothing_used_is_said(cached: Kept) -> None:
 def test_a_grouping_that_is_not_there_is_told(cached: Kept) -> None:
     ran = cached("cache", "--by", "moon")
     assert (ran.code, ran.out) == (2, "")
-    assert "the cache by 'moon' is not there; try day, week, month, model, project, session" in ran.err
+    assert "'moon' is not a grouping; try day, week, month, model, project, session" in ran.err
 
 
 def test_a_long_context_fits_the_screen(cached: Kept) -> None:

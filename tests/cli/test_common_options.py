@@ -108,3 +108,15 @@ def test_the_options_of_every_command_are_the_common_ones() -> None:
     made = {*options.make_parser("x", "", "")._option_string_actions}
     made |= {*options.make_parser("x", "", "", is_stream=True)._option_string_actions}
     assert made - {"-h", "--help"} == {*common.WITH_VALUE, *common.FLAGS, *common.SHORT.values()}
+
+
+def test_the_short_help_leaves_out_what_commands_share(run: Run) -> None:
+    short, long = run("list", "-h").out, run("list", "--help").out
+    assert "--hidden" in short
+    assert "examples:" in short
+    assert "--since WHEN" not in short
+    assert "--home" not in short
+    assert "`reread list --help` lists filters and common options as well." in short
+    assert "--since WHEN" in long
+    assert "--home" in long
+    assert long.startswith("usage: reread list [OPTIONS]\n")

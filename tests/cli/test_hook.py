@@ -155,7 +155,10 @@ def test_a_file_that_changed_between_showing_and_writing_is_not_touched(settings
 
 def test_without_a_terminal_and_without_yes_the_change_is_only_shown(run: Run, settings: Path) -> None:
     ran = run("hook", "install", "--settings", settings)
-    assert (ran.code, ran.err) == (2, "reread: nothing was changed, for there is nobody to ask; say --yes\n")
+    assert (ran.code, ran.err) == (
+        2,
+        "reread: nothing was changed: standard input is not a terminal to ask at; pass --yes\n",
+    )
     assert "SessionEnd" in ran.out
     assert settings.read_text("utf-8") == BEFORE
 

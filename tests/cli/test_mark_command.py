@@ -122,7 +122,7 @@ def test_a_hidden_session_is_left_out_of_lists_and_of_nothing_else(kept: Kept) -
     assert (empty.code, empty.out, empty.err) == (
         0,
         "no sessions\n",
-        "reread: what there is was hidden; --hidden shows it\n",
+        "reread: all matching sessions are hidden; --hidden shows them\n",
     )
     kept("mark", HARBOUR, "--unhide")
     assert ids(kept) == [HARBOUR, LANTERN]
@@ -155,7 +155,10 @@ def test_many_are_only_counted(kept: Kept) -> None:
 
 def test_without_anybody_to_ask_filters_need_a_yes(kept: Kept) -> None:
     ran = kept("mark", "--project", "ann", "--hide")
-    assert (ran.code, ran.err) == (2, "reread: 2 sessions would be marked and there is nobody to ask; say --yes\n")
+    assert (ran.code, ran.err) == (
+        2,
+        "reread: 2 sessions would be marked, and standard input is not a terminal to ask at; pass --yes\n",
+    )
     assert marks_of(kept) == {}
 
 
@@ -193,9 +196,9 @@ def test_a_person_is_told_how_many_and_asked(kept: Kept, answer: str, marked: in
         ([LANTERN, "--tag", "a,b"], "has a comma"),
         ([LANTERN, "--tag", "a\nb"], "line break"),
         ([LANTERN, "--tag", " "], "at least one letter"),
-        ([LANTERN, "--note", " "], "--no-note takes it away"),
-        ([LANTERN, "--title", "\n"], "--no-title takes it away"),
-        ([LANTERN, "--title", "\udcff"], "no UTF-8"),
+        ([LANTERN, "--note", " "], "use --no-note to remove it"),
+        ([LANTERN, "--title", "\n"], "use --no-title to remove it"),
+        ([LANTERN, "--title", "\udcff"], "not valid UTF-8"),
         ([LANTERN, "--title", "x" * 201], "longer than 200"),
         ([LANTERN, "--star", "--unstar"], "not allowed with"),
         ([LANTERN, "--tag", "x", "--untag", "X"], "both given and taken away"),

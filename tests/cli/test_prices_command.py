@@ -242,7 +242,7 @@ class TestWhatHasNoPrice:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ("{", ["is no JSON"]),
+        ("{", ["is not valid JSON"]),
         ("[]", ["no JSON object"]),
         ('{"models": {"m": {"output": 1}}}', ["model 'm'", "field 'input'", "missing"]),
         ('{"models": {"m": {"input": 1}}}', ["model 'm'", "field 'output'", "missing"]),

@@ -74,7 +74,7 @@ def test_a_rule_goes_into_the_projects_memory_and_is_not_suggested_again(
     assert (project / "CLAUDE.md.reread-backup").read_text("utf-8") == "# App\n\nUse npm.\n"
     assert "memory" not in [each["kind"] for each in suggestions(tmp_path, capsys)]
     with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
-        ((path, _),) = archive.applied()
+        ((path, _),) = archive.friction.applied()
     assert path == str(project / "CLAUDE.md")
 
 
@@ -98,7 +98,7 @@ def test_nothing_is_written_where_nobody_can_be_asked(
 ) -> None:
     found = suggestions(tmp_path, capsys)
     assert retro(tmp_path, "apply", number_of("memory", found)) == 2
-    assert "nobody to ask" in capsys.readouterr().err
+    assert "not a terminal to ask at" in capsys.readouterr().err
     assert not (project / "CLAUDE.md").exists()
 
 

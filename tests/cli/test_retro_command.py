@@ -9,7 +9,7 @@ import pytest
 
 from cli.kept import Kept
 from cli.running import Run
-from reread.archive.friction import kind_called
+from reread.archive.friction_report import kind_called
 from reread.testing import a_prompt, a_reply, a_session
 from troubled import ONE, RULE, THREE, TWO, troubled, write
 
@@ -166,9 +166,9 @@ def test_a_calm_session_says_so(run: Run, tmp_path: Path) -> None:
         (["feed"], "no session"),
         (["--kind", "grief"], "there is no kind 'grief'"),
         (["--by", "size"], "there is no order 'size'"),
-        (["--min-confidence", "2"], "is no number from 0 to 1"),
-        (["--wrong", "feed"], "nothing was found at a line 'feed'"),
-        (["--wrong", ""], "nothing was found at a line ''"),
+        (["--min-confidence", "2"], "is not a number from 0 to 1"),
+        (["--wrong", "feed"], "there is no moment at record 'feed'"),
+        (["--wrong", ""], "there is no moment at record ''"),
         (["--right", "feed"], "nothing was said about a line 'feed'"),
         (["--wrong", "a", "--right", "a"], "contradict each other"),
         (["--wrong", "a", ONE], "take one line"),

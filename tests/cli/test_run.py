@@ -167,7 +167,7 @@ def test_a_session_that_the_client_deleted_cannot_be_resumed(place: Place, tmp_p
 def test_nobody_there_means_no_and_says_so_once(place: Place) -> None:
     ran = place("two")
     assert ran.code == 0
-    assert ran.err.count("was denied, because nobody could be asked") == 1
+    assert ran.err.count("was denied, because there was no terminal to ask at") == 1
     assert [answer["behavior"] for answer in sent(place)] == ["deny", "deny"]
     assert "no terminal to ask at" in sent(place)[0]["message"]
 
@@ -212,7 +212,7 @@ def test_a_program_answers_by_lines(place: Place) -> None:
 
 def test_a_program_that_answers_nonsense_or_nothing_is_a_no(place: Place) -> None:
     ran = place("bash", "--jsonl", stdin='{"request_id": "r1"}\nnonsense\n')
-    assert ran.err.count("an answer that is none") == 2
+    assert ran.err.count("not a valid answer") == 2
     assert [answer["behavior"] for answer in sent(place)] == ["deny"]
 
 
@@ -449,7 +449,7 @@ def test_model_mode_and_thinking_are_steered_by_commands(place: Place) -> None:
         for typed in ("/model haiku", "/thinking 2000", "/mode plan", "/thinking much"):
             terminal.wait_for("\n> ")
             terminal.press(f"{typed}\n")
-        terminal.wait_for("no number of tokens")
+        terminal.wait_for("not a number of tokens")
         terminal.wait_for("\n> ")
         terminal.press("\x04")
         terminal.end()

@@ -12,7 +12,6 @@ import pytest
 from cli.running import Run
 from planting import planted
 from reread.archive import Archive
-from reread.archive.filters import Filter
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 
 ANN = "aaaa0000-1111-4222-8333-444455556666"
@@ -76,8 +75,8 @@ def test_filters_choose_sessions(run: Run, projects: Path) -> None:
 def test_a_second_question_reads_only_what_is_new(projects: Path, tmp_path: Path) -> None:
     with Archive(tmp_path / "kept", [projects]) as archive:
         archive.sync()
-        assert archive.secrets().read_bytes > 0
-        again = archive.secrets()
+        assert archive.secrets.report().read_bytes > 0
+        again = archive.secrets.report()
         assert (again.read_bytes, again.total) == (0, 3)
         path = next(projects.rglob(f"{ANN}.jsonl"))
         before = path.stat().st_size
@@ -87,7 +86,7 @@ def test_a_second_question_reads_only_what_is_new(projects: Path, tmp_path: Path
         with path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         archive.sync()
-        grown = archive.secrets()
+        grown = archive.secrets.report()
         assert grown.read_bytes == path.stat().st_size - before
         places = next(each for each in grown.secrets if each.kind == "Stripe key").places
         assert {place.session.row.uuid for place in places} == {ANN, BOB}
@@ -98,9 +97,9 @@ def test_what_an_older_version_found_is_looked_for_again(
 ) -> None:
     with Archive(tmp_path / "kept", [projects]) as archive:
         archive.sync()
-        first = archive.secrets()
+        first = archive.secrets.report()
         monkeypatch.setattr("reread.archive.secret_scan.VERSION", 1_000)
-        again = archive.secrets()
+        again = archive.secrets.report()
         assert (again.read_bytes, again.total) == (first.read_bytes, first.total)
 
 
@@ -127,8 +126,8 @@ def test_values_are_shown_on_a_terminal_only(run: Run, projects: Path, tmp_path:
     assert "on a terminal only" in ran.err
     with Archive(tmp_path / "kept", [projects]) as archive:
         archive.sync()
-        scan = archive.secret_scan()
-        assert {scan.value_of(each) for each in scan.secrets(Filter()).secrets} == {TOKEN, KEY, PASSWORD}
+        scan = archive.secrets
+        assert {scan.value_of(each) for each in scan.report().secrets} == {TOKEN, KEY, PASSWORD}
 
 
 def test_the_list_for_people_names_places_and_says_what_to_do(run: Run, projects: Path, tmp_path: Path) -> None:

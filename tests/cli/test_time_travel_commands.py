@@ -52,7 +52,7 @@ def test_a_file_is_restored_at_a_line_or_a_time(travel: Kept, at: str, expected:
 
 def test_a_moment_in_a_gap_is_told(travel: Kept) -> None:
     ran = travel("restore", LANTERN, "--at", "2026-11-11")
-    assert "at that moment the file may have been another" in ran.err
+    assert "at that moment the file may have been different" in ran.err
 
 
 def test_bytes_are_restored_as_they_were(travel: Kept, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_terminal_gets_no_characters_it_would_obey(tmp_path: Path) -> None:
     [
         ("never.py", (), "no session touched a file 'never.py'"),
         ("/elsewhere/never.py", (), "no session touched"),
-        (LANTERN, ("--at", "soon"), "is no time, and no line"),
+        (LANTERN, ("--at", "soon"), "is neither a time nor the uuid of a record"),
         ("", (), "no session touched"),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_file_before_it_was_there_and_one_known_in_parts(travel: Kept) -> None
     for command in ("restore", "blame"):
         ran = travel(command, "part.txt")
         assert ran.code == 2
-        assert "tell only parts of" in ran.err
+        assert "show only parts of" in ran.err
 
 
 def test_what_is_known_of_a_file_in_parts_is_given_with_its_holes(travel: Kept) -> None:
@@ -167,7 +167,7 @@ def test_a_file_of_a_moved_project_is_found_by_its_place_in_it(
     monkeypatch.chdir(tmp_path / "moved")
     ran = travel("restore", "src/lantern.py", "--at", "w1")
     assert (ran.code, ran.out) == (0, "one\ntwo\n")
-    assert f"taken for {LANTERN}" in ran.err
+    assert f"using {LANTERN}" in ran.err
 
 
 def test_windows_files_are_restored_by_their_end(travel: Kept) -> None:
@@ -253,7 +253,7 @@ def test_diff_is_coloured_on_a_terminal(travel: Kept) -> None:
     [
         (("nobody",), "no session 'nobody'"),
         ((SECOND, "never.py"), "the session changed no file 'never.py'"),
-        ((SECOND, "--branch", "main.."), "names one branch only"),
+        ((SECOND, "--branch", "main.."), "names only one branch"),
         ((SECOND, "--branch", "none"), "no branch begins with 'none'"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,8 @@ class Tabs:
             file.write("".join(json.dumps(line) + "\n" for line in lines))
 
     def begin(self, name: str) -> None:
-        a_session(a_title(f"The {name}"), a_prompt("begin"), id=name).write(self.claude / "projects")
+        now = datetime.now(UTC).isoformat()  # what runs is told by the older of a file's time and its last line's
+        a_session(a_title(f"The {name}"), a_prompt("begin", timestamp=now), id=name).write(self.claude / "projects")
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def _taken(scene: Scene) -> None:
     write_backups(scene.source, {f"{number:016x}@v1": chance.randbytes(2_000) for number in range(3)}, SESSION)
     with scene.archive() as archive:
         archive.sync()
-        archive.mark(SESSION, starred=True, note="before")
+        archive.marks.set(SESSION, starred=True, note="before")
 
 
 def _nothing(scene: Scene) -> None:
@@ -121,19 +121,19 @@ def _pushed(scene: Scene) -> None:
     a_session(a_prompt("the llama"), a_reply("spits"), id=OTHERS).write(source / "projects")
     with Archive(scene.folder / "other-home", [source]) as other:
         other.sync()
-        other.push(shared)
+        other.safe.push(shared)
 
 
 def _forgotten_elsewhere(scene: Scene) -> None:
     _pushed(scene)
     shared = scene.folder / "shared"
     with scene.archive() as archive:
-        archive.push(shared)
+        archive.safe.push(shared)
     with Archive(scene.folder / "other-home", [scene.folder / "other-source"]) as other:
-        other.pull(shared)
-        other.mark(OTHERS, starred=True)
-        other.forget(SESSION)
-        other.push(shared)
+        other.safe.pull(shared)
+        other.marks.set(OTHERS, starred=True)
+        other.safe.forget(SESSION)
+        other.safe.push(shared)
 
 
 def _client(scene: Scene) -> None:
@@ -194,7 +194,7 @@ class Kept(NamedTuple):
 def kept_by(archive: Archive) -> Kept:
     numbers = [number for (number,) in archive.connection.execute("SELECT id FROM file")]
     rows = [read.file_by_id(archive.connection, number) for number in numbers]
-    found = {str(row.path): archive.files.left_of(row).content for row in rows}
+    found = {str(row.path): archive.reader.left_of(row).content for row in rows}
     waiting = {str(path): path.read_bytes() for path in archive.wire.rglob("*.wire")}
     sessions = {each.stored.row.uuid: _paths(archive, each.stored.id) for each in archive.sessions()}
     return Kept(found | _by_run(waiting) | _by_run(found), sessions, archive.marks())
@@ -275,8 +275,8 @@ def judge(made: Recorded, cut: Cut, folder: Path) -> None:
         kept = kept_by(archive)
         _compare(made, kept, has_ended=has_ended)
         if made.command.repairs and not has_ended:
-            archive.forget_damaged()
-        proof = archive.verify(deep=True)
+            archive.safe.forget_damaged()
+        proof = archive.safe.verify(deep=True)
         if proof.damaged or proof.unnamed:
             raise Lost(f"verify: {proof.damaged} {proof.unnamed}")
         if kept_by(archive) != kept and not made.command.repairs:
@@ -284,7 +284,7 @@ def judge(made: Recorded, cut: Cut, folder: Path) -> None:
     with found.archive(made.scene.source) as archive:
         archive.sync()
         _compare(made, kept_by(archive), has_ended=has_ended)
-        proof = archive.verify()
+        proof = archive.safe.verify()
         if proof.damaged or proof.unnamed:
             raise Lost(f"verify, with the sources: {proof.damaged} {proof.unnamed}")
 

@@ -38,12 +38,12 @@ def a_full_home(folder: Path) -> Tree:
     with opened(tree) as archive:
         archive.sync()
         append(tree.source, tree.truth)
-        archive.rebuild()
+        archive.safe.rebuild()
         archive.sync()
-        archive.mark(first, starred=True, tags=["good"], note="a noteword")
-        archive.move_project("/home/old", "/home/new")
+        archive.marks.set(first, starred=True, tags=["good"], note="a noteword")
+        archive.marks.move_project("/home/old", "/home/new")
         for (uuid,) in archive.connection.execute("SELECT uuid FROM friction LIMIT 1").fetchall():
-            archive.mark_wrong(uuid)
+            archive.friction.mark_wrong(uuid)
     keep(tree.home, a_capture(an_interrupted_thought("msg_waits", WAITING)), session=second)
     prices = {"models": {"glm-5.1": {"input": "0.6", "output": "2.2"}}}
     (tree.home / "prices.json").write_text(json.dumps(prices), encoding="utf-8")
@@ -58,7 +58,7 @@ def opened(tree: Tree) -> Archive:
 def with_a_log(tree: Tree, to: Path) -> Tree:
     """A copy as a kill leaves it: what was committed last stands in the log of the database alone."""
     with opened(tree) as archive:
-        archive.mark(max(tree.truth.by_session), note="in the log")
+        archive.marks.set(max(tree.truth.by_session), note="in the log")
         shutil.copytree(tree.home, to, ignore=shutil.ignore_patterns("*-shm"))
     assert (to / f"{FILE_NAME}-wal").stat().st_size
     return Tree(tree.source, to, tree.truth)
@@ -71,7 +71,7 @@ def an_unfinished_forget(tree: Tree, to: Path) -> Tree:
     with opened(found) as archive:
         session = archive.find(max(tree.truth.by_session))
         keys = {row.key for row in custody.kept_files(archive.connection, session)}
-        assert archive.safe.rewrite_without(keys).replaced
+        assert archive.packs.rewrite_without(keys).replaced
     return found
 
 

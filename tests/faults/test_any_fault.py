@@ -95,7 +95,7 @@ def assert_mended(tree: Tree, *, is_forgotten: bool = False) -> None:
         else:
             assert_answers(archive, tree.truth)
         assert archive.marks()[min(tree.truth.by_session)].note == "a noteword"
-        assert archive.moves().pairs == (("/home/old", "/home/new"),)
+        assert archive.marks.moves().pairs == (("/home/old", "/home/new"),)
 
 
 @pytest.mark.parametrize("how", FAULTS)

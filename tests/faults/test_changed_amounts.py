@@ -45,7 +45,7 @@ def change(tree: Tree, statement: str) -> None:
 
 def proved(tree: Tree, *, deep: bool = False) -> Verified:
     with Archive(tree.home, machine="desk") as archive:
-        return archive.verify(deep=deep)
+        return archive.safe.verify(deep=deep)
 
 
 def test_a_whole_archive_is_proved_to_the_last_response(tree: Tree) -> None:
@@ -76,8 +76,8 @@ def test_a_changed_amount_is_found_and_named(tree: Tree, statement: str, named: 
     assert any(named in damage for damage in proof.damaged), proof.damaged
     assert all(damage.startswith("index: ") for damage in proof.damaged)
     with tree.archive() as archive:
-        archive.rebuild()
-        assert archive.verify(deep=True).damaged == []
+        archive.safe.rebuild()
+        assert archive.safe.verify(deep=True).damaged == []
 
 
 def test_what_adds_up_and_is_wrong_all_the_same_is_found_from_the_kept_bytes(tree: Tree) -> None:

@@ -70,7 +70,7 @@ def test_deleted_sources_change_nothing_and_come_back_identical(tree: Tree, tmp_
         assert picture(archive, tree) == before
         assert_true(archive, tree.truth)
         for each in archive.sessions():
-            archive.restore(each.stored.row.uuid, tmp_path / "back" / Path(each.stored.row.folder).name)
+            archive.safe.restore(each.stored.row.uuid, tmp_path / "back" / Path(each.stored.row.folder).name)
     assert digests(tmp_path / "back") == source
 
 
@@ -82,7 +82,7 @@ def test_a_whole_source_that_is_gone_loses_nothing(tree: Tree) -> None:
     tree.source.rename(tree.source.with_name("elsewhere"))
     with Archive(tree.home, machine="desk") as archive:
         assert picture(archive, tree) == before
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_restored_into_its_source_a_session_is_taken_as_known(tree: Tree) -> None:
@@ -93,7 +93,7 @@ def test_restored_into_its_source_a_session_is_taken_as_known(tree: Tree) -> Non
         for path in known.files:
             Path(path).unlink()
         archive.sync()
-        archive.restore(known.row.uuid, Path(known.row.folder))
+        archive.safe.restore(known.row.uuid, Path(known.row.folder))
         archive.sync()
         assert archive.find(known.row.uuid).present
         assert_true(archive, tree.truth)
@@ -118,9 +118,9 @@ def test_a_source_that_is_not_what_it_was_is_noticed_and_the_old_bytes_stay(
         assert found == (needle.word.encode() in new)
         held = {(each.path, each.generation): each.bytes for each in generations(archive.connection, session)}
         assert held[path, 1] == len(old)
-        restore(archive.connection, archive.files, session, tmp_path / "then", generation=1)
-        archive.restore(needle.session, tmp_path / "now")
-        assert archive.verify().ok
+        restore(archive.connection, archive.reader, session, tmp_path / "then", generation=1)
+        archive.safe.restore(needle.session, tmp_path / "now")
+        assert archive.safe.verify().ok
     then, now = tmp_path / "then" / path.name, tmp_path / "now" / path.name
     assert hashlib.sha256(then.read_bytes()).digest() == hashlib.sha256(old).digest()
     assert now.read_bytes() == new
@@ -164,11 +164,11 @@ def test_nothing_is_written_below_a_source_by_anything_we_do(tree: Tree, tmp_pat
         archive.search("the", ALL_FIELDS)
         archive.search("t.e", ALL_FIELDS, is_regex=True)
         archive.usage()
-        archive.status()
-        archive.verify()
-        archive.restore(uuid, tmp_path / "back")
-        archive.rebuild()
-        archive.forget(uuid)
+        archive.safe.status()
+        archive.safe.verify()
+        archive.safe.restore(uuid, tmp_path / "back")
+        archive.safe.rebuild()
+        archive.safe.forget(uuid)
     assert traces(tree.source) == before
     for path in tree.home.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path

@@ -28,7 +28,7 @@ def grow(folder: Path, count: int) -> Path:
 def opened(folder: Path, pack_limit: int | None = None) -> Archive:
     archive = Archive(folder / "home", [folder / "projects"], machine="desk")
     if pack_limit is not None:
-        archive.safe = Safe(archive.home / "safe", pack_limit)
+        archive.packs = Safe(archive.home / "safe", pack_limit)
     return archive
 
 
@@ -52,12 +52,12 @@ def test_a_clock_that_was_set_back_loses_no_prompt_in_a_rebuild(
         whole = path.read_bytes()
         path.unlink()
         if forgets:
-            archive.forget(OTHER)
+            archive.safe.forget(OTHER)
         archive.sync()
-        archive.rebuild()
+        archive.safe.rebuild()
         assert [prompt.text for prompt in archive.session(ID).prompts] == [f"prompt{number}" for number in range(12)]
         assert archive.transcript(ID) == whole
-        assert archive.verify().damaged == []
+        assert archive.safe.verify().damaged == []
 
 
 def a_piece(start: int, end: int, *, at: int, order: int = 0, word: str = "a", lost: bool = False) -> Piece:
@@ -107,7 +107,7 @@ def test_numbers_go_on_after_the_index_was_lost(tmp_path: Path) -> None:
         grow(tmp_path, count)
         with opened(tmp_path) as archive:
             archive.sync()
-            orders.append(max(found.header.more[ORDER] for found in archive.safe.scan() if found.header is not None))
+            orders.append(max(found.header.more[ORDER] for found in archive.packs.scan() if found.header is not None))
         for database in (tmp_path / "home").glob("reread.db*"):
             database.unlink()
     assert orders == sorted(set(orders))

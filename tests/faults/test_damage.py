@@ -11,7 +11,8 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
-from reread.index.database import FILE_NAME, StoreError
+from reread.errors import StoreError
+from reread.index.database import FILE_NAME
 from reread.safe.safe import FoundPiece, Safe
 from reread.testing import a_prompt, a_session
 from trees import Tree, Truth, a_taken_tree, a_tree, assert_answers, assert_true, cells_of, with_own_archive
@@ -55,13 +56,13 @@ def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int)
     spoil(tree.home / FILE_NAME, page)
     with tree.archive() as archive:
         try:
-            damaged = archive.verify().damaged
+            damaged = archive.safe.verify().damaged
         except StoreError as error:
             damaged = [f"database: {error}"]
         assert damaged
         assert all(said.startswith("database: ") for said in damaged), damaged
     with tree.archive() as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         assert picture(archive, tree) == before
         assert_true(archive, tree.truth)
         archive.sync()
@@ -93,17 +94,17 @@ def test_a_lost_database_is_made_again(tree: Tree) -> None:
     for path in tree.home.glob(f"{FILE_NAME}*"):
         path.unlink()
     with Archive(tree.home, machine="desk") as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         assert picture(archive, tree) == before
         assert_true(archive, tree.truth)
 
 
 def test_after_a_rebuild_a_sync_takes_nothing_twice(tree: Tree) -> None:
     with tree.archive() as archive:
-        archive.rebuild()
-        stored = archive.safe.packs()
+        archive.safe.rebuild()
+        stored = archive.packs.packs()
         archive.sync()
-        assert archive.safe.packs() == stored
+        assert archive.packs.packs() == stored
         assert_true(archive, tree.truth)
 
 
@@ -128,11 +129,11 @@ def test_a_rebuild_remembers_what_was_rewritten(tmp_path: Path) -> None:
         path.write_bytes(b"".join(old.splitlines(keepends=True)[1:]))
         archive.sync()
         before = picture(archive, tree)
-        archive.rebuild()
+        archive.safe.rebuild()
         assert picture(archive, tree) == before
         rows = archive.connection.execute("SELECT generation FROM file WHERE path = ?", (str(path),))
         assert rows.fetchall() == [(2,)]
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 @pytest.mark.parametrize("place", range(12))
@@ -143,16 +144,16 @@ def test_a_rebuild_leaves_out_what_cannot_be_proved_and_keeps_the_rest(tree: Tre
     content[random.Random(f"bit:{place}").randrange(len(content))] ^= 0x5A
     pack.write_bytes(content)
     with tree.archive() as archive:
-        said = [said for said in archive.verify().damaged if said.startswith("pack 1")]
+        said = [said for said in archive.safe.verify().damaged if said.startswith("pack 1")]
         assert said
     (tmp_path / "empty").mkdir()
     with Archive(tree.home, [tmp_path / "empty"], machine="desk") as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         listed = {each.stored.row.uuid for each in archive.sessions()}
         assert len(listed) >= len(tree.truth.by_session) - 1
         missed = [each for each in tree.truth.needles if not archive.search(each.word, ALL_FIELDS).hits]
         assert len({each.session for each in missed}) <= 1
-        assert set(said) <= set(archive.verify().damaged)
+        assert set(said) <= set(archive.safe.verify().damaged)
 
 
 @pytest.mark.parametrize("place", range(6))
@@ -162,7 +163,7 @@ def test_what_is_damaged_is_taken_again_where_its_source_is_still_there(tree: Tr
     content[random.Random(f"healed:{place}").randrange(len(content))] ^= 0x5A
     pack.write_bytes(content)
     with tree.archive() as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         archive.sync()
         assert_answers(archive, tree.truth)
 
@@ -200,7 +201,7 @@ def test_the_rest_of_a_damaged_conversation_is_read_found_and_restored(
     spoil_piece(tree.home, piece)
     with tree.archive() as archive:
         if is_rebuilt:
-            archive.rebuild()
+            archive.safe.rebuild()
         archive.sync()
         session = archive.session("@last")
         texts = [prompt.text.split()[0] for prompt in session.prompts]
@@ -208,7 +209,7 @@ def test_the_rest_of_a_damaged_conversation_is_read_found_and_restored(
         assert texts == sorted(texts, key=lambda text: int(text[4:]))
         assert [hit.uuid for hit in archive.search(texts[-1]).hits] == [session.prompts[-1].uuid]
         lost = [record for record in session.records if b"bytes are lost here" in record.raw]
-        restored = archive.restore("@last", tmp_path / "back")
+        restored = archive.safe.restore("@last", tmp_path / "back")
     back = (tmp_path / "back" / path.name).read_bytes()
     kept = [line for line in back.splitlines() if line.startswith(b"{") and line in whole]
     assert len(kept) >= 80
@@ -238,8 +239,8 @@ def test_a_rebuild_is_not_misled_by_pieces_of_a_sync_that_never_committed(
     with tree.archive() as archive:
         archive.sync()
         before = picture(archive, tree)
-        archive.rebuild()
-        assert archive.verify().damaged == []
+        archive.safe.rebuild()
+        assert archive.safe.verify().damaged == []
         assert picture(archive, tree) == before
-        archive.restore("@last", tmp_path / "back")
+        archive.safe.restore("@last", tmp_path / "back")
     assert (tmp_path / "back" / path.name).read_bytes() == path.read_bytes()

@@ -53,7 +53,7 @@ def test_a_disk_that_fills_up_during_a_sync(tree: Tree, tmp_path: Path, room: in
         taken = Tree(tree.source, home, tree.truth)
         ballast.unlink()
         with taken.archive() as archive:
-            assert archive.verify().damaged == []
+            assert archive.safe.verify().damaged == []
             assert len(archive.sessions()) < len(tree.truth.by_session)
             archive.sync()
             assert_true(archive, tree.truth)
@@ -92,9 +92,9 @@ def test_a_disk_too_full_to_forget_changes_nothing(tree: Tree, tmp_path: Path) -
         archive.sync()
         fill(disk, room=100_000)
         with pytest.raises(RereadError):
-            archive.forget(session)
+            archive.safe.forget(session)
         (disk / "ballast").unlink()
         assert_true(archive, tree.truth)
-        archive.forget(session)
-        assert archive.verify().ok
+        archive.safe.forget(session)
+        assert archive.safe.verify().ok
         assert len(archive.sessions()) == len(tree.truth.by_session) - 1

@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 def words_of(archive: Archive) -> tuple[object, ...]:
     rows = (labels(archive.connection), forgotten_rows(archive.connection), status_lines(archive.connection))
-    return (archive.marks(), archive.moves(), *map(sorted, rows))
+    return (archive.marks(), archive.marks.moves(), *map(sorted, rows))
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         archive.sync()
         append(tree.source, tree.truth)
         archive.sync()
-        archive.mark("@last", starred=True, tags=["good"], note="a noteword")
-        archive.move_project("/home/old", "/home/new")
+        archive.marks.set("@last", starred=True, tags=["good"], note="a noteword")
+        archive.marks.move_project("/home/old", "/home/new")
         archive.connection.execute("INSERT INTO label VALUES ('line', '', 'session', 7)")
         archive.connection.execute("INSERT INTO forgotten VALUES ('key', 7)")
         archive.connection.execute(
@@ -143,7 +143,7 @@ def test_letting_go_of_damage_loses_nothing_that_is_intact(kept: Kept, tmp_path:
     assert intact <= proved(tree.home)
     with tree.archive() as archive:
         archive.sync()
-        archive.forget_damaged()
+        archive.safe.forget_damaged()
         archive.sync()
         assert_true(archive, tree.truth)
         assert words_of(archive) == kept.words

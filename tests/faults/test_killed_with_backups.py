@@ -44,9 +44,9 @@ def assert_kept(home: Path, config: Path, sessions: list[str], to: Path) -> None
     with an_archive(config) as archive:
         archive.home = home
         archive.sync()
-        assert archive.verify().damaged == []
+        assert archive.safe.verify().damaged == []
         for session in sessions:
-            archive.restore(session, to / session)
+            archive.safe.restore(session, to / session)
             assert backups_in(to / session / "file-history" / session) == backups_in(folder_of(config, session))
         assert archive.sync().files == 0
 

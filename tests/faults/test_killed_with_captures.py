@@ -89,6 +89,6 @@ def test_no_capture_is_lost_and_none_counted_twice(tree: Tree, seconds: float, t
         for number, (name, content) in enumerate(sorted(captures.items())):
             [hit] = archive.search(word_of(number), ALL_FIELDS).hits
             assert hit.session.row.uuid == name
-            restored = archive.restore(name, tmp_path / "restored" / name)
+            restored = archive.safe.restore(name, tmp_path / "restored" / name)
             assert [path.read_bytes() for path in restored.files if path.suffix == ".wire"] == [content]
         assert archive.sync().files == 0

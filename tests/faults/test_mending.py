@@ -11,8 +11,9 @@ import pytest
 from faults.harm import FAULTS
 from histories import a_config, a_fork, an_archive, backups_in, folder_of
 from reread.archive import Archive
-from reread.index.database import FILE_NAME, StoreError
-from reread.safe.safe import FoundPiece, PiecePlace, Safe, SafeError
+from reread.errors import SafeError, StoreError
+from reread.index.database import FILE_NAME
+from reread.safe.safe import FoundPiece, PiecePlace, Safe
 from reread.testing import a_prompt, a_session
 from trees import Tree, a_taken_tree, assert_true, digests, with_own_archive
 
@@ -58,18 +59,18 @@ def test_a_healed_archive_is_whole_again(tree: Tree, how: str, seed: int, is_reb
     spoil(tree.home, how, seed)
     intact = proved(tree.home)
     with tree.archive() as archive:
-        assert not archive.verify().ok
+        assert not archive.safe.verify().ok
         if is_rebuilt:
-            archive.rebuild()
+            archive.safe.rebuild()
             archive.sync()
-        planned = archive.damaged()
-        assert archive.forget_damaged() == planned
+        planned = archive.safe.damaged()
+        assert archive.safe.forget_damaged() == planned
         assert intact <= proved(tree.home)
-        assert archive.verify().damaged == []
+        assert archive.safe.verify().damaged == []
         archive.sync()
         assert archive.sync().files == 0
-        assert archive.damaged().pieces == []
-        archive.rebuild()
+        assert archive.safe.damaged().pieces == []
+        archive.safe.rebuild()
         assert_true(archive, tree.truth)
 
 
@@ -82,15 +83,15 @@ def test_what_has_no_source_any_more_keeps_its_place_and_is_told_of(
     (tmp_path / "empty").mkdir()
     with Archive(tree.home, [tmp_path / "empty"], machine="desk") as archive:
         if is_rebuilt:
-            archive.rebuild()
+            archive.safe.rebuild()
         listed = {each.stored.row.uuid for each in archive.sessions()}
-        before = {name: len(archive.restore(name, tmp_path / "before" / name).damaged) for name in listed}
-        archive.forget_damaged()
+        before = {name: len(archive.safe.restore(name, tmp_path / "before" / name).damaged) for name in listed}
+        archive.safe.forget_damaged()
         for after in ("after", "rebuilt"):
-            assert archive.verify().ok
-            assert before == {name: len(archive.restore(name, tmp_path / after / name).damaged) for name in listed}
+            assert archive.safe.verify().ok
+            assert before == {name: len(archive.safe.restore(name, tmp_path / after / name).damaged) for name in listed}
             assert digests(tmp_path / after) == digests(tmp_path / "before")
-            archive.rebuild()
+            archive.safe.rebuild()
             assert {each.stored.row.uuid for each in archive.sessions()} == listed
 
 
@@ -108,27 +109,27 @@ def test_lost_bytes_in_the_middle_do_not_move_the_rest(tmp_path: Path) -> None:
         path.unlink()
         flip(tmp_path / "home", places(tmp_path / "home", "transcript")[1].end - 9)
         archive.sync()
-        archive.forget_damaged()
+        archive.safe.forget_damaged()
         for _ in range(2):
-            assert archive.verify().ok
+            assert archive.safe.verify().ok
             session = archive.session("@last")
             assert len(session.problems) == 1
             assert [hit.uuid for hit in archive.search("mark139").hits] == [session.prompts[-1].uuid]
             shutil.rmtree(tmp_path / "back", ignore_errors=True)
-            assert len(archive.restore("@last", tmp_path / "back").damaged) == 1
+            assert len(archive.safe.restore("@last", tmp_path / "back").damaged) == 1
             back = (tmp_path / "back" / path.name).read_bytes()
             assert len(back) == len(whole)
             assert back[-200_000:] == whole[-200_000:]
-            archive.rebuild()
+            archive.safe.rebuild()
 
 
 def test_a_piece_whose_magic_alone_is_damaged_is_whole(tree: Tree) -> None:
     intact = proved(tree.home)
     flip(tree.home, places(tree.home, "transcript")[2].offset + 3)
     with Archive(tree.home, machine="desk") as archive:
-        assert len(archive.verify().damaged) == 1
-        archive.rebuild()
-        assert archive.forget_damaged().files == []
+        assert len(archive.safe.verify().damaged) == 1
+        archive.safe.rebuild()
+        assert archive.safe.forget_damaged().files == []
         assert_true(archive, tree.truth)
     assert proved(tree.home) == intact
 
@@ -136,7 +137,7 @@ def test_a_piece_whose_magic_alone_is_damaged_is_whole(tree: Tree) -> None:
 def test_a_pack_that_cannot_be_read_at_all_is_not_let_go_of(tree: Tree) -> None:
     (tree.home / "safe" / "000002.pack").mkdir()
     with tree.archive() as archive, pytest.raises(SafeError, match="cannot be read"):
-        archive.forget_damaged()
+        archive.safe.forget_damaged()
 
 
 def test_a_damaged_index_comes_first(tree: Tree) -> None:
@@ -146,7 +147,7 @@ def test_a_damaged_index_comes_first(tree: Tree) -> None:
     content[40 * 4096 : 41 * 4096] = bytes(4096)
     (tree.home / FILE_NAME).write_bytes(content)
     with tree.archive() as archive, pytest.raises(StoreError, match="rebuild"):
-        archive.forget_damaged()
+        archive.safe.forget_damaged()
 
 
 def test_backups_that_share_damaged_bytes_are_taken_anew(tmp_path: Path) -> None:
@@ -155,12 +156,12 @@ def test_backups_that_share_damaged_bytes_are_taken_anew(tmp_path: Path) -> None
     with an_archive(config) as archive:
         archive.sync()
         flip(archive.home, max(places(archive.home, "backup"), key=lambda place: place.stored).end - 1)
-        assert len(archive.forget_damaged().files) == 2
-        assert archive.verify().ok
+        assert len(archive.safe.forget_damaged().files) == 2
+        assert archive.safe.verify().ok
         archive.sync()
         for each in archive.sessions():
             name = each.stored.row.uuid
-            assert archive.restore(name, tmp_path / "back" / name).damaged == []
+            assert archive.safe.restore(name, tmp_path / "back" / name).damaged == []
             assert backups_in(tmp_path / "back" / name / "file-history" / name) == backups_in(folder_of(config, name))
 
 
@@ -171,7 +172,7 @@ def test_a_backup_does_not_rely_on_damaged_bytes_of_another(tmp_path: Path) -> N
         flip(archive.home, places(archive.home, "backup")[0].end - 1)
         a_fork(config)
         archive.sync()
-        assert archive.restore("9999", tmp_path / "back").damaged == []
+        assert archive.safe.restore("9999", tmp_path / "back").damaged == []
 
 
 @pytest.mark.parametrize("how", ["lengthened", "shortened"])
@@ -189,5 +190,5 @@ def test_bytes_too_many_or_too_few_make_nobody_cut_off_an_intact_piece(tree: Tre
         with Tree(tree.source, home, tree.truth).archive() as archive:
             archive.connection.execute("DELETE FROM seen")
             archive.sync()
-            archive.verify()
+            archive.safe.verify()
         assert intact <= proved(home)

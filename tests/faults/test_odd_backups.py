@@ -26,7 +26,7 @@ def assert_told_once(config: Path, *reasons: str) -> None:
         assert [problem.reason for problem in result.problems] == list(reasons)
         assert archive.is_current()
         assert restored(archive, config.parent / "back") == GOOD
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_a_folder_among_the_backups(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_a_backup_of_several_pieces(tmp_path: Path) -> None:
     a_fork(config)
     with an_archive(config) as archive:
         archive.sync()
-        assert sum(archive.safe.packs().values()) < 1_600_000
-        archive.rebuild()
-        archive.forget(ID)
+        assert sum(archive.packs.packs().values()) < 1_600_000
+        archive.safe.rebuild()
+        archive.safe.forget(ID)
         assert restored(archive, tmp_path / "back", OTHER) == large
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 @posix

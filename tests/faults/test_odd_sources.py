@@ -55,7 +55,7 @@ def test_a_fifo_a_socket_and_a_device_are_passed_by(tmp_path: Path) -> None:
         with taken(tmp_path) as archive:
             assert finds(archive, "alpaca") == {GOOD}
             assert [each.stored.row.uuid for each in archive.sessions()] == [GOOD]
-            assert archive.verify().ok
+            assert archive.safe.verify().ok
         assert traces(tmp_path / "source") == before
 
 
@@ -66,8 +66,8 @@ def test_a_file_that_becomes_a_fifo_does_not_hang_the_next_sync(tmp_path: Path) 
         os.mkfifo(path)
         archive.sync()
         assert finds(archive, "alpaca") == {GOOD}
-        archive.restore(GOOD, tmp_path / "back")
-        assert archive.verify().ok
+        archive.safe.restore(GOOD, tmp_path / "back")
+        assert archive.safe.verify().ok
 
 
 def test_symlink_loops_end(tmp_path: Path) -> None:
@@ -137,19 +137,19 @@ def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, na
         assert finds(archive, "alpaca") == {listed.stored.row.uuid}
         archive.sync()
         assert archive.sync().files == 0
-        archive.restore("@last", tmp_path / "back")
-        assert archive.verify().damaged == []
+        archive.safe.restore("@last", tmp_path / "back")
+        assert archive.safe.verify().damaged == []
         assert sorted(digests(tmp_path / "back").values()) == sorted(source.values())
         assert len(archive.session("@last").prompts) == 1
         shutil.rmtree(at)
         at.mkdir()
         archive.sync()
-        archive.rebuild()
-        assert archive.verify().damaged == []
+        archive.safe.rebuild()
+        assert archive.safe.verify().damaged == []
         assert finds(archive, "alpaca") == {listed.stored.row.uuid}
-        archive.forget("@last")
+        archive.safe.forget("@last")
         assert archive.sessions() == []
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_names_that_are_not_utf_8_pass_between_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_names_that_are_not_utf_8_pass_between_processes(tmp_path: Path, monkeyp
     path.parent.rename(path.parent.with_name(os.fsdecode(b"caf\xe9")))
     with taken(tmp_path) as archive:
         assert finds(archive, "alpaca") == {GOOD}
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_unreadable_files_and_folders_are_named_and_the_rest_is_taken(open_to_al
             problems = archive.sync().problems
             assert finds(archive, "alpaca") == {GOOD}
             assert finds(archive, "badger") == set()
-            assert archive.verify().ok
+            assert archive.safe.verify().ok
             again = archive.sync().problems
             return "\n".join(sorted({str(each) for each in [*problems, *again]}))
 

@@ -69,7 +69,7 @@ def base(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     fill(folder / "claude")
     with Archive(folder / "home", [folder / "claude"]) as archive:
         archive.sync()
-        archive.mark(LANTERN, note="walrus")
+        archive.marks.set(LANTERN, note="walrus")
         if "only_in_the_log" in request.node.name:
             shutil.copytree(folder / "home", folder / "copy")
     if (folder / "copy").exists():
@@ -121,9 +121,7 @@ def test_what_reads_answers_and_says_that_it_is_not_up_to_date(base: Path, argum
     assert ran.code == 0, ran.err
     assert ran.out
     if arguments not in (["archive", "verify"], ["doctor"]):
-        assert (
-            ran.err == f"reread: not brought up to date: {base}/home: the archive cannot be written here, only read\n"
-        )
+        assert ran.err == f"reread: not up to date: {base}/home: the archive cannot be written here, only read\n"
     assert snapshot(base / "home") == before
 
 
@@ -142,9 +140,9 @@ def marks(base: Path) -> str:
     def work() -> str:
         with Archive(base / "home") as archive:
             try:
-                archive.mark(HARBOUR, starred=True)
+                archive.marks.set(HARBOUR, starred=True)
             except RereadError:
-                return f"{archive.marks()[LANTERN].note} {len(archive.sessions())} {archive.verify().damaged}"
+                return f"{archive.marks()[LANTERN].note} {len(archive.sessions())} {archive.safe.verify().damaged}"
             return "marked"
 
     return as_nobody(work)
@@ -211,7 +209,7 @@ def test_without_a_place_for_an_archive_the_sources_answer(
     code, out, err = json.loads(reply(tmp_path / "file" / "home", tmp_path / "claude", [*arguments, *more]))
     assert (code, out) == (0, kept[1])
     assert "cannot be made" in err
-    assert err.endswith("; this answer comes straight from the sources, and nothing is kept\n")
+    assert err.endswith("; answered straight from the sources; nothing is kept\n")
 
 
 @pytest.mark.parametrize("arguments", [["sync"], ["mark", LANTERN, "--star"]], ids=" ".join)

@@ -56,7 +56,7 @@ def test_what_no_row_names_is_adopted(tmp_path: Path, how: str) -> None:
         getattr(archive, how)()
         assert_answers(archive, tree.truth)
         assert {each.stored.row.uuid: each.stored.row for each in archive.sessions()} == before
-        proof = archive.verify(deep=True)
+        proof = archive.safe.verify(deep=True)
         assert (proof.damaged, proof.unnamed) == ([], [])
     with tree.archive() as archive:
         assert archive.sync().bytes == 0
@@ -78,7 +78,7 @@ def test_a_new_generation_is_adopted_and_the_old_one_stays(tmp_path: Path) -> No
         archive.sync()
         assert [archive.search(word).total for word in ("alpaca", "iguana")] == [0, 1]
         assert archive.sql("SELECT DISTINCT generation FROM piece ORDER BY 1")[1] == [(1,), (2,)]
-        assert archive.verify(deep=True).damaged == []
+        assert archive.safe.verify(deep=True).damaged == []
 
 
 def test_agents_outputs_captures_and_backups_are_adopted_with_their_session(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_agents_outputs_captures_and_backups_are_adopted_with_their_session(tmp_
         archive.sync()
         names = sorted(each.stored.row.uuid for each in archive.sessions())
         for name in names:
-            archive.restore(name, tmp_path / "before" / name)
+            archive.safe.restore(name, tmp_path / "before" / name)
         rows = {each.stored.row.uuid: each.stored.row for each in archive.sessions()}
     take_back(home, index)
     shutil.rmtree(config)
@@ -105,10 +105,10 @@ def test_agents_outputs_captures_and_backups_are_adopted_with_their_session(tmp_
         archive.sync()
         assert {each.stored.row.uuid: each.stored.row for each in archive.sessions()} == rows
         for name in names:
-            archive.restore(name, tmp_path / "after" / name)
+            archive.safe.restore(name, tmp_path / "after" / name)
         assert digests(tmp_path / "after") == digests(tmp_path / "before")
         assert [archive.search(word, ALL_FIELDS).total for word in ("pangolin", "okapi", "wirekept")] == [1, 1, 1]
-        proof = archive.verify(deep=True)
+        proof = archive.safe.verify(deep=True)
         assert (proof.damaged, proof.unnamed) == ([], [])
 
 
@@ -119,7 +119,7 @@ def test_what_was_forgotten_is_not_adopted(tmp_path: Path) -> None:
         archive.connection.execute("INSERT INTO forgotten SELECT key, 0 FROM file")
         for table in ("block", "request", "friction", "outcome", "prompt", "piece", "file", "session"):
             archive.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        proof = archive.verify()
+        proof = archive.safe.verify()
         assert proof.adopted == 0
         assert len(proof.unnamed) == 1
         assert archive.sessions() == []
@@ -136,8 +136,8 @@ def rolled_back_forget(tmp_path: Path) -> tuple[Tree, str]:
     gone = max(tree.truth.by_session)
     with tree.archive() as archive:
         for name in tree.truth.by_session.keys() - {gone}:
-            archive.restore(name, tmp_path / "before" / name)
-        archive.forget(gone)
+            archive.safe.restore(name, tmp_path / "before" / name)
+        archive.safe.forget(gone)
     take_back(tree.home, index)
     return tree, gone
 
@@ -150,5 +150,5 @@ def test_rows_are_led_to_where_a_forget_has_put_their_pieces(tmp_path: Path, how
             archive.connection.execute("DELETE FROM seen")
         getattr(archive, how)()
         for name in tree.truth.by_session.keys() - {gone}:
-            assert archive.restore(name, tmp_path / "after" / name).damaged == []
+            assert archive.safe.restore(name, tmp_path / "after" / name).damaged == []
         assert digests(tmp_path / "after") == digests(tmp_path / "before")

@@ -21,7 +21,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def stored_twice(tree: Tree) -> list[tuple[object, ...]]:
     with tree.archive() as archive:
-        places = [(each.header.file, each.header.start) for each in archive.safe.scan() if isinstance(each, FoundPiece)]
+        places = [
+            (each.header.file, each.header.start) for each in archive.packs.scan() if isinstance(each, FoundPiece)
+        ]
         assert len(places) == len(set(places)), "a piece was taken twice"
         return list(
             archive.connection.execute(
@@ -77,7 +79,7 @@ def test_one_whose_index_was_made_anew_by_another_writes_into_the_new_one(tmp_pa
     own = a_tree(tmp_path, size=300_000)
     with own.archive() as archive, own.archive() as other:
         archive.sync()
-        other.rebuild()
+        other.safe.rebuild()
         append(own.source, own.truth)
         archive.sync()
     with own.archive() as archive:
@@ -113,7 +115,7 @@ def test_an_open_reader_does_not_stop_a_forget(tree: Tree, tmp_path: Path) -> No
         archive.sync()
         session = tree.truth.needles[0].session
         assert reader.session(session).id == session
-        archive.forget(session)
+        archive.safe.forget(session)
         left = {each.stored.row.uuid for each in reader.sessions()}
         assert left == set(tree.truth.by_session) - {session}
         for needle in tree.truth.needles[1:]:

@@ -11,8 +11,9 @@ import pytest
 
 from faults.harm import FAULTS
 from faults.homes import a_full_home, an_unfinished_forget, opened, run
+from reread.errors import SafeError
 from reread.home import JOURNAL
-from reread.safe.safe import FoundPiece, Safe, SafeError
+from reread.safe.safe import FoundPiece, Safe
 from trees import Tree, assert_answers
 
 
@@ -47,7 +48,7 @@ def test_it_is_finished_by_the_next_sync(tree: Tree) -> None:
         assert {each.stored.row.uuid for each in archive.sessions()} == tree.truth.by_session.keys() - {
             max(tree.truth.by_session)
         }
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -84,8 +85,8 @@ def test_a_rebuild_makes_do_without_it_and_loses_nothing(tree: Tree, how: str) -
     with opened(tree) as archive:
         archive.sync()
         assert_answers(archive, tree.truth)
-        archive.forget(max(tree.truth.by_session))
-        assert archive.verify().ok
+        archive.safe.forget(max(tree.truth.by_session))
+        assert archive.safe.verify().ok
 
 
 def test_a_new_pack_that_was_cut_keeps_the_old_one(tree: Tree) -> None:

@@ -86,7 +86,7 @@ def assert_joined(archive: Archive) -> None:
     assert [found(archive, word) for word in ("alpaca", "okapi", "pangolin")] == [1, 1, 1]
     totals = archive.usage().totals
     assert (totals.requests, totals.output_tokens) == (1, 40)
-    assert archive.verify().ok
+    assert archive.safe.verify().ok
 
 
 def test_a_capture_and_its_transcript_are_one_session(place: Place) -> None:
@@ -207,7 +207,7 @@ def test_a_capture_alone_counts_what_its_messages_ended_with(place: Place) -> No
         assert (row.project, row.title, row.output_tokens) == ("/home/ann/app", "what is it?", FINAL["output_tokens"])
         assert archive.usage(by="project").rows[0].key == "/home/ann/app"
         assert archive.usage().totals.output_tokens == FINAL["output_tokens"]
-        explained = archive.explain("msg_1")
+        explained = archive.billing.explain("msg_1")
         assert isinstance(explained, ExplainedResponse)
         assert explained.tokens.output_tokens == FINAL["output_tokens"]
 
@@ -242,7 +242,7 @@ def test_two_runs_are_one_session_and_the_clients_costs_add_up(place: Place) -> 
         [listed] = archive.sessions()
         assert (listed.stored.row.prompts, listed.stored.row.requests) == (3, 2)
         assert [found(archive, word) for word in ("pangolin", "quokka")] == [1, 1]
-        assert archive.reconciliation()[SESSION].client == 350_000_000
+        assert archive.billing.reconciliation()[SESSION].client == 350_000_000
 
 
 def test_a_capture_is_removed_once_it_is_kept(place: Place) -> None:
@@ -253,8 +253,8 @@ def test_a_capture_is_removed_once_it_is_kept(place: Place) -> None:
         assert place.waiting == []
         assert list((place.home / "wire").iterdir()) == []
         assert archive.is_current()
-        assert archive.status().vanished == 0
-        restored = archive.restore(SESSION, place.folder / "restored")
+        assert archive.safe.status().vanished == 0
+        restored = archive.safe.restore(SESSION, place.folder / "restored")
         [path] = restored.files
         assert path.parent.name == SESSION
         assert path.read_bytes() == content
@@ -267,7 +267,7 @@ def test_what_was_restored_is_the_same_session_again(place: Place) -> None:
     keep(place.home, captured())
     with place.archive() as archive:
         archive.sync()
-        archive.restore(SESSION, place.folder / "restored")
+        archive.safe.restore(SESSION, place.folder / "restored")
     with Archive(place.folder / "second", [place.folder / "restored"], machine="desk") as archive:
         archive.sync()
         assert_joined(archive)
@@ -331,12 +331,12 @@ def test_an_index_made_from_the_safe_says_the_same(place: Place) -> None:
         archive.sync()
         before = [each.stored._replace(id=0) for each in archive.sessions()]
         path.unlink()
-        assert archive.rebuild() == 2
+        assert archive.safe.rebuild() == 2
         assert [each.stored._replace(id=0) for each in archive.sessions()] == before
         assert [found(archive, word) for word in ("alpaca", "pangolin", "quokka")] == [1, 1, 1]
         archive.sync()
         assert archive.is_current()
-        assert archive.status().vanished == 1
+        assert archive.safe.status().vanished == 1
 
 
 def test_a_session_is_forgotten_with_its_captures(place: Place) -> None:
@@ -345,12 +345,12 @@ def test_a_session_is_forgotten_with_its_captures(place: Place) -> None:
     with place.archive() as archive:
         archive.sync()
         keep(place.home, captured(), run=SECOND_RUN)
-        assert archive.forget(SESSION).files == 2
+        assert archive.safe.forget(SESSION).files == 2
         assert place.waiting == []
         archive.sync()
         assert archive.sessions() == []
         assert b"pangolin" not in b"".join(path.read_bytes() for path in place.home.rglob("*") if path.is_file())
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_a_capture_that_a_forget_left_behind_goes_at_the_next_sync(place: Place) -> None:
@@ -358,7 +358,7 @@ def test_a_capture_that_a_forget_left_behind_goes_at_the_next_sync(place: Place)
     path = keep(place.home, content)
     with place.archive() as archive:
         archive.sync()
-        archive.forget(SESSION)
+        archive.safe.forget(SESSION)
         path.parent.mkdir()
         path.write_bytes(content)
         archive.sync()
@@ -407,7 +407,7 @@ def test_a_damaged_capture_does_not_keep_the_transcript_out(place: Place) -> Non
     TRANSCRIPT.write(place.source)
     with place.archive() as archive:
         archive.sync()
-        assert not archive.verify().ok
+        assert not archive.safe.verify().ok
         session = archive.session(SESSION)
         assert [prompt.text for prompt in session.prompts] == ["show me an alpaca", "no, think"]
         assert len(session.problems) == 1

@@ -28,7 +28,7 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def ahead(archive: Archive) -> UsageReport:
-    found = archive.usage_ahead("day", timezone=UTC)
+    found = archive.billing.usage_ahead("day", timezone=UTC)
     assert found is not None
     return found
 
@@ -68,11 +68,11 @@ def test_what_was_added_to_a_synced_tree_counts_with_what_is_in_the_archive(tree
 def test_little_that_is_new_is_better_synced(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with tree.archive() as archive:
         monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 10**9)
-        assert archive.usage_ahead("day") is None
+        assert archive.billing.usage_ahead("day") is None
         monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
-        assert archive.usage_ahead("session") is None
+        assert archive.billing.usage_ahead("session") is None
         archive.sync()
-        assert archive.usage_ahead("day") is None
+        assert archive.billing.usage_ahead("day") is None
 
 
 def a_request(name: str) -> tuple[Entry, Entry]:

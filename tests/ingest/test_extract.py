@@ -12,8 +12,8 @@ from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
 from reread.errors import SourceError
 from reread.features.search_text import texts_of
+from reread.index.meta import FIELDS
 from reread.index.rows import FileBatch, SessionBatch
-from reread.index.schema import FIELDS
 from reread.ingest.extract import PIECE, take
 from reread.ingest.survey import SessionJob, Survey
 from reread.records import decode
@@ -133,7 +133,7 @@ def test_images_are_kept_but_not_indexed(tmp_path: Path) -> None:
         archive.sync()
         assert archive.search("iVBORw0KGgo*", ALL_FIELDS).total == 0
         path.unlink()
-        archive.restore(ID, tmp_path / "back")
+        archive.safe.restore(ID, tmp_path / "back")
     assert (tmp_path / "back" / path.name).read_bytes() == transcript.bytes
 
 

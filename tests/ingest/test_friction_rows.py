@@ -69,13 +69,13 @@ def test_a_session_that_was_rewritten_tells_only_what_it_tells_now(tmp_path: Pat
 def test_a_copy_in_another_folder_counts_no_moment_twice(tmp_path: Path) -> None:
     write(troubled(), tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        before = archive.retro(with_agents=True)
+        before = archive.friction.retro(with_agents=True)
     shutil.copytree(tmp_path / "projects", tmp_path / "backup")
     [copy] = (tmp_path / "backup").rglob(f"{ONE}.jsonl")
     copy.write_bytes(copy.read_bytes().replace(b'"2.1.197"', b'"2.1.198"', 1))  # so that it is no equal copy
     with an_archive(tmp_path, tmp_path / "projects", tmp_path / "backup") as archive:
         assert len(archive.sessions()) == 2
-        after = archive.retro(with_agents=True)
+        after = archive.friction.retro(with_agents=True)
     assert (after.sessions, after.prompts) == (before.sessions, before.prompts) == (1, 3)
     assert after.events == before.events
 
@@ -88,12 +88,12 @@ def test_a_fork_counts_only_what_is_its_own(tmp_path: Path) -> None:
     fork = troubled(ONE, *more).bytes.replace(ONE.encode(), TWO.encode())
     trunk.with_name(f"{TWO}.jsonl").write_bytes(fork)
     with an_archive(tmp_path) as archive:
-        found = archive.retro()
+        found = archive.friction.retro()
         told = [(event.uuid, event.kind) for event in found.events]
         assert len(told) == len(set(told))
         assert ["kuduq" in event.evidence for event in found.events if event.session == TWO] == [True]
         assert found.prompts == 4
-        by_itself = archive.retro(session=TWO)
+        by_itself = archive.friction.retro(session=TWO)
         assert {event.kind for event in by_itself.events} >= {FrictionKind.TOOL_ERROR, FrictionKind.REJECTION}
 
 
@@ -103,7 +103,7 @@ def test_a_replay_under_new_ids_counts_no_moment_twice(tmp_path: Path) -> None:
     copied = trunk.read_bytes().replace(ONE.encode(), TWO.encode()).replace(b'"uuid":"', b'"uuid":"9')
     trunk.with_name(f"{TWO}.jsonl").write_bytes(copied.replace(b'"parentUuid":"', b'"parentUuid":"9'))
     with an_archive(tmp_path) as archive:
-        found = archive.retro()
+        found = archive.friction.retro()
     assert {event.session for event in found.events} == {ONE}
     assert (found.sessions, found.prompts) == (1, 3)
 
@@ -112,10 +112,10 @@ def test_forgetting_leaves_no_byte_of_moments_or_labels(tmp_path: Path) -> None:
     write(troubled(), tmp_path / "projects")
     write(troubled(TWO), tmp_path / "projects", "2026-01-06")
     with an_archive(tmp_path) as archive:
-        marked = {event.session: event.uuid for event in archive.retro().events if "oryxq" in event.evidence}
+        marked = {event.session: event.uuid for event in archive.friction.retro().events if "oryxq" in event.evidence}
         for uuid in marked.values():
-            archive.mark_wrong(uuid or "")
-        archive.forget(ONE)
+            archive.friction.mark_wrong(uuid or "")
+        archive.safe.forget(ONE)
         kept = rows(archive)
         assert {row[0] for table in kept.values() for row in table} == {TWO}
         assert [row[0] for row in archive.connection.execute("SELECT uuid FROM label")] == [marked[TWO]]
@@ -129,12 +129,12 @@ def test_a_new_index_has_the_same_rows_and_keeps_what_a_person_said(tmp_path: Pa
     write(troubled(), tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         before = rows(archive)
-        [uuid] = [event.uuid for event in archive.retro().events if "oryxq" in event.evidence]
-        archive.mark_wrong(uuid or "", "correction")
-        archive.rebuild()
+        [uuid] = [event.uuid for event in archive.friction.retro().events if "oryxq" in event.evidence]
+        archive.friction.mark_wrong(uuid or "", "correction")
+        archive.safe.rebuild()
         assert rows(archive) == before
-        assert archive.retro().spared.wrong == 1
-        assert uuid not in {event.uuid for event in archive.retro().events}
+        assert archive.friction.retro().spared.wrong == 1
+        assert uuid not in {event.uuid for event in archive.friction.retro().events}
 
 
 def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
@@ -143,4 +143,4 @@ def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
     )
     transcript.write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
-        assert [event.kind for event in archive.retro().events] == [FrictionKind.CORRECTION]
+        assert [event.kind for event in archive.friction.retro().events] == [FrictionKind.CORRECTION]

@@ -28,7 +28,7 @@ def test_a_rebuilt_index_says_what_the_old_one_said(tmp_path: Path) -> None:
         append(tree.source, tree.truth)
         archive.sync()
         before = rows(archive), archive.usage(), [archive.search(word, ALL_FIELDS).total for word in WORDS]
-        assert archive.rebuild() == len(tree.truth.by_session)
+        assert archive.safe.rebuild() == len(tree.truth.by_session)
         after = rows(archive), archive.usage(), [archive.search(word, ALL_FIELDS).total for word in WORDS]
         assert after == before
         assert_true(archive, tree.truth)
@@ -56,7 +56,7 @@ def test_a_rebuild_needs_neither_sources_nor_database(tmp_path: Path) -> None:
     for database in (tmp_path / "home").glob("reread.db*"):
         database.unlink()
     with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
-        assert archive.rebuild() == 1
+        assert archive.safe.rebuild() == 1
         assert found(archive).row == row
         assert [archive.search(word, ALL_FIELDS).total for word in ("alpaca", "pangolin", "okapi")] == [1, 1, 1]
         assert archive.session(ID).files[0] == str(path)
@@ -69,7 +69,7 @@ def test_a_rebuild_shows_the_newest_generation_and_keeps_the_older(tmp_path: Pat
     with a_synced(tmp_path) as archive:
         path = a_session(a_prompt("an iguana"), id=ID).write(tmp_path / "projects")
         archive.sync()
-        archive.rebuild()
+        archive.safe.rebuild()
         assert [archive.search(word).total for word in ("alpaca", "iguana")] == [0, 1]
         generations = archive.sql("SELECT generation, sum(length) FROM piece GROUP BY generation")[1]
         assert [generation for generation, _ in generations] == [1, 2]
@@ -83,7 +83,7 @@ def test_a_rebuild_keeps_the_files_of_other_machines_apart(tmp_path: Path) -> No
         with Archive(tmp_path / "home", [tmp_path / machine], machine=machine) as archive:
             archive.sync()
     with Archive(tmp_path / "home", [tmp_path / "desk"], machine="desk") as archive:
-        assert archive.rebuild() == 2
+        assert archive.safe.rebuild() == 2
         machines = archive.sql("SELECT DISTINCT machine FROM session ORDER BY machine")[1]
         assert machines == [("desk",), ("laptop",)]
 
@@ -91,18 +91,18 @@ def test_a_rebuild_keeps_the_files_of_other_machines_apart(tmp_path: Path) -> No
 def test_each_rebuild_keeps_the_database_it_replaces(tmp_path: Path) -> None:
     a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
     with a_synced(tmp_path) as archive:
-        archive.rebuild()
-        archive.rebuild()
+        archive.safe.rebuild()
+        archive.safe.rebuild()
     assert len(list((tmp_path / "home").glob("reread.db.damaged-*[0-9]"))) == 2
 
 
 def test_a_session_that_was_forgotten_stays_forgotten_after_a_rebuild(tmp_path: Path) -> None:
     a_session(a_prompt("the alpaca"), id=ID).write(tmp_path / "projects")
     with a_synced(tmp_path) as archive:
-        archive.forget(ID)
+        archive.safe.forget(ID)
         archive.sync()
         assert archive.sessions() == []
-        archive.rebuild()
+        archive.safe.rebuild()
         archive.sync()
         assert archive.sessions() == []
 
@@ -118,7 +118,7 @@ def test_agents_that_lay_beside_their_session_come_back_without_their_sources(tm
         before = rows(archive)
     shutil.rmtree(tmp_path / "projects")
     with Archive(tmp_path / "home", machine="desk") as archive:
-        assert archive.rebuild() == 1
+        assert archive.safe.rebuild() == 1
         assert rows(archive) == before
         assert [hit.session.name for hit in archive.search("pangolin").hits] == [ID]
         assert len(archive.session(ID).subagents) == 1
@@ -137,7 +137,7 @@ def test_files_of_one_folder_that_tell_the_same_id_are_sessions_each(tmp_path: P
         }
         before = rows(archive)
         shutil.rmtree(folder)
-        archive.rebuild()
+        archive.safe.rebuild()
         assert rows(archive) == before
         assert [prompt.text for prompt in archive.session("zebra").prompts] == ["zebra"]
 

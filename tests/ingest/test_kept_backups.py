@@ -26,7 +26,7 @@ def stored_pieces(archive: Archive) -> int:
     """How many pieces of backups have bytes of their own."""
     return sum(
         found.header.kind == "backup" and "same" not in found.header.more  # type: ignore[union-attr]
-        for found in archive.safe.scan()
+        for found in archive.packs.scan()
     )
 
 
@@ -52,7 +52,7 @@ def test_backups_are_given_back_byte_for_byte_when_everything_else_is_gone(tmp_p
         assert restored(archive, tmp_path / "back") == CONTENT
         assert archive.kept_backups()(ID, ONE) == CONTENT[ONE]
         assert archive.kept_backups()(ID, "848ba454848ee7c8@v9") is None
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_backups_are_no_part_of_the_conversation(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_backups_are_no_part_of_the_conversation(tmp_path: Path) -> None:
         [listed] = archive.sessions()
         assert [Path(name).suffix for name in listed.stored.files] == [".jsonl"]
         assert [Path(name).suffix for name in archive.session(ID).files] == [".jsonl"]
-        status = archive.status()
+        status = archive.safe.status()
         assert (status.files, status.backups, status.backup_bytes) == (4, 3, sum(map(len, CONTENT.values())))
 
 
@@ -74,8 +74,8 @@ def test_bytes_that_a_fork_shares_are_kept_once(tmp_path: Path) -> None:
         assert stored_pieces(archive) == len(CONTENT)
         for session in (ID, OTHER):
             assert restored(archive, tmp_path / session, session) == CONTENT
-        assert archive.status().backups == 2 * len(CONTENT)
-        assert archive.verify().ok
+        assert archive.safe.status().backups == 2 * len(CONTENT)
+        assert archive.safe.verify().ok
 
 
 def test_a_fork_that_comes_later_shares_them_too(tmp_path: Path) -> None:
@@ -97,18 +97,18 @@ def test_forgetting_leaves_what_another_session_holds(tmp_path: Path, first: str
     second = OTHER if first == ID else ID
     with an_archive(config) as archive:
         archive.sync()
-        archive.forget(first)
+        archive.safe.forget(first)
         assert restored(archive, tmp_path / "back", second) == CONTENT
         assert archive.kept_backups()(first, ONE) is None
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
         packs = b"".join(path.read_bytes() for path in (archive.home / "safe").glob("*.pack"))
         assert b"aaaa454848ee7c8b" not in packs
         assert stored_pieces(archive) == len(CONTENT)
-        archive.rebuild()
+        archive.safe.rebuild()
         assert restored(archive, tmp_path / "again", second) == CONTENT
         archive.sync()
-        assert archive.status().backups == len(CONTENT), "what was forgotten must stay so"
-        archive.forget(second)
+        assert archive.safe.status().backups == len(CONTENT), "what was forgotten must stay so"
+        archive.safe.forget(second)
         assert stored_pieces(archive) == 0
         with pytest.raises(UnknownSession):
             archive.find(second)
@@ -119,10 +119,10 @@ def test_of_two_copies_of_a_session_the_other_keeps_the_backups(tmp_path: Path) 
     a_session(a_prompt("elsewhere"), a_reply("here"), id=ID, cwd="/home/ann/moved").write(config / "projects")
     with an_archive(config) as archive:
         archive.sync()
-        archive.forget(archive.find(ID).name)
+        archive.safe.forget(archive.find(ID).name)
         assert restored(archive, tmp_path / "back") == CONTENT
-        archive.forget(ID)
-        assert archive.status().backups == 0
+        archive.safe.forget(ID)
+        assert archive.safe.status().backups == 0
 
 
 def test_a_rebuild_keeps_them(tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_a_rebuild_keeps_them(tmp_path: Path) -> None:
     with an_archive(config) as archive:
         archive.sync()
         shutil.rmtree(config)
-        archive.rebuild()
+        archive.safe.rebuild()
         for session in (ID, OTHER):
             assert restored(archive, tmp_path / session, session) == CONTENT
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_a_rebuilt_archive_finds_nothing_new_in_the_same_backups(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_rebuilt_archive_finds_nothing_new_in_the_same_backups(tmp_path: Path)
     a_fork(config)
     with an_archive(config) as archive:
         archive.sync()
-        archive.rebuild()
+        archive.safe.rebuild()
         before = stored_pieces(archive)
         archive.sync()
         assert stored_pieces(archive) == before
@@ -185,7 +185,7 @@ def test_a_backup_that_was_half_written_is_taken_whole_in_the_end(tmp_path: Path
             file.write(b"and the second half")
         assert archive.sync().files == 1
         assert archive.kept_backups()(ID, half.name) == b"the first and the second half"
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_backups_of_sessions_the_archive_does_not_know_are_left_alone(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_backups_of_sessions_the_archive_does_not_know_are_left_alone(tmp_path: 
     write_backups(config, CONTENT, OTHER)
     with an_archive(config) as archive:
         archive.sync()
-        assert archive.status().backups == len(CONTENT)
+        assert archive.safe.status().backups == len(CONTENT)
         a_session(a_prompt("late"), a_reply("here"), id=OTHER).write(config / "projects")
         archive.sync()
         assert restored(archive, tmp_path / "back", OTHER) == CONTENT
@@ -220,7 +220,7 @@ def test_what_the_clean_up_took_is_marked_and_kept(tmp_path: Path) -> None:
         assert archive.sync().vanished == len(CONTENT) + 1
         assert archive.sync().vanished == 0
         assert restored(archive, tmp_path / "back") == CONTENT
-        assert archive.status().vanished == len(CONTENT) + 1
+        assert archive.safe.status().vanished == len(CONTENT) + 1
 
 
 def test_a_backup_written_anew_under_its_name_starts_a_generation(tmp_path: Path) -> None:
@@ -231,9 +231,9 @@ def test_a_backup_written_anew_under_its_name_starts_a_generation(tmp_path: Path
         write_backups(config, {TWO: b"another"})
         archive.sync()
         assert archive.kept_backups()(ID, TWO) == b"another"
-        archive.restore(ID, tmp_path / "before", generation=1)
+        archive.safe.restore(ID, tmp_path / "before", generation=1)
         assert backups_in(tmp_path / "before" / "file-history" / ID) == CONTENT
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_an_archive_of_an_earlier_version_takes_them_in_at_the_next_sync(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_an_archive_that_goes_again_can_do_without_them(tmp_path: Path) -> None:
     config = a_config(tmp_path, CONTENT)
     with an_archive(config) as archive:
         archive.sync(with_backups=False)
-        assert archive.status().backups == 0
+        assert archive.safe.status().backups == 0
 
 
 def test_damage_to_shared_bytes_is_told_for_all_that_share_them(tmp_path: Path) -> None:
@@ -281,13 +281,13 @@ def test_damage_to_shared_bytes_is_told_for_all_that_share_them(tmp_path: Path) 
         at = content.index((folder_of(config) / TWO).read_bytes()[:64])
         content[at + 5] ^= 0xFF
         pack.write_bytes(content)
-        damaged = "\n".join(archive.verify().damaged)
+        damaged = "\n".join(archive.safe.verify().damaged)
         assert ID in damaged
         assert OTHER in damaged
         with pytest.raises(RereadError):
             archive.kept_backups()(OTHER, TWO)
-        archive.forget(ID)
-        assert any(OTHER in damage for damage in archive.verify().damaged)
+        archive.safe.forget(ID)
+        assert any(OTHER in damage for damage in archive.safe.verify().damaged)
 
 
 @pytest.mark.parametrize(("forgotten", "left"), [(ID, OTHER), (OTHER, ID)])
@@ -299,11 +299,11 @@ def test_a_rebuild_after_a_forget_has_what_was_shared_only_in_part(tmp_path: Pat
     write_backups(config, {TWO: start + b"and more"}, left)
     with an_archive(config) as archive:
         archive.sync()
-        archive.forget(forgotten)
+        archive.safe.forget(forgotten)
         shutil.rmtree(config)
-        archive.rebuild()
+        archive.safe.rebuild()
         assert archive.kept_backups()(left, TWO) == start + b"and more"
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_half_a_piece_that_a_killed_forget_left_is_no_damage(tmp_path: Path) -> None:
@@ -314,6 +314,6 @@ def test_half_a_piece_that_a_killed_forget_left_is_no_damage(tmp_path: Path) -> 
         whole = pack.read_bytes()
         pack.write_bytes(whole + whole[: len(whole) // 2])
         assert archive.sync().files == 0, "nothing is new, so nothing looks at the safe"
-        assert archive.verify().damaged == []
+        assert archive.safe.verify().damaged == []
         pack.write_bytes(whole[:-1])
-        assert archive.verify().damaged != []
+        assert archive.safe.verify().damaged != []

@@ -33,7 +33,7 @@ def assert_one(archive: Archive, output: int, words: dict[str, int]) -> None:
     assert [each.id for each in archive.sessions()] == [ID]
     assert archive.usage("day").totals.output_tokens == output
     assert {word: archive.search(word, ALL_FIELDS).total for word in words} == words
-    assert archive.verify().damaged == []
+    assert archive.safe.verify().damaged == []
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -52,7 +52,7 @@ def test_an_equal_copy_is_a_place_and_its_bytes_are_kept_once(at_once: bool, tmp
         assert len(places(archive)) == 2
         assert archive.is_current()
         assert archive.sync().bytes == 0
-        archive.rebuild()
+        archive.safe.rebuild()
         assert len(places(archive)) == 2
         assert archive.sync().bytes == 0
         assert_one(archive, 27, words)
@@ -88,7 +88,7 @@ def test_a_copy_that_goes_on_is_the_session_and_the_other_its_place(tmp_path: Pa
         assert places(archive) == [(str(old), 1)]
         assert archive.transcript(ID) == new.read_bytes()
         assert archive.sync().bytes == 0
-        archive.rebuild()
+        archive.safe.rebuild()
         assert archive.find(ID).files == [str(new)]
         assert archive.transcript(ID) == new.read_bytes()
         assert archive.sync().bytes == 0
@@ -108,7 +108,7 @@ def test_copies_that_went_their_own_ways_are_two(tmp_path: Path) -> None:
         assert all(name.startswith(f"{ID}~") for name in names)
         assert [archive.transcript(name) for name in names].count(other.read_bytes()) == 1
         assert archive.usage("day").totals.output_tokens == 12
-        assert archive.verify().damaged == []
+        assert archive.safe.verify().damaged == []
 
 
 def test_a_folder_that_was_moved_takes_its_sessions_with_it(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_forgetting_a_session_forgets_it_in_all_its_places(tmp_path: Path) -> No
     told(*FEW).write(tmp_path / "two")
     with opened(tmp_path, "one", "two") as archive:
         archive.sync()
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert archive.sync().sessions == 0
         assert archive.sessions() == []
         assert places(archive) == []
@@ -166,7 +166,7 @@ def forgotten(folder: Path) -> None:
     told(*FEW).write(folder / "one")
     with opened(folder, "one", machine="laptop") as archive:
         archive.sync()
-        archive.forget(ID)
+        archive.safe.forget(ID)
 
 
 def test_what_was_forgotten_stays_so_under_another_path_and_machine_and_says_so(tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ def test_what_was_forgotten_stays_so_under_another_path_and_machine_and_says_so(
         result = archive.sync()
         assert (result.bytes, archive.sessions()) == (0, [])
         assert list(result.left_out) == [ID]
-        assert [name for name, _ in archive.status().left_out] == [ID]
+        assert [name for name, _ in archive.safe.status().left_out] == [ID]
         assert archive.is_current()
-        archive.rebuild()
+        archive.safe.rebuild()
         archive.sync()
         assert archive.sessions() == []
 
@@ -200,7 +200,7 @@ def test_of_copies_that_went_their_own_ways_one_can_be_forgotten(tmp_path: Path)
     with opened(tmp_path, "one", "two") as archive:
         archive.sync()
         okapi = next(each.id for each in archive.sessions() if b"okapi" in archive.transcript(each.id))
-        archive.forget(okapi)
+        archive.safe.forget(okapi)
         shutil.copytree(tmp_path / "one", tmp_path / "three")
     with opened(tmp_path, "one", "two", "three") as archive:
         assert list(archive.sync().left_out) == [ID]
@@ -214,7 +214,7 @@ def test_a_crash_in_a_forget_forgets_neither_id_nor_content(tmp_path: Path, monk
         with monkeypatch.context() as patch:
             patch.setattr("reread.index.custody.settle", _killed)
             with pytest.raises(KeyboardInterrupt):
-                archive.forget(ID)
+                archive.safe.forget(ID)
     told(*FEW).write(tmp_path / "two")
     with opened(tmp_path, "two") as archive:
         archive.sync()

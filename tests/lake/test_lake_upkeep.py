@@ -59,7 +59,7 @@ def test_what_is_forgotten_does_not_come_back_and_is_counted_no_more(spoken: Pat
     assert (then.sessions, then.rows["session"]) == (0, 1)
     with Archive(spoken / "home", [spoken / "source"], machine="desk") as archive:
         archive.sync()
-        archive.forget("ann")
+        archive.safe.forget("ann")
         assert_same_usage(spoken / "lake", archive)
 
 

@@ -663,7 +663,7 @@ def test_a_fork_of_nothing_is_refused() -> None:
 def test_a_client_that_is_not_installed_is_named_with_the_way_to_install_it(tmp_path: Path) -> None:
     with pytest.raises(ClientError, match=r"npm install -g @anthropic-ai/claude-code.*--claude PATH"):
         program(None, {"PATH": str(tmp_path)})
-    with pytest.raises(ClientError, match=r"'nope' is no program that can be run; Claude Code was.*npm install"):
+    with pytest.raises(ClientError, match=r"'nope' is not a program that can be run; Claude Code was.*npm install"):
         program("nope", {"PATH": str(tmp_path)})
 
 
@@ -674,7 +674,7 @@ def test_the_client_is_found_on_the_path_of_its_environment(tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no folder to work in"):
+    with pytest.raises(BadInput, match="not a folder to work in"):
         talk("echoes", one_turn, cwd=tmp_path / "none")
 
 

@@ -122,7 +122,7 @@ def test_sessions_are_listed_as_the_archive_lists_them(asked: Asked, claude: Pat
     said = asked.told("sessions", project="all")
     with archive_of(claude, tmp_path) as archive:
         assert sessions_in(said) == [short(each.stored.row.uuid) for each in archive.sessions()]
-        archive.mark(HARBOUR, hidden=True)
+        archive.marks.set(HARBOUR, hidden=True)
     assert "2026-11-12 10:00 · 1 prompt · harbour · draw the harbour" in said
     assert sessions_in(asked.told("sessions", project="all")) == [short(LANTERN)]
     assert sessions_in(asked.told("sessions", project="all", limit=1)) == [short(LANTERN)]
@@ -326,7 +326,7 @@ def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:
         ("search", {"query": "x", "limit": 0}, "search: Expected `int` >= 1 - at `$.limit`"),
         ("search", {"query": " "}, "an empty query has nothing to search for"),
         ("search", {"query": "x", "in": "dreams"}, "in 'dreams' names no field; known are"),
-        ("search", {"query": "x", "since": "whenever"}, "since 'whenever' is no date; try"),
+        ("search", {"query": "x", "since": "whenever"}, "since 'whenever' is not a date; try"),
         ("search", {"query": "x", "since": "1d", "until": "2d"}, ""),
         ("read", {"session": "nobody"}, "no session 'nobody' in "),
         ("read", {"session": ""}, "no session '' in "),
@@ -437,7 +437,7 @@ def test_the_first_question_does_not_wait_for_the_first_import(tmp_path: Path) -
     a_session(a_prompt("why does the beacon flicker")).write(tmp_path / "projects")
     options = ("--source", tmp_path / "projects", "--home", tmp_path / "home")
     with Archive(tmp_path / "home") as archive, asking(*options) as asked:
-        with archive._locked(5):  # the import has to wait for it, as long as a large one takes
+        with archive.locked(5):  # the import has to wait for it, as long as a large one takes
             early = asked.told("search", query="beacon", project="all")
             assert "still being taken in" in early
             assert "flicker" not in early

@@ -33,7 +33,7 @@ def synced(folder: Path, prices: Path | None = None) -> Archive:
 
 def report(folder: Path, by: str = "day", **wanted: Any) -> CacheReport:
     with synced(folder) as archive:
-        return archive.caching(by, Filter(**wanted), UTC)
+        return archive.billing.caching(by, Filter(**wanted), UTC)
 
 
 def a_request(
@@ -103,7 +103,7 @@ def test_days_models_projects_and_sessions_add_up_to_the_same_totals(tmp_path: P
 
 def test_a_grouping_that_is_not_there_is_told(tmp_path: Path) -> None:
     with synced(tmp_path) as archive, pytest.raises(BadInput, match="try day, week"):
-        archive.caching("moon")
+        archive.billing.caching("moon")
 
 
 def test_an_empty_archive_knows_nothing(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ class TestForks:
         fork = write(tmp_path, FIRST, HIT, REBUILD, session=BOB)
         forked = {("resumed_or_forked", False): (1, 40_000, 380_000_000)}
         with synced(tmp_path) as archive:
-            assert causes_of(archive.caching()) == forked
-            copied = archive.copied_into(BOB)
+            assert causes_of(archive.billing.caching()) == forked
+            copied = archive.billing.copied_into(BOB)
             assert copied == {"msg_first", "msg_hit"}
-            assert archive.copied_into(ANN) == frozenset()
+            assert archive.billing.copied_into(ANN) == frozenset()
             of_one = session_report(archive.session(BOB), UsageQuestion(), packaged_prices(), copied)
             assert causes_of(of_one) == forked
         assert causes_of(session_report(load(fork), UsageQuestion(), packaged_prices())) == {
@@ -231,9 +231,9 @@ def test_other_prices_change_savings_and_premiums_of_all_rows(tmp_path: Path) ->
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({"schema": 1, "models": {"claude-opus-4-8": [rates]}}))
     with synced(tmp_path) as archive:
-        before = archive.caching()
+        before = archive.billing.caching()
     with synced(tmp_path, prices) as archive:
-        after = archive.caching()
+        after = archive.billing.caching()
     assert (before.caching.saved, before.caching.premium) == (-90_000_000, 380_000_000)
     assert (after.caching.saved, after.caching.premium) == (-180_000_000, 760_000_000)
     assert after.caching.rebuilt_tokens == 40_000
@@ -242,13 +242,13 @@ def test_other_prices_change_savings_and_premiums_of_all_rows(tmp_path: Path) ->
 def test_a_session_that_grew_is_measured_as_a_whole(tmp_path: Path) -> None:
     write(tmp_path, FIRST, HIT)
     with synced(tmp_path) as archive:
-        assert archive.caching().caching.rebuilds == 0
+        assert archive.billing.caching().caching.rebuilds == 0
         boundary = a_system_line("compact_boundary", timestamp="2026-03-01T10:01:30.000Z")
         write(tmp_path, FIRST, HIT, boundary, REBUILD)
         archive.sync()
-        assert causes_of(archive.caching()) == {("compaction", False): (1, 40_000, 380_000_000)}
-        archive.rebuild()
-        assert causes_of(archive.caching()) == {("compaction", False): (1, 40_000, 380_000_000)}
+        assert causes_of(archive.billing.caching()) == {("compaction", False): (1, 40_000, 380_000_000)}
+        archive.safe.rebuild()
+        assert causes_of(archive.billing.caching()) == {("compaction", False): (1, 40_000, 380_000_000)}
 
 
 class TestOneSession:
@@ -300,7 +300,7 @@ def test_the_totals_over_a_tree_are_the_sum_over_its_sessions(tmp_path: Path) ->
     once = list(settle_all(told, prices))
     with tree.archive() as archive:
         archive.sync()
-        made = archive.caching("day", timezone=UTC)
+        made = archive.billing.caching("day", timezone=UTC)
     assert made.caching == added(map(caching_of, once))
     assert made.totals.nanodollars == sum(each.nanodollars or 0 for each in once)
     assert made.caching.rebuilds > 0
@@ -314,10 +314,10 @@ def test_usage_and_cache_asked_for_together_are_the_same_as_apart(by: str, tmp_p
     write(tmp_path, a_request("other", "11:00:00", uncached=70), session=BOB, cwd="/home/bob/shed")
     with synced(tmp_path) as archive:
         for wanted in (Filter(), Filter(project="shed")):
-            usage, cache = archive.usage_and_caching(by, wanted, UTC)
+            usage, cache = archive.billing.usage_and_caching(by, wanted, UTC)
             apart = archive.usage(by, wanted, UTC)
             rows = [replace(row, agents=None, abandoned=None) for row in apart.rows]
             assert [replace(row, agents=None, abandoned=None) for row in usage.rows] == rows
             assert (usage.totals, usage.models, usage.accounting) == (apart.totals, apart.models, apart.accounting)
-            assert cache == archive.caching(by, wanted, UTC)
+            assert cache == archive.billing.caching(by, wanted, UTC)
             assert rows

@@ -37,7 +37,7 @@ def synced(folder: Path) -> Archive:
 
 def explained(folder: Path, wanted: str | Path) -> Explained:
     with synced(folder) as archive:
-        return archive.explain(wanted)
+        return archive.billing.explain(wanted)
 
 
 def response(folder: Path, wanted: str = "msg_A") -> ExplainedResponse:
@@ -148,7 +148,7 @@ class TestCopies:
             [(second, entries)] = lines.items()
             write(tmp_path, *entries, session=second)
             archive.sync()
-            found = archive.explain("msg_A")
+            found = archive.billing.explain("msg_A")
         assert isinstance(found, ExplainedResponse)
         assert found.why_home == ("main before sidechain", "earliest conversation")
         assert [copy.session for copy in found.copies] == [BOB, ANN, ANN]
@@ -157,7 +157,7 @@ class TestCopies:
         write(tmp_path, a_request(), session=BOB)
         write(tmp_path, a_request(), session=ANN)
         with synced(tmp_path) as archive:
-            found = archive.explain("msg_A")
+            found = archive.billing.explain("msg_A")
             [(path,), *_] = archive.sql("SELECT path FROM file ORDER BY head")[1]
         assert isinstance(found, ExplainedResponse)
         assert (found.why_home, found.copies[0].path) == (("beginning of the file",), path)
@@ -321,7 +321,7 @@ class TestSessions:
 
 def every_response(archive: Archive) -> list[ExplainedResponse]:
     _, rows = archive.sql("SELECT key FROM response WHERE key NOT LIKE '%#advisor:%'")
-    found = [archive.explain(str(key)) for (key,) in rows]
+    found = [archive.billing.explain(str(key)) for (key,) in rows]
     return [each for each in found if isinstance(each, ExplainedResponse)]
 
 
@@ -336,7 +336,7 @@ def assert_agrees(archive: Archive) -> None:
         chosen = [row for copy in found.copies for row in copy.rows if row.verdict is Verdict.CHOSEN]
         assert [row.output_tokens for row in chosen] == [found.parts[0].used.output], found.id
     for row in archive.usage("session").rows:
-        told = archive.explain(str(row.key))
+        told = archive.billing.explain(str(row.key))
         assert isinstance(told, ExplainedSession)
         assert told.tokens == row.tokens
         assert told.models == row.models

@@ -50,7 +50,7 @@ def test_a_moment_in_words_or_iso(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "7", "7x", "-7d", "2026-02-30", "mon", "2026-10-02T25:00"])
 def test_anything_else_is_refused_with_the_option_and_an_example(text: str) -> None:
-    with pytest.raises(BadInput, match=r"^--since .* is no date; try 2026-10-02"):
+    with pytest.raises(BadInput, match=r"^--since .* is not a date; try 2026-10-02"):
         moment(text)
 
 

@@ -100,7 +100,7 @@ def test_a_session_that_a_person_forgot_is_not_lost(archive: Archive, tmp_path: 
     trunk = index.with_name(f"{KEPT}.jsonl")
     index.write_text(json.dumps({"version": 1, "entries": [entry(KEPT, fullPath=str(trunk))]}))
     archive.sync()
-    archive.forget(KEPT)
+    archive.safe.forget(KEPT)
     trunk.unlink()
     archive.sync()
     assert archive.lost() == []

@@ -121,18 +121,18 @@ def test_a_report_has_working_directories_unless_worktrees_are_folded(archive: A
 
 def test_a_moved_folder_is_counted_with_todays_and_the_total_stays(archive: Archive) -> None:
     before = archive.usage("project")
-    archive.move_project(OLD, NEW)
+    archive.marks.move_project(OLD, NEW)
     assert rows(archive) == {NEW: 2, NEW + TREE: 1, "/home/ann/old-name-2": 1}
     assert rows(archive, folds=True) == {NEW: 3, "/home/ann/old-name-2": 1}
     after = archive.usage("project", folds_worktrees=True)
     assert (after.totals, after.accounting) == (before.totals, before.accounting)
     assert sum(row.tokens.nanodollars or 0 for row in after.rows) == before.totals.nanodollars != 0
-    assert {row.key for row in archive.caching("project").rows} == {NEW, NEW + TREE, "/home/ann/old-name-2"}
+    assert {row.key for row in archive.billing.caching("project").rows} == {NEW, NEW + TREE, "/home/ann/old-name-2"}
 
 
 def test_a_moved_session_is_found_by_either_name_and_keeps_its_own(archive: Archive) -> None:
     assert found(archive, NEW) == {"three"}
-    archive.move_project(OLD, NEW)
+    archive.marks.move_project(OLD, NEW)
     assert found(archive, "NEW-name") == {"one", "two", "three"}
     assert found(archive, "old-name") == {"one", "two", "four"}
     assert found(archive, NEW + TREE) == {"two"}
@@ -142,7 +142,7 @@ def test_a_moved_session_is_found_by_either_name_and_keeps_its_own(archive: Arch
         "two",
         "three",
     }
-    assert archive.retro(Filter(project=NEW)).sessions == 3
+    assert archive.friction.retro(Filter(project=NEW)).sessions == 3
     assert {each.stored.row.uuid for each in archive.sessions(Filter(folder=NEW))} == {"one", "two", "three"}
     assert {hit.session.row.uuid for hit in archive.search("pebble", wanted=Filter(folder=NEW)).hits} == {
         "one",
@@ -155,16 +155,16 @@ def test_a_moved_session_is_found_by_either_name_and_keeps_its_own(archive: Arch
 
 def test_a_move_is_taken_back(archive: Archive) -> None:
     before = archive.projects()
-    archive.move_project(OLD, NEW)
+    archive.marks.move_project(OLD, NEW)
     assert archive.projects() != before
-    archive.unmove_project(OLD)
+    archive.marks.unmove_project(OLD)
     assert archive.projects() == before
     with pytest.raises(BadInput, match="was not moved; what was: nothing"):
-        archive.unmove_project(OLD)
+        archive.marks.unmove_project(OLD)
 
 
 def test_projects_come_with_their_worktrees_and_earlier_folders(archive: Archive) -> None:
-    archive.move_project(OLD, NEW)
+    archive.marks.move_project(OLD, NEW)
     other, moved = archive.projects()
     assert (other.folder, other.worktrees, other.earlier) == ("/home/ann/old-name-2", [], [])
     assert (moved.folder, moved.sessions, moved.prompts) == (NEW, 3, 3)

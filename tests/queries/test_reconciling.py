@@ -47,7 +47,7 @@ def synced(folder: Path, *more: Path) -> Archive:
 
 def reconciled(folder: Path, *more: Path) -> dict[str, Reconciled]:
     with synced(folder, *more) as archive:
-        return archive.reconciliation()
+        return archive.billing.reconciliation()
 
 
 def test_the_difference_is_what_the_client_counted_beyond_the_transcripts(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_captured_runs_that_each_began_at_zero_are_added_up(tmp_path: Path) -> N
 def test_of_several_sources_the_one_that_missed_least_is_taken(tmp_path: Path) -> None:
     write(tmp_path, a_request(), a_cost_state(0.05))
     with synced(tmp_path, a_capture(tmp_path, "run.jsonl", 0.04)) as archive:
-        assert archive.reconciliation()[ID].source == "cost-state"
+        assert archive.billing.reconciliation()[ID].source == "cost-state"
         line = StatusLine({"session_id": ID, "cost": {"total_cost_usd": 0.06}}, BEGAN + 5_000)
         client_totals.keep(archive.connection, line, "desk", BEGAN + 5_000)
-        found = archive.reconciliation()[ID]
+        found = archive.billing.reconciliation()[ID]
     assert (found.source, found.client, found.difference) == ("statusline", 60_000_000, 27_500_000)
 
 

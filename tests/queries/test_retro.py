@@ -13,7 +13,7 @@ import pytest
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction import LEAST_CONFIDENCE, ORDERS, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, ranked
 from reread.errors import BadInput, UnknownSession
 from reread.features.friction import FrictionKind, Moment
 from reread.features.rates import Rate, change, poisson
@@ -80,7 +80,7 @@ def test_nothing_can_be_said_of_nothing() -> None:
 
 
 def test_moments_are_counted_by_kind_and_by_what_they_are_about(archive: Archive) -> None:
-    found = archive.retro()
+    found = archive.friction.retro()
     assert (found.sessions, found.prompts, found.prompts_before) == (3, 9, 0)
     expected = {
         FrictionKind.TOOL_ERROR: 3,
@@ -98,7 +98,7 @@ def test_moments_are_counted_by_kind_and_by_what_they_are_about(archive: Archive
 
 
 def test_a_period_is_held_against_what_was_before_it(archive: Archive) -> None:
-    found = archive.retro(Filter(since=MARCH, until=datetime(2026, 4, 1, tzinfo=UTC)))
+    found = archive.friction.retro(Filter(since=MARCH, until=datetime(2026, 4, 1, tzinfo=UTC)))
     assert {event.session for event in found.events} == {TWO}
     assert (found.sessions, found.prompts, found.sessions_before, found.prompts_before) == (1, 3, 1, 3)
     [errors] = [group for group in found.kinds if group.kind is FrictionKind.TOOL_ERROR]
@@ -106,34 +106,36 @@ def test_a_period_is_held_against_what_was_before_it(archive: Archive) -> None:
 
 
 def test_one_session_is_held_against_all_before_it(archive: Archive) -> None:
-    found = archive.retro(session=THREE[:6])
+    found = archive.friction.retro(session=THREE[:6])
     assert {event.session for event in found.events} == {THREE}
     assert (found.sessions, found.prompts, found.sessions_before, found.prompts_before) == (1, 3, 2, 6)
     assert {pattern.kind.value for pattern in found.patterns} >= {"repeated_instruction", "tool_error"}
 
 
 def test_filters_choose_sessions(archive: Archive) -> None:
-    assert {event.session for event in archive.retro(Filter(project="shop")).events} == {TWO}
-    assert archive.retro(Filter(tool="Grep")).events == []
+    assert {event.session for event in archive.friction.retro(Filter(project="shop")).events} == {TWO}
+    assert archive.friction.retro(Filter(tool="Grep")).events == []
 
 
 def test_agents_the_unsure_and_other_kinds_are_left_out_unless_asked_for(archive: Archive) -> None:
-    assert named(archive.retro(), "tapirq") == []
-    assert archive.retro().spared.of_agents == len(named(archive.retro(with_agents=True), "tapirq")) == 3
-    assert set(kinds(archive.retro(kinds=["tool_error", "re-ask"]))) == {FrictionKind.TOOL_ERROR}
-    sure = archive.retro(least_confidence=0.99)
+    assert named(archive.friction.retro(), "tapirq") == []
+    assert (
+        archive.friction.retro().spared.of_agents == len(named(archive.friction.retro(with_agents=True), "tapirq")) == 3
+    )
+    assert set(kinds(archive.friction.retro(kinds=["tool_error", "re-ask"]))) == {FrictionKind.TOOL_ERROR}
+    sure = archive.friction.retro(least_confidence=0.99)
     assert {event.confidence for event in sure.events} == {1.0}
     assert sure.spared.unsure > 0
 
 
 def test_causes_add_up_to_all(archive: Archive) -> None:
-    found = archive.retro()
+    found = archive.friction.retro()
     assert sum(group.count for group in found.causes.values() if group is not None) == len(found.events)
 
 
 @pytest.mark.parametrize("order", ["time", "cost", "count"])
 def test_the_order_is_by_what_is_asked_for(archive: Archive, order: str) -> None:
-    groups = archive.retro(by=order).kinds
+    groups = archive.friction.retro(by=order).kinds
     measure = {"time": "seconds", "cost": "nanodollars", "count": "count"}[order]
     figures = [getattr(group, measure) for group in groups]
     assert figures == sorted(figures, reverse=True)
@@ -141,15 +143,15 @@ def test_the_order_is_by_what_is_asked_for(archive: Archive, order: str) -> None
 
 def test_bad_questions_are_refused(archive: Archive) -> None:
     with pytest.raises(BadInput, match="no order"):
-        archive.retro(by="size")
+        archive.friction.retro(by="size")
     with pytest.raises(BadInput, match="no kind"):
-        archive.retro(kinds=["grief"])
+        archive.friction.retro(kinds=["grief"])
     with pytest.raises(UnknownSession):
-        archive.retro(session="feed")
+        archive.friction.retro(session="feed")
 
 
 def test_an_empty_period_is_an_empty_answer(archive: Archive) -> None:
-    found = archive.retro(Filter(since=datetime(2030, 1, 1, tzinfo=UTC)))
+    found = archive.friction.retro(Filter(since=datetime(2030, 1, 1, tzinfo=UTC)))
     assert (found.events, found.patterns, found.suggestions, found.sessions, found.prompts) == ([], [], [], 0, 0)
 
 
@@ -157,7 +159,7 @@ def test_an_empty_period_is_an_empty_answer(archive: Archive) -> None:
 
 
 def test_weeks_tell_prompts_and_moments(archive: Archive) -> None:
-    found = archive.retro(timezone=UTC)
+    found = archive.friction.retro(timezone=UTC)
     assert [week.week for week in found.weeks] == ["2026-02-02", "2026-03-02", "2026-04-06"]
     assert sum(week.rate.count for week in found.weeks) == len(found.events)
     assert [week.rate.exposure for week in found.weeks] == [3, 3, 3]
@@ -171,8 +173,8 @@ def test_a_changed_instruction_file_has_a_before_and_an_after_of_its_own_project
     write(a_session(*an_edit("/home/ann/app/CLAUDE.md"), *calm, id=ids[4]), tmp_path / "projects", "2026-05-10")
     write(troubled(ids[5], cwd="/home/ann/shop"), tmp_path / "projects", "2026-05-11")
     with an_archive(tmp_path) as archive:
-        [changed] = archive.retro().changes
-        moments = len(archive.retro(Filter(until=datetime(2026, 5, 10, tzinfo=UTC)), kinds=None).events)
+        [changed] = archive.friction.retro().changes
+        moments = len(archive.friction.retro(Filter(until=datetime(2026, 5, 10, tzinfo=UTC)), kinds=None).events)
     assert (changed.what, changed.name, changed.session) == ("instructions", "/home/ann/app/CLAUDE.md", ids[4])
     assert changed.uuid is not None
     assert changed.before.exposure == 12
@@ -186,7 +188,7 @@ def test_a_new_model_is_held_against_what_was_used_before(tmp_path: Path) -> Non
     calm = [each for number in range(12) for each in (a_prompt(f"part {number}"), a_reply("ok", model="claude-new-9"))]
     write(a_session(*calm, id=ONE, version="2.9.0"), tmp_path / "projects", "2026-05-12")
     with an_archive(tmp_path) as archive:
-        changes = {each.what: each for each in archive.retro().changes}
+        changes = {each.what: each for each in archive.friction.retro().changes}
     assert {what: each.name for what, each in changes.items()} == {"model": "claude-new-9", "version": "2.9.0"}
     assert (changes["model"].before.exposure, changes["model"].after, changes["model"].change) == (
         12,
@@ -199,7 +201,7 @@ def test_a_new_model_is_held_against_what_was_used_before(tmp_path: Path) -> Non
 
 
 def test_what_is_told_in_three_sessions_becomes_a_line_for_the_instructions(archive: Archive) -> None:
-    found = archive.retro()
+    found = archive.friction.retro()
     [told] = [each for each in found.patterns if each.kind.value == "repeated_instruction"]
     assert told.sessions == (ONE, TWO, THREE)
     [memory] = [each for each in found.suggestions if "3 times in 3 sessions" in each.title]
@@ -209,34 +211,34 @@ def test_what_is_told_in_three_sessions_becomes_a_line_for_the_instructions(arch
 
 
 def test_what_a_person_says_is_none_is_left_out_until_it_is_taken_back(archive: Archive) -> None:
-    [wrong] = [event for event in named(archive.retro(), "oryxq") if event.session == TWO]
+    [wrong] = [event for event in named(archive.friction.retro(), "oryxq") if event.session == TWO]
     assert wrong.uuid is not None
-    said = archive.mark_wrong(wrong.uuid[:-2], "correction")
+    said = archive.friction.mark_wrong(wrong.uuid[:-2], "correction")
     assert (said.uuid, said.kind, said.session) == (wrong.uuid, "correction", TWO)
-    found = archive.retro()
+    found = archive.friction.retro()
     assert wrong not in found.events
     assert found.spared.wrong == 1
-    shown = archive.retro(with_wrong=True)
+    shown = archive.friction.retro(with_wrong=True)
     assert wrong in shown.events
     assert shown.wrong == {(wrong.uuid, FrictionKind.CORRECTION)}
-    archive.mark_right(wrong.uuid)
-    assert wrong in archive.retro().events
+    archive.friction.mark_right(wrong.uuid)
+    assert wrong in archive.friction.retro().events
 
 
 def test_a_rule_that_is_none_is_no_pattern_any_more(archive: Archive) -> None:
-    rules = [event for event in archive.retro().events if event.kind is FrictionKind.REPEATED_INSTRUCTION]
-    archive.mark_wrong(rules[0].uuid or "")
-    assert FrictionKind.REPEATED_INSTRUCTION not in kinds(archive.retro())
+    rules = [event for event in archive.friction.retro().events if event.kind is FrictionKind.REPEATED_INSTRUCTION]
+    archive.friction.mark_wrong(rules[0].uuid or "")
+    assert FrictionKind.REPEATED_INSTRUCTION not in kinds(archive.friction.retro())
 
 
 def test_only_what_was_found_can_be_wrong(archive: Archive) -> None:
-    [wrong] = [event for event in named(archive.retro(), "oryxq") if event.session == TWO]
-    with pytest.raises(BadInput, match="nothing was found"):
-        archive.mark_wrong("feed")
+    [wrong] = [event for event in named(archive.friction.retro(), "oryxq") if event.session == TWO]
+    with pytest.raises(BadInput, match="there is no moment"):
+        archive.friction.mark_wrong("feed")
     with pytest.raises(BadInput, match="shows no loop"):
-        archive.mark_wrong(wrong.uuid or "", "loop")
+        archive.friction.mark_wrong(wrong.uuid or "", "loop")
     with pytest.raises(BadInput, match="nothing was said"):
-        archive.mark_right(wrong.uuid or "")
+        archive.friction.mark_right(wrong.uuid or "")
 
 
 # -- evidence
@@ -259,17 +261,17 @@ def assert_opens(archive: Archive, found: Retro) -> int:
 
 
 def test_every_line_of_evidence_opens_where_it_stands(archive: Archive) -> None:
-    assert assert_opens(archive, archive.retro(with_agents=True, least_confidence=0.0)) > 20
+    assert assert_opens(archive, archive.friction.retro(with_agents=True, least_confidence=0.0)) > 20
 
 
 @pytest.mark.parametrize("era", sorted(path.parent.name for path in ERAS.glob("*/source")))
 def test_every_line_of_evidence_of_the_real_client_opens_where_it_stands(era: str, tmp_path: Path) -> None:
     with an_archive(tmp_path, ERAS / era / "source") as archive:
-        assert_opens(archive, archive.retro(with_agents=True, least_confidence=0.0))
+        assert_opens(archive, archive.friction.retro(with_agents=True, least_confidence=0.0))
 
 
 def test_the_line_that_is_opened_says_what_is_quoted(archive: Archive) -> None:
-    for event in named(archive.retro(), "oryxq"):
+    for event in named(archive.friction.retro(), "oryxq"):
         branch, index = place_of(archive.session(event.session), event.uuid or "")
         [turn] = [turn for turn in branch.turns if turn.index == index]
         assert turn.prompt is not None
@@ -281,7 +283,7 @@ def test_a_session_without_prompts_is_no_trouble(tmp_path: Path) -> None:
         a_session(a_reply(a_tool_call("Read", {"file_path": "/x"})), a_tool_result("x"), id=ONE), tmp_path / "projects"
     )
     with an_archive(tmp_path) as archive:
-        found = archive.retro()
+        found = archive.friction.retro()
     assert (found.events, found.prompts, found.weeks) == ([], 0, [])
 
 
@@ -290,8 +292,8 @@ def test_a_session_without_prompts_is_no_trouble(tmp_path: Path) -> None:
 
 def test_the_moments_of_a_session_are_those_of_its_retrospective(archive: Archive) -> None:
     stored = archive.find(TWO)
-    alone = archive.retro(session=TWO)
-    own = archive.moments_of(stored)
+    alone = archive.friction.retro(session=TWO)
+    own = archive.friction.in_session(stored)
     assert [event for event in own if event.kind is FrictionKind.CORRECTION]
     told_over_many = [event for event in alone.events if event.kind is FrictionKind.REPEATED_INSTRUCTION]
     assert sorted(map(repr, own)) == sorted(repr(event) for event in alone.events if event not in told_over_many)
@@ -299,16 +301,16 @@ def test_the_moments_of_a_session_are_those_of_its_retrospective(archive: Archiv
 
 def test_the_moments_of_a_session_leave_out_agents_guesses_and_what_is_none(archive: Archive) -> None:
     stored = archive.find(ONE)
-    before = archive.moments_of(stored)
+    before = archive.friction.in_session(stored)
     assert not [event for event in before if event.agent is not None or event.confidence < LEAST_CONFIDENCE]
-    assert [event for event in archive.retro(session=ONE, with_agents=True).events if event.agent is not None]
+    assert [event for event in archive.friction.retro(session=ONE, with_agents=True).events if event.agent is not None]
     correction = next(event for event in before if event.kind is FrictionKind.CORRECTION)
-    archive.mark_wrong(str(correction.uuid), "correction")
-    assert archive.moments_of(stored) == [event for event in before if event != correction]
+    archive.friction.mark_wrong(str(correction.uuid), "correction")
+    assert archive.friction.in_session(stored) == [event for event in before if event != correction]
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_groups_can_be_put_into_another_order_without_asking_again(order: str, archive: Archive) -> None:
-    found = archive.retro()
-    assert ranked(found.kinds, order) == archive.retro(by=order).kinds
-    assert ranked(found.subjects, order) == archive.retro(by=order).subjects
+    found = archive.friction.retro()
+    assert ranked(found.kinds, order) == archive.friction.retro(by=order).kinds
+    assert ranked(found.subjects, order) == archive.friction.retro(by=order).subjects

@@ -301,7 +301,7 @@ def noted(tmp_path: Path) -> Archive:
     bobs().write(tmp_path / "projects")
     made = Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk")
     made.sync()
-    made.mark(BOB, title="Why the heron stopped", note="ask about parseQuery again", tags=["fox-hunt"])
+    made.marks.set(BOB, title="Why the heron stopped", note="ask about parseQuery again", tags=["fox-hunt"])
     return made
 
 
@@ -325,7 +325,7 @@ def test_titles_notes_and_tags_of_ones_own_are_found_as_titles_are(noted: Archiv
     own = [hit for hit in answer.hits if hit.session.row.uuid == BOB]
     assert [(hit.field, hit.uuid) for hit in own] == ([(Field.TITLE, None)] if found else [])
     assert answer.total == len(answer.hits)
-    cells = noted.count_hits(query).cells
+    cells = noted.text.count_hits(query).cells
     assert sum(cell.hits for cell in cells if cell.session == noted.find(BOB).id) == len(own)
 
 
@@ -344,6 +344,6 @@ def test_a_pattern_finds_own_words_too(noted: Archive) -> None:
 
 
 def test_a_new_title_is_found_and_the_old_one_is_not(noted: Archive) -> None:
-    noted.mark(BOB, title="Otters", note="", untags=["fox-hunt"])
+    noted.marks.set(BOB, title="Otters", note="", untags=["fox-hunt"])
     assert noted.search("otters", now=NOW).hits
     assert not noted.search("heron", now=NOW).hits

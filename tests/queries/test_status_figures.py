@@ -79,7 +79,7 @@ def test_a_session_that_began_before_today_adds_nothing(tmp_path: Path) -> None:
 
 def test_an_archive_without_any_usage_says_nothing(tmp_path: Path) -> None:
     with Archive(tmp_path / "home", machine="desk") as archive:
-        archive.status()
+        archive.safe.status()
     found = draw(tmp_path / "home", at("05T10:00"))
     assert (found.today, found.hourly) == (None, None)
 

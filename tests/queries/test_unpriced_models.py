@@ -18,7 +18,7 @@ def write(folder: Path, session: str, *replies: Entry) -> None:
 def unpriced(folder: Path) -> list[tuple[str | None, int, int]]:
     with Archive(folder / "home", [folder / "projects"], machine="desk") as archive:
         archive.sync()
-        return [(each.model, each.requests, each.tokens) for each in archive.unpriced_models()]
+        return [(each.model, each.requests, each.tokens) for each in archive.billing.unpriced_models()]
 
 
 def test_a_copied_response_counts_once(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reread.archive.friction import FrictionGroup, Week
+from reread.archive.friction_report import FrictionGroup, Week
 from reread.features.friction.scene import Cause, FrictionKind, Moment
 from reread.features.rates import Rate
 from reread.views.charts import chart_lines

@@ -201,7 +201,7 @@ class TestInTheArchive:
         assert _found(archive, "marigold lies") == []
         assert len(_found(archive, "periwinkle")) == 1
         assert _counted(archive) == {"Task": 1, "Write": 1}
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
     def test_a_copy_of_it_counts_once(self, archive: Archive, tmp_path: Path) -> None:
         source = tmp_path / "source"

@@ -156,6 +156,33 @@ def test_a_rewind_to_the_first_prompt_is_a_second_root() -> None:
     session = build(a_prompt("left"), a_reply("L"), a_prompt("right", to=None), a_reply("R"))
     assert branches(session) == [["right"], ["left"]]
     assert session.branches[1].forked_at is None
+    assert [branch.certain for branch in session.branches] == [True, True]
+
+
+def test_a_rewind_to_a_shell_line_is_one() -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply("ok"),
+        a_prompt("<bash-input>ls</bash-input>"),
+        a_reply("one file"),
+        a_prompt("right", to="ok"),
+        a_reply("R"),
+    )
+    assert len(session.branches) == 2
+    assert [branch.certain for branch in session.branches] == [True, True]
+
+
+def test_results_of_parallel_calls_are_no_rewind() -> None:
+    session = build(
+        a_prompt("go"),
+        a_reply(a_tool_call(id="a"), id="msg_1", uuid="first"),
+        a_reply(a_tool_call(id="b"), id="msg_1", uuid="second", to="first"),
+        a_tool_result("A", of="a", to="first"),
+        a_tool_result("B", of="b", to="second"),
+        a_reply("done"),
+        a_prompt("next"),
+    )
+    assert branches(session) == [["go", "next"]]
 
 
 def test_roots_are_rewinds_only_where_lines_are_linked() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
+from reread.errors import StoreError
 from reread.index import custody
-from reread.index.database import FILE_NAME, StoreError
+from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY
 from reread.safe.safe import FoundPiece
 from reread.testing import (
@@ -76,12 +77,12 @@ def vocabulary(archive: Archive) -> set[str]:
 
 def test_verify_names_the_file_of_a_flipped_byte(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
         piece = next(
-            each for each in archive.safe.scan() if isinstance(each, FoundPiece) and "subagents" in each.header.path
+            each for each in archive.packs.scan() if isinstance(each, FoundPiece) and "subagents" in each.header.path
         )
         flip(pack(archive), piece.place.end - 3)
-        verified = archive.verify()
+        verified = archive.safe.verify()
     assert not verified.ok
     assert f"pack 1 at {piece.place.offset} ({piece.header.path}): its bytes are damaged" in verified.damaged
 
@@ -89,7 +90,7 @@ def test_verify_names_the_file_of_a_flipped_byte(tmp_path: Path) -> None:
 def test_verify_names_every_file_of_a_missing_pack(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         pack(archive).unlink()
-        damaged = archive.verify().damaged
+        damaged = archive.safe.verify().damaged
     assert len(damaged) == 5
     assert all("of pack 1 is missing" in said for said in damaged)
     assert any(f"{ID}.jsonl" in said for said in damaged)
@@ -98,7 +99,7 @@ def test_verify_names_every_file_of_a_missing_pack(tmp_path: Path) -> None:
 def test_verify_notices_rows_that_have_no_bytes(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         archive.connection.execute("DELETE FROM piece WHERE file = (SELECT id FROM file WHERE kind = 'meta')")
-        damaged = archive.verify().damaged
+        damaged = archive.safe.verify().damaged
     assert len(damaged) == 1
     assert "agent-abc.meta.json: the bytes before" in damaged[0]
 
@@ -111,7 +112,7 @@ def test_verify_names_the_database_when_a_page_is_damaged(tmp_path: Path, part: 
     flip(tmp_path / "home" / FILE_NAME, max(1, pages * part // 12) * 4096, 4096)
     with Archive(tmp_path / "home") as archive:
         try:
-            damaged = archive.verify().damaged
+            damaged = archive.safe.verify().damaged
         except StoreError as error:
             damaged = [f"database: {error}"]
         if not damaged:
@@ -137,7 +138,7 @@ def test_every_file_of_every_session_comes_back_byte_for_byte(taken: Tree, tmp_p
     with taken.archive() as archive:
         for each in archive.sessions():
             folder = tmp_path / Path(each.stored.row.folder).name
-            restored = archive.restore(each.stored.row.uuid, folder)
+            restored = archive.safe.restore(each.stored.row.uuid, folder)
             assert all(path.is_relative_to(folder) for path in restored.files)
         back = digests(tmp_path)
     assert back == source
@@ -147,7 +148,7 @@ def test_every_file_of_every_session_comes_back_byte_for_byte(taken: Tree, tmp_p
 
 def test_a_restored_file_has_its_time_and_is_its_owners(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        archive.restore(ID, tmp_path / "back")
+        archive.safe.restore(ID, tmp_path / "back")
     name = f"{ID}.jsonl"
     [source] = (tmp_path / "source").rglob(name)
     assert (tmp_path / "back" / name).stat().st_mtime_ns == source.stat().st_mtime_ns
@@ -158,12 +159,12 @@ def test_a_restored_file_has_its_time_and_is_its_owners(tmp_path: Path) -> None:
 
 def test_restoring_never_writes_over_other_bytes(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        archive.restore(ID, tmp_path / "back")
-        archive.restore(ID, tmp_path / "back")
+        archive.safe.restore(ID, tmp_path / "back")
+        archive.safe.restore(ID, tmp_path / "back")
         (tmp_path / "back" / f"{ID}.jsonl").write_text("newer")
         before = digests(tmp_path / "back")
         with pytest.raises(StoreError, match="is there already"):
-            archive.restore(ID, tmp_path / "back")
+            archive.safe.restore(ID, tmp_path / "back")
     assert digests(tmp_path / "back") == before
 
 
@@ -175,18 +176,18 @@ def test_a_forgotten_session_leaves_no_byte_in_the_packs_and_no_word_in_the_inde
         assert set(WORDS[:-1]) <= vocabulary(archive)
         assert "貘検" in vocabulary(archive)
         kept = archive.search("quokka").hits[0].text
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert not set(WORDS) & vocabulary(archive)
         assert not any("貘" in term for term in vocabulary(archive))
         for word in WORDS:
             matching = archive.connection.execute("SELECT count(*) FROM search WHERE search MATCH ?", (f'"{word}"',))
             assert matching.fetchone() == (0,), word
             assert archive.search(word, ALL_FIELDS).hits == []
-        for piece in archive.safe.scan():
-            assert not any(word.encode() in archive.safe.read(piece.place) for word in WORDS)
+        for piece in archive.packs.scan():
+            assert not any(word.encode() in archive.packs.read(piece.place) for word in WORDS)
         assert [each.stored.row.uuid for each in archive.sessions()] == [OTHER]
         assert archive.search("quokka").hits[0].text == kept
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
     for path in (tmp_path / "home").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         assert not [word for word in (*WORDS, ID) if word.encode() in content], path
@@ -197,11 +198,11 @@ def test_forgetting_everything_empties_the_index(taken: Tree, tmp_path: Path) ->
     with Archive(tmp_path / "home", [taken.source], machine="desk") as archive:
         archive.sync()
         for each in archive.sessions():
-            assert archive.forget(each.stored.row.uuid).hidden_texts == 0
+            assert archive.safe.forget(each.stored.row.uuid).hidden_texts == 0
         assert vocabulary(archive) == set()
         for table in ("session", "block", "request", "tool_call", "friction", "outcome", "instruction_change"):
             assert archive.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_forgetting_one_session_leaves_the_others_true(tmp_path: Path) -> None:
@@ -209,7 +210,7 @@ def test_forgetting_one_session_leaves_the_others_true(tmp_path: Path) -> None:
     a_secret().write(tree.source / "projects")
     with tree.archive() as archive:
         archive.sync()
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert_true(archive, tree.truth)
 
 
@@ -219,7 +220,7 @@ def test_a_file_that_was_rewritten_is_forgotten_with_all_its_generations(tmp_pat
         path.write_bytes(path.read_bytes().replace(b"alpacaq", b"vicunaq").replace(b"find", b"look for"))
         archive.sync()
         assert {"vicunaq", "alpacaq"} & vocabulary(archive) == {"vicunaq"}
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert not {"vicunaq", "alpacaq"} & vocabulary(archive)
     for path in (tmp_path / "home").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
@@ -228,12 +229,12 @@ def test_a_file_that_was_rewritten_is_forgotten_with_all_its_generations(tmp_pat
 
 def test_what_damage_hides_is_forgotten_too_and_told(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
-        piece = next(each for each in archive.safe.scan() if isinstance(each, FoundPiece) and ID in each.header.path)
+        piece = next(each for each in archive.packs.scan() if isinstance(each, FoundPiece) and ID in each.header.path)
         flip(pack(archive), piece.place.end - 3)
-        assert archive.forget(ID).hidden_texts > 0
+        assert archive.safe.forget(ID).hidden_texts > 0
         assert archive.search("alpacaq", ALL_FIELDS).hits == []
         assert [each.stored.row.uuid for each in archive.sessions()] == [OTHER]
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 @posix
@@ -244,10 +245,10 @@ def test_a_forget_killed_at_any_step_never_happened_or_is_finished(tmp_path: Pat
         home = tmp_path / f"home-{step}"
         with Archive(home, [source], machine="desk") as archive:
             archive.sync()
-            archive.mark(ID, note="marmotq")
-        code = killed_at(step, lambda home=home: Archive(home, [source], machine="desk").forget(ID))  # type: ignore[misc]
+            archive.marks.set(ID, note="marmotq")
+        code = killed_at(step, lambda home=home: Archive(home, [source], machine="desk").safe.forget(ID))  # type: ignore[misc]
         with Archive(home, machine="desk") as archive:
-            assert archive.verify().damaged == [], step
+            assert archive.safe.verify().damaged == [], step
             listed = {each.stored.row.uuid for each in archive.sessions()}
             assert listed in ({ID, OTHER}, {OTHER})
             assert bool({"alpacaq"} & vocabulary(archive)) == (ID in listed)
@@ -264,7 +265,7 @@ def test_the_next_sync_finishes_a_forget(tmp_path: Path, monkeypatch: pytest.Mon
     with an_archive(tmp_path) as archive, monkeypatch.context() as patch:
         patch.setattr(custody, "settle", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            archive.forget(ID)
+            archive.safe.forget(ID)
     with Archive(tmp_path / "home", machine="desk") as archive:
         archive.sync()
         assert [each.stored.row.uuid for each in archive.sessions()] == [OTHER]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reread.errors import RereadError
+from reread.errors import NewerArchive, RereadError, StoreError
 from reread.index import database
-from reread.index.database import FILE_NAME, NewerArchive, StoreError, connect, transaction
+from reread.index.database import FILE_NAME, connect, transaction
 from reread.index.schema import MIGRATIONS
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")

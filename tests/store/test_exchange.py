@@ -58,11 +58,11 @@ class Desk:
     def push(self, *, full: bool = False) -> exchange.Pushed:
         with self.open() as archive:
             archive.sync()
-            return archive.push(self.folder, full=full)
+            return archive.safe.push(self.folder, full=full)
 
     def pull(self) -> exchange.Pulled:
         with self.open() as archive:
-            return archive.pull(self.folder)
+            return archive.safe.pull(self.folder)
 
     def names(self) -> list[str]:
         with self.open() as archive:
@@ -78,7 +78,7 @@ class Desk:
 
     def assert_whole(self) -> None:
         with self.open() as archive:
-            proof = archive.verify(deep=True)
+            proof = archive.safe.verify(deep=True)
             assert (proof.damaged, proof.unnamed, proof.adopted) == ([], [], 0)
 
 
@@ -166,11 +166,11 @@ def test_what_grew_is_sent_and_taken_alone(desk: Desk, laptop: Desk) -> None:
 def test_restored_elsewhere_every_byte_is_there(desk: Desk, laptop: Desk, tmp_path: Path) -> None:
     exchange_all(desk, laptop)
     with desk.open() as archive:
-        archive.restore(FIRST, tmp_path / "here")
+        archive.safe.restore(FIRST, tmp_path / "here")
     shutil.rmtree(desk.root)
     with laptop.open() as archive:
-        archive.rebuild()
-        archive.restore(FIRST, tmp_path / "there")
+        archive.safe.rebuild()
+        archive.safe.restore(FIRST, tmp_path / "there")
         assert {each.label for each in [archive.own_machine()]} == {"laptop"}
         assert {row.key for row in archive.usage("machine").rows} == {"desk", "laptop"}
     assert len(files_below(tmp_path / "here")) == 5
@@ -251,7 +251,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all_and_stays_so(
     third = Desk(tmp_path, "third")
     exchange_all(desk, laptop, third)
     with laptop.open() as archive:
-        archive.forget(FIRST)
+        archive.safe.forget(FIRST)
     laptop.push()
     late = Desk(tmp_path, "late")
     late.pull()
@@ -273,14 +273,14 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all_and_stays_so(
 def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: Desk) -> None:
     exchange_all(desk, laptop)
     with desk.open() as archive:
-        archive.mark(FIRST, starred=True, tags=["zoo"], title="Animals", note="a note")
+        archive.marks.set(FIRST, starred=True, tags=["zoo"], title="Animals", note="a note")
         wanted = archive.marks()
     desk.push()
     assert laptop.pull().marks == 1
     with laptop.open() as archive:
         assert archive.marks() == wanted
-        archive.rebuild()
-        archive.mark(FIRST, title="Beasts", untags=["zoo"])
+        archive.safe.rebuild()
+        archive.marks.set(FIRST, title="Beasts", untags=["zoo"])
         wanted = archive.marks()
     laptop.push()
     desk.push()
@@ -288,7 +288,7 @@ def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: 
     assert laptop.pull().marks == 0
     with desk.open() as archive:
         assert archive.marks() == wanted
-        archive.mark(FIRST, starred=False, title="", note="")
+        archive.marks.set(FIRST, starred=False, title="", note="")
     exchange_all(desk, laptop)
     with laptop.open() as archive:
         assert archive.marks() == {}
@@ -315,14 +315,14 @@ def test_a_session_on_two_machines_is_one_and_the_fuller_one_counts(grown: int, 
         each.assert_whole()
         assert each.push().bytes_sent == 0
         with each.open() as archive:
-            archive.rebuild()
+            archive.safe.rebuild()
             assert archive.sync().bytes == 0
             assert archive.usage("day").totals.output_tokens == 7 + 20 + 9 + 3 + 5
         assert each.names() == [FIRST, SECOND, SHARED]
         each.assert_whole()
         assert (each.push().bytes_sent, each.pull().bytes_taken) == (0, 0)
     with both[1 - grown].open() as archive:
-        archive.forget(SHARED)
+        archive.safe.forget(SHARED)
     exchange_all(*reversed(both))
     exchange_all(*both)
     for each in both:
@@ -334,20 +334,20 @@ def test_only_what_passes_a_filter_is_sent_and_a_dry_run_sends_nothing(desk: Des
     generate(desk.more, size=30_000, sessions=2)
     with desk.open() as archive:
         archive.sync()
-        archive.mark(FIRST, starred=True)
-        dry = archive.push(desk.folder, is_dry=True)
+        archive.marks.set(FIRST, starred=True)
+        dry = archive.safe.push(desk.folder, is_dry=True)
         number = archive.count_sessions()
-        assert (dry.sent, list(desk.folder.iterdir()), archive.last_folder()) == (number, [], None)
-        some = archive.push(desk.folder, Filter(starred=True))
+        assert (dry.sent, list(desk.folder.iterdir()), archive.safe.last_folder()) == (number, [], None)
+        some = archive.safe.push(desk.folder, Filter(starred=True))
         assert (some.sent, some.unchanged) == (1, 0)
-        assert archive.push(desk.folder).sent == number - 1
+        assert archive.safe.push(desk.folder).sent == number - 1
         assert dry.bytes_sent > some.bytes_sent
-        assert archive.last_folder() == desk.folder
+        assert archive.safe.last_folder() == desk.folder
 
 
 def test_a_folder_that_is_not_there_is_not_made(desk: Desk, tmp_path: Path) -> None:
     with desk.open() as archive:
-        for ask in (archive.push, archive.pull):
+        for ask in (archive.safe.push, archive.safe.pull):
             with pytest.raises(BadInput, match="no such folder"):
                 ask(tmp_path / "not mounted")
     assert not (tmp_path / "not mounted").exists()
@@ -387,7 +387,7 @@ def test_sessions_of_a_windows_machine_are_read_as_any_other(desk: Desk, laptop:
     assert laptop.names() == [FIRST]
     assert laptop.usage().totals == desk.usage().totals
     with desk.open() as one, laptop.open() as other:
-        one.restore(FIRST, tmp_path / "here")
-        other.restore(FIRST, tmp_path / "there")
+        one.safe.restore(FIRST, tmp_path / "here")
+        other.safe.restore(FIRST, tmp_path / "there")
     assert files_below(tmp_path / "here") == files_below(tmp_path / "there")
     laptop.assert_whole()

@@ -46,7 +46,7 @@ def test_a_renamed_host_makes_nothing_new_and_nothing_comes_back(
     write_sessions(tmp_path)
     with opened(tmp_path) as archive:
         archive.sync()
-        archive.forget(OTHER)
+        archive.safe.forget(OTHER)
         machine = archive.machine
     call_host(monkeypatch, "desk.local")
     with opened(tmp_path) as archive:
@@ -54,7 +54,7 @@ def test_a_renamed_host_makes_nothing_new_and_nothing_comes_back(
         assert (result.sessions, result.bytes, names(archive)) == (0, 0, [ID])
         assert archive.machine == machine
         assert archive.own_machine().label == "desk"
-        archive.rebuild()
+        archive.safe.rebuild()
         assert archive.sync().bytes == 0
         assert names(archive) == [ID]
 
@@ -101,7 +101,7 @@ def test_a_rebuild_without_the_file_keeps_the_id_of_the_database(tmp_path: Path)
         machine = archive.label_machine("the laptop")
     (tmp_path / "home" / "machine.json").unlink()
     with opened(tmp_path) as archive:
-        archive.rebuild()
+        archive.safe.rebuild()
         assert archive.own_machine() == machine
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from reread.archive import Archive
 from reread.archive.filters import Filter
-from reread.errors import BadInput
-from reread.index.database import FILE_NAME, StoreError
+from reread.errors import BadInput, StoreError
+from reread.index.database import FILE_NAME
 from reread.index.user_data import COPY
 from reread.marks import NO_MARK, Mark, MarkChange, counted, tag_name
 from reread.testing import a_prompt, a_reply, a_session, a_title
@@ -36,7 +36,7 @@ def archive(tmp_path: Path) -> Archive:
 
 
 def note(archive: Archive, session: str = ONE) -> int:
-    return archive.mark(
+    return archive.marks.set(
         session, starred=True, tags=["Refactor", "ci"], note="two\nlines", title=NOTED.title, hidden=True
     )
 
@@ -117,7 +117,7 @@ def test_marks_are_kept_by_id_and_found_again(archive: Archive) -> None:
     assert archive.marks() == {ONE: NOTED}
     assert archive.find("@2").mark == NOTED
     assert archive.find(TWO).mark == NO_MARK
-    assert archive.tags() == [("ci", 1), ("Refactor", 1)]
+    assert archive.marks.tags() == [("ci", 1), ("Refactor", 1)]
 
 
 def test_a_title_of_the_persons_wins_everywhere(archive: Archive) -> None:
@@ -126,26 +126,26 @@ def test_a_title_of_the_persons_wins_everywhere(archive: Archive) -> None:
     assert archive.session(ONE).title == "A better title"
     assert {row.title for row in archive.usage("session").rows} == {"A better title", "its own"}
     assert {hit.session.row.title for hit in archive.search("prompt").hits} == {"A better title", "its own"}
-    archive.mark(ONE, title="")
+    archive.marks.set(ONE, title="")
     assert titles(archive)[ONE] == "its own"
 
 
 def test_nothing_is_noted_when_one_thing_is_wrong(archive: Archive) -> None:
     with pytest.raises(BadInput):
-        archive.mark(ONE, TWO, starred=True, tags=["fine", "a,b"])
+        archive.marks.set(ONE, TWO, starred=True, tags=["fine", "a,b"])
     assert archive.marks() == {}
 
 
 def test_a_session_without_marks_has_no_row(archive: Archive) -> None:
     note(archive)
-    archive.mark(ONE, starred=False, hidden=False, untags=["ci", "refactor"], note="", title="")
+    archive.marks.set(ONE, starred=False, hidden=False, untags=["ci", "refactor"], note="", title="")
     assert archive.connection.execute("SELECT count(*) FROM mark").fetchone() == (0,)
     assert copy_of(archive) == []
 
 
 def test_filters_ask_for_marks(archive: Archive) -> None:
     note(archive)
-    archive.mark(TWO, tags=["CI"])
+    archive.marks.set(TWO, tags=["CI"])
 
     def found(**wanted: Any) -> list[str]:
         return [each.stored.row.uuid for each in archive.sessions(Filter(**wanted))]
@@ -158,13 +158,13 @@ def test_filters_ask_for_marks(archive: Archive) -> None:
 
 
 def test_a_limit_counts_what_is_shown(archive: Archive) -> None:
-    archive.mark(TWO, hidden=True)
+    archive.marks.set(TWO, hidden=True)
     assert [each.stored.row.uuid for each in archive.sessions(Filter(without_hidden=True, limit=1))] == [ONE]
 
 
 @pytest.mark.parametrize("by", ["day", "model", "session", "project", "tool", "block"])
 def test_usage_of_marked_sessions_is_theirs_alone(archive: Archive, by: str) -> None:
-    archive.mark(ONE, starred=True, tags=["ci"])
+    archive.marks.set(ONE, starred=True, tags=["ci"])
     everything = archive.usage(by).totals.requests
     assert (everything, archive.usage(by, Filter(starred=True)).totals.requests) == (2, 1)
     assert archive.usage(by, Filter(tags=("CI",))).totals.requests == 1
@@ -178,9 +178,9 @@ def test_two_copies_share_their_marks(archive: Archive, tmp_path: Path) -> None:
     copies = [each.stored for each in archive.sessions() if each.stored.row.uuid == ONE]
     assert [copy.mark for copy in copies] == [NOTED, NOTED]
     assert {copy.row.title for copy in copies} == {"A better title"}
-    archive.forget(copies[0].name)
+    archive.safe.forget(copies[0].name)
     assert archive.find(ONE).mark == NOTED
-    archive.forget(ONE)
+    archive.safe.forget(ONE)
     assert archive.marks() == {}
 
 
@@ -190,10 +190,10 @@ def test_a_session_whose_name_is_no_utf_8_can_be_marked(archive: Archive, tmp_pa
     odd.parent.mkdir(exist_ok=True)
     odd.write_bytes(b'{"type": "user", "uuid": "u", "message": {"role": "user", "content": "odd"}}\n')
     archive.sync()
-    archive.mark("odd-", starred=True, hidden=True)
+    archive.marks.set("odd-", starred=True, hidden=True)
     assert archive.find("odd-").mark == Mark(starred=True, hidden=True)
     assert len(archive.sessions(Filter(without_hidden=True))) == 2
-    archive.rebuild()
+    archive.safe.rebuild()
     assert archive.find("odd-").mark.starred
 
 
@@ -203,7 +203,7 @@ def test_a_session_whose_name_is_no_utf_8_can_be_marked(archive: Archive, tmp_pa
 def test_a_rebuild_takes_marks_over(archive: Archive) -> None:
     note(archive)
     (archive.home / COPY).unlink()
-    archive.rebuild()
+    archive.safe.rebuild()
     assert archive.marks() == {ONE: NOTED}
     assert titles(archive)[ONE] == "A better title"
 
@@ -211,7 +211,7 @@ def test_a_rebuild_takes_marks_over(archive: Archive) -> None:
 @pytest.mark.parametrize("damage", ["garbage", "deleted", "empty table"])
 def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
     note(archive)
-    archive.mark(TWO, tags=["ci"])
+    archive.marks.set(TWO, tags=["ci"])
     known = archive.marks()
     archive.close()
     for path in archive.home.glob(f"{FILE_NAME}*"):
@@ -223,7 +223,7 @@ def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
         with sqlite3.connect(archive.home / FILE_NAME) as connection:
             connection.execute("DELETE FROM mark")
         connection.close()
-    archive.sync() if damage == "deleted" else archive.rebuild()
+    archive.sync() if damage == "deleted" else archive.safe.rebuild()
     assert archive.marks() == known
     assert titles(archive)[ONE] == "A better title"
 
@@ -231,7 +231,7 @@ def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
 def test_the_first_mark_in_a_new_archive_does_not_cost_the_old_ones(archive: Archive) -> None:
     note(archive)
     archive.connection.execute("DELETE FROM mark")
-    archive.mark(TWO, starred=True)
+    archive.marks.set(TWO, starred=True)
     assert archive.marks() == {ONE: NOTED, TWO: Mark(starred=True)}
 
 
@@ -260,7 +260,7 @@ def test_the_copy_says_what_the_rows_say_and_is_for_nobody_else(archive: Archive
 )
 def test_a_copy_that_is_none_of_ours_costs_nothing(archive: Archive, content: bytes) -> None:
     (archive.home / COPY).write_bytes(content)
-    archive.rebuild()
+    archive.safe.rebuild()
     assert archive.marks() == {}
     assert len(archive.sessions()) == 2
 
@@ -273,23 +273,23 @@ def test_where_the_copy_cannot_be_written_nothing_is_noted(archive: Archive) -> 
 
 
 def test_forgetting_leaves_no_word_of_it(archive: Archive) -> None:
-    archive.mark(ONE, note="a quincunx of mine", title="another quincunx", tags=["quincunx tag"])
-    archive.mark(TWO, starred=True)
-    archive.rebuild()  # sets a database aside that has them too
+    archive.marks.set(ONE, note="a quincunx of mine", title="another quincunx", tags=["quincunx tag"])
+    archive.marks.set(TWO, starred=True)
+    archive.safe.rebuild()  # sets a database aside that has them too
     (archive.home / f"{COPY}.part").write_bytes((archive.home / COPY).read_bytes())
-    archive.forget(ONE)
+    archive.safe.forget(ONE)
     archive.close()
     assert archive.marks() == {TWO: Mark(starred=True)}
     archive.close()
     left = [path for path in archive.home.rglob("*") if path.is_file()]
     assert not [path for path in left if b"quincunx" in path.read_bytes()]
-    archive.rebuild()
+    archive.safe.rebuild()
     assert archive.marks() == {TWO: Mark(starred=True)}
 
 
 def test_a_forgotten_session_that_is_met_elsewhere_stays_away_with_its_marks(archive: Archive, tmp_path: Path) -> None:
     note(archive)
-    archive.forget(ONE)
+    archive.safe.forget(ONE)
     a_session(a_prompt("again"), a_reply("done"), id=ONE).write(tmp_path / "projects" / "elsewhere")
     assert list(archive.sync().left_out) == [ONE]
     assert ONE not in archive.marks()

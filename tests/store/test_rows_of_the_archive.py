@@ -137,7 +137,7 @@ def test_a_line_caught_half_written_is_taken_once(tmp_path: Path, cut: int) -> N
         path.write_bytes(whole)
         archive.sync()
         assert [len(found(archive, word)) for word in ("done", "alpaca", "capybara")] == [2, 1, 1]
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
         lines = archive.connection.execute("SELECT lines FROM file WHERE kind = 'transcript'").fetchone()[0]
         assert lines == len(whole.splitlines())
 
@@ -169,12 +169,12 @@ def test_a_rewritten_file_replaces_its_rows_and_keeps_its_old_bytes(tmp_path: Pa
         session = archive.find(ID)
         sizes = {(each.path.name, each.generation): each.bytes for each in generations(archive.connection, session)}
         assert sizes[path.name, 1] == len(old)
-        restored = restore(archive.connection, archive.files, session, tmp_path / "then", generation=1)
+        restored = restore(archive.connection, archive.reader, session, tmp_path / "then", generation=1)
         assert (tmp_path / "then" / path.name).read_bytes() == old
         assert len(restored.files) == 4
-        archive.restore(ID, tmp_path / "now")
+        archive.safe.restore(ID, tmp_path / "now")
         assert (tmp_path / "now" / path.name).read_bytes() == path.read_bytes()
-        assert archive.verify().ok
+        assert archive.safe.verify().ok
 
 
 def test_a_file_taken_in_several_syncs_is_rewritten_without_a_trace(tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ def test_a_truncated_file_is_noticed_and_its_old_bytes_stay(tmp_path: Path, left
         archive.sync()
         row = reading.file_by_id(archive.connection, trunk(archive))
         assert (row.generation, row.taken) == (2, left)
-        assert hashlib.sha256(archive.files.bytes_of(row, 1)).digest() == hashlib.sha256(old).digest()
-        assert archive.verify().ok
+        assert hashlib.sha256(archive.reader.bytes_of(row, 1)).digest() == hashlib.sha256(old).digest()
+        assert archive.safe.verify().ok
 
 
 def test_a_vanished_source_is_marked_and_stays(tmp_path: Path) -> None:
@@ -241,4 +241,4 @@ def test_text_that_is_no_unicode_does_not_stop_a_sync(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         assert archive.sync().problems == []
         assert found(archive, "ended") == ["text"]
-        assert archive.verify().ok
+        assert archive.safe.verify().ok

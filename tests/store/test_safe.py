@@ -20,23 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reread.errors import RereadError
+from reread.errors import RereadError, SafeBusy, SafeDamaged, SafeError, SafeFull
 from reread.safe import pieces as stored_pieces
 from reread.safe.pieces import MAGIC, encode_piece
-from reread.safe.safe import (
-    Damage,
-    FoundPiece,
-    PieceHeader,
-    PiecePlace,
-    Rewrite,
-    Safe,
-    SafeBusy,
-    SafeDamaged,
-    SafeError,
-    SafeFull,
-    lock,
-    seal,
-)
+from reread.safe.safe import Damage, FoundPiece, PieceHeader, PiecePlace, Rewrite, Safe, lock, seal
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes, fork or mounts")
 

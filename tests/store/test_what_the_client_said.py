@@ -120,7 +120,7 @@ def test_a_new_index_has_what_files_and_status_lines_said(tmp_path: Path) -> Non
     with an_archive(tmp_path, a_cost_state(0.5)) as archive:
         keep(archive, a_line_of(0.6, rate_limits=limits(NOW + HOUR)))
         before = rows(archive, "session, machine, source, began, time, nanodollars, models, five_hour_resets")
-        archive.rebuild()
+        archive.safe.rebuild()
         assert rows(archive, "session, machine, source, began, time, nanodollars, models, five_hour_resets") == before
         assert len(before) == 2
 
@@ -217,7 +217,7 @@ def test_forgetting_a_session_leaves_no_trace_of_what_was_said(tmp_path: Path) -
         an_archive(tmp_path, a_cost_state(0.25), session=OTHER).close()
         keep(archive, a_line_of(0.6, rate_limits=limits(NOW + HOUR)))
         keep(archive, a_line_of(0.7, session=OTHER))
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert [row[:2] for row in rows(archive)] == [(OTHER, "cost-state"), (OTHER, "statusline")]
     left = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert ID.encode() not in left
@@ -227,7 +227,7 @@ def test_forgetting_a_session_leaves_no_trace_of_what_was_said(tmp_path: Path) -
 def test_a_forgotten_session_stays_so_though_its_client_still_draws_status_lines(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         [path] = (tmp_path / "projects").rglob("*.jsonl")
-        archive.forget(ID)
+        archive.safe.forget(ID)
         assert not keep(archive, a_line_of(transcript_path=str(path)))
         assert keep(archive, a_line_of(session=OTHER, transcript_path=str(path.with_name(f"{OTHER}.jsonl"))))
         assert [row[0] for row in rows(archive)] == [OTHER]

@@ -27,7 +27,7 @@ from reread.live.outgoing import Allow
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 from reread.views.html.call_parts import asking_of
 from reread.web.guard import Credentials
-from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, decision_of
+from reread.web.runs import LONGEST_PROMPT, MOST_AT_ONCE, Driver, decision_of
 from web.asking import HOST, READS, TOKEN, Asking, asking, dangers, read
 from web.serving import heard, served, until
 
@@ -136,7 +136,7 @@ class TestARun:
         run = start(site, work)
         site.post(f"{run}/end", {})
         app: Any = site.client.app
-        forgotten = app.app.state.site.driver.find(run.rpartition("/")[2])
+        forgotten = app.app.state.site.part(Driver).find(run.rpartition("/")[2])
         assert not forgotten.hub.is_closed
         start(site, work)
         assert site.get(run).status_code == 404
@@ -162,14 +162,14 @@ class TestWhatCannotBeStarted:
             ({"prompt": " "}, "Write a prompt first."),
             ({"prompt": "x" * (LONGEST_PROMPT + 1)}, "50,001 characters"),
             ({"folder": ""}, "Say in which folder to work."),
-            ({"folder": "/no/such/folder"}, "is no folder on this machine"),
-            ({"folder": "."}, "give the whole path"),
-            ({"folder": "/tmp\0x"}, "is no folder on this machine"),
-            ({"folder": "/" + "x" * 300}, "is no folder on this machine"),
-            ({"model": "--dangerously-skip-permissions"}, "is no name of a model"),
-            ({"model": "a b"}, "is no name of a model"),
-            ({"thinking": "lots"}, "is no number of tokens"),
-            ({"permission": "mode:--evil"}, "is no permission mode"),
+            ({"folder": "/no/such/folder"}, "is not a folder on this machine"),
+            ({"folder": "."}, "give the full path"),
+            ({"folder": "/tmp\0x"}, "is not a folder on this machine"),
+            ({"folder": "/" + "x" * 300}, "is not a folder on this machine"),
+            ({"model": "--dangerously-skip-permissions"}, "is not a model name"),
+            ({"model": "a b"}, "is not a model name"),
+            ({"thinking": "lots"}, "is not a number of tokens"),
+            ({"permission": "mode:--evil"}, "is not a known permission mode"),
             ({"permission": "mode:bypassPermissions"}, "type bypassPermissions"),
             ({"permission": "mode:bypassPermissions", "confirm": "yes"}, "type bypassPermissions"),
             ({"permission": "mode:acceptEdits"}, "type acceptEdits"),
@@ -247,9 +247,9 @@ class TestQuestions:
     @pytest.mark.parametrize(
         ("fields", "told"),
         [
-            ({"decision": "edit", "input": "{no"}, "That is no JSON"),
+            ({"decision": "edit", "input": "{no"}, "That is not valid JSON"),
             ({"decision": "edit", "input": "[]"}, "is a JSON object"),
-            ({"decision": "edit", "input": "[" * 50_000}, "That is no JSON"),
+            ({"decision": "edit", "input": "[" * 50_000}, "That is not valid JSON"),
             ({"decision": "always-7"}, "did not suggest that"),
             ({"decision": "always-" + "7" * 5_000}, "did not suggest that"),
             ({"decision": "whatever"}, "Choose an answer."),
@@ -358,7 +358,7 @@ class TestGoingOn:
         flag = "--dangerously-skip-permissions"
         a_session(a_prompt("hi"), id=flag, cwd=str(work)).write(claude / "projects")
         with asking(tmp_path / "home", claude, claude=fake("echoes")) as site:
-            assert "is no id that Claude Code could be given" in text(site, f"/s/{flag}")
+            assert "is not an id that Claude Code accepts" in text(site, f"/s/{flag}")
             assert site.post(f"/s/{flag}/go-on", {"prompt": "and a tern?"}).status_code == 400
             assert not (site.home / "wire").exists()
 

@@ -27,8 +27,8 @@ def site(tmp_path: Path) -> Iterator[Asking]:
 
 def move(site: Asking) -> None:
     with Archive(site.home) as archive:
-        archive.move_project(OLD, NEW)
-        archive.move_project("/Users", "/home")
+        archive.marks.move_project(OLD, NEW)
+        archive.marks.move_project("/Users", "/home")
 
 
 def words(site: Asking, path: str) -> str:

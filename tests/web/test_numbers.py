@@ -140,11 +140,11 @@ def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, 
     for part in parts:
         assert plain(site.part(part).text) in whole
     with Archive(site.home, [claude]) as archive:
-        saved = archive.caching("day").caching.saved
+        saved = archive.billing.caching("day").caching.saved
     assert saved == 0
     assert "$0.0000 against no cache" in whole
     assert "No block is open." in whole
-    assert "Not told." in whole
+    assert "Unknown. Claude Code reports it" in whole
 
 
 def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) -> None:
@@ -161,8 +161,8 @@ def test_limits_that_a_status_line_told_are_shown(site: Asking, claude: Path) ->
     with Archive(site.home, [claude]) as archive:
         assert client_totals.keep(archive.connection, told, archive.machine, now * 1000)
     shown = plain(site.part("/usage/beside?since=all").text)
-    assert "42 % used, told" in shown
-    assert "17 % used, told" in shown
+    assert "42 % used, as of" in shown
+    assert "17 % used, as of" in shown
 
 
 def test_worktrees_count_to_their_project(many: Path) -> None:

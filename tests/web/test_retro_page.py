@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from reread.archive import Archive
-from reread.archive.friction import FrictionGroup, Retro, TurningPoint
+from reread.archive.friction import ArchiveFriction
+from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint
 from reread.features.friction.patterns import RepeatedPattern
 from reread.features.friction.scene import FrictionKind, Moment
 from reread.features.rates import Rate
@@ -37,7 +38,7 @@ def rough(tmp_path: Path) -> Iterator[Asking]:
 
 def events_of(home: Path, kind: str = "correction", *, with_wrong: bool = False) -> list[Moment]:
     with Archive(home) as archive:
-        return archive.retro(kinds=[kind], with_wrong=with_wrong).events
+        return archive.friction.retro(kinds=[kind], with_wrong=with_wrong).events
 
 
 def wrong(event: Moment) -> dict[str, str]:
@@ -296,8 +297,8 @@ def hostile_retro(found: Retro) -> Retro:
 
 
 def test_whatever_a_moment_or_a_suggestion_says_is_text(rough: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Archive.retro
-    monkeypatch.setattr(Archive, "retro", lambda *given, **more: hostile_retro(real(*given, **more)))
+    real = ArchiveFriction.retro
+    monkeypatch.setattr(ArchiveFriction, "retro", lambda *given, **more: hostile_retro(real(*given, **more)))
     for path in ("/retro?since=all", "/retro?since=all&kind=correction&wrong=1", f"/retro?session={ONE}"):
         page = rough.page(path)
         assert page.text.count("<script>alert(1)</script>") > 5, "nothing of it was shown, so nothing was proved"
@@ -321,13 +322,13 @@ def test_what_is_asked_for_is_text_too(words: str, rough: Asking) -> None:
 
 
 def test_only_so_many_suggestions_are_shown(rough: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Archive.retro
+    real = ArchiveFriction.retro
 
     def many(*given: object, **more: object) -> Retro:
         found: Retro = real(*given, **more)  # type: ignore[arg-type]
         return replace(found, suggestions=[replace(found.suggestions[0], title=f"number {n}") for n in range(50)])
 
-    monkeypatch.setattr(Archive, "retro", many)
+    monkeypatch.setattr(ArchiveFriction, "retro", many)
     page = rough.page("/retro?since=all")
     assert f"{50 - MOST_FIRST} more suggestions" in page.text
     assert len([tag for tag in page.of("section") if "data-suggestion" in tag]) == MOST_SUGGESTIONS

@@ -6,7 +6,7 @@ import pytest
 
 from web.asking import Asking, Reading
 
-DATE = "'nonsense' is no date; try 2026-10-02, 7d, 24h, yesterday or monday"
+DATE = "'nonsense' is not a date; try 2026-10-02, 7d, 24h, yesterday or monday"
 
 
 def problem_of(page: Reading) -> str:

@@ -9,15 +9,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
-    from reread.index.machines import Machine
+    from reread.index.machine_file import Machine
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
 
-    from .archive import CLEANUP_DAYS, Archive, load, open_archive, window_of
+    from . import (
+        answers,
+        base,
+        billing,
+        budgets,
+        cache_report,
+        explain,
+        file_history,
+        filters,
+        friction,
+        friction_report,
+        health,
+        listing,
+        lost_sessions,
+        projects,
+        reconcile,
+        regex,
+        safe,
+        search_language,
+        secret_scan,
+        status,
+        text_search,
+        usage_report,
+        user_marks,
+    )
+    from .answers import window_of
+    from .archive import CLEANUP_DAYS, Archive, load, open_archive
     from .cache_report import CacheReport
     from .explain import Explained
-    from .friction import Retro
+    from .friction_report import Retro
     from .listing import Listed
     from .projects import Project
     from .reconcile import Reconciled
@@ -33,14 +59,14 @@ _HOME = {
     "Explained": "reread.archive.explain",
     "Forgotten": "reread.index.custody",
     "Listed": "reread.archive.listing",
-    "Machine": "reread.index.machines",
+    "Machine": "reread.index.machine_file",
     "Progress": "reread.ingest.results",
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",
     "Pushed": "reread.exchange",
     "Reconciled": "reread.archive.reconcile",
     "Restored": "reread.index.custody",
-    "Retro": "reread.archive.friction",
+    "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
     "StoredSession": "reread.index.sessions",
     "SyncResult": "reread.ingest.results",
@@ -49,7 +75,7 @@ _HOME = {
     "Verified": "reread.index.verify",
     "load": "reread.archive.archive",
     "open_archive": "reread.archive.archive",
-    "window_of": "reread.archive.archive",
+    "window_of": "reread.archive.answers",
 }
 
 __all__ = [
@@ -75,9 +101,32 @@ __all__ = [
     "UnpricedModel",
     "UsageReport",
     "Verified",
+    "answers",
+    "base",
+    "billing",
+    "budgets",
+    "cache_report",
+    "explain",
+    "file_history",
+    "filters",
+    "friction",
+    "friction_report",
+    "health",
+    "listing",
     "load",
+    "lost_sessions",
     "open_archive",
+    "projects",
+    "reconcile",
+    "regex",
+    "safe",
+    "search_language",
+    "secret_scan",
+    "status",
+    "text_search",
+    "usage_report",
+    "user_marks",
     "window_of",
 ]
 
-__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"})
+__getattr__ = fetcher(__name__, _HOME, {"Status": "ArchiveStatus"}, modules=frozenset(__all__) - frozenset(_HOME))

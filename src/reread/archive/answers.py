@@ -14,24 +14,28 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, SafeBusy, SafeDamaged, printable
 from reread.features.decisions import ASKING, Decision, decisions_of
 from reread.features.tool_use import ToolCount, count_tools, sum_tools
 from reread.index import conversation_rows
 from reread.index.conversation_rows import TalkRow, Window, tool_sums
-from reread.index.sessions import StoredSession, sessions
+from reread.index.sessions import StoredSession, moves, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
-from reread.safe.errors import SafeDamaged
 from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
 from reread.sessions.calls import call_identity
 from reread.sessions.speaker import Speaker
 from reread.sessions.turns import prompt_of, queued_prompt
 
-from .filters import Filter, is_tool
+from .filters import Filter, FilterOptions, Zone, is_tool, make_filter, text_of, whole_number
 from .listing import passing_ids
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from reread.index.safe_reader import SafeReader
+    from reread.loading import LoadedSession
+
+    from .base import ArchiveBase
 
 
 _WHATEVER_FOLLOWS = 10**9
@@ -51,7 +55,7 @@ def chosen_turns(text: str | None, branches: Sequence[Branch], option: str) -> r
 def _range(text: str, option: str) -> range:
     first, dash, last = text.partition("-")
     if not first.isdecimal() or (last and not last.isdecimal()) or len(text) > _LONGEST_RANGE:
-        raise BadInput(f"{option} {text!r} is no range; try 3, 3-7 or 5-")
+        raise BadInput(f"{option} {text!r} is not a range; try 3, 3-7 or 5-")
     start, stop = int(first), int(last) if last else (_WHATEVER_FOLLOWS if dash else int(first))
     if stop < start:
         raise BadInput(f"{option} {text!r} ends before it begins")
@@ -315,7 +319,7 @@ def _is_about(decision: Decision, topic: str | None) -> bool:
     return all(word in text for word in topic.lower().split())
 
 
-def window_of(connection: sqlite3.Connection, wanted: Filter) -> Window:
+def rows_of(connection: sqlite3.Connection, wanted: Filter) -> Window:
     """Which rows a filter leaves: those of the sessions that pass, within its times."""
     since, until = (None if time is None else int(time.timestamp() * 1000) for time in (wanted.since, wanted.until))
     of_sessions = wanted._replace(limit=None)
@@ -326,7 +330,7 @@ def window_of(connection: sqlite3.Connection, wanted: Filter) -> Window:
 def tool_counts(connection: sqlite3.Connection, wanted: Filter) -> list[ToolCount]:
     """Every call once, agents included; most used first."""
     tool = (wanted.tool or "*").lower()
-    found = tool_sums(connection, window_of(connection, wanted))
+    found = tool_sums(connection, rows_of(connection, wanted))
     return sum_tools(each for each in found if each.name == wanted.tool or fnmatch(each.name.lower(), tool))
 
 
@@ -345,7 +349,7 @@ class TalkReader:
         """Rows whose text cannot be read, because of damage in the safe."""
 
     def prompts(self, wanted: Filter) -> FoundPrompts:
-        rows, total = conversation_rows.prompt_rows(self._connection, window_of(self._connection, wanted), wanted.limit)
+        rows, total = conversation_rows.prompt_rows(self._connection, rows_of(self._connection, wanted), wanted.limit)
         found = [
             FoundPrompt(stored.row.uuid, stored.row.project, prompt)
             for stored, row in self._with_sessions(rows)
@@ -354,7 +358,7 @@ class TalkReader:
         return FoundPrompts(found, total - self.hidden)
 
     def thinking(self, wanted: Filter, min_length: int) -> ThinkingAnswer:
-        window = window_of(self._connection, wanted)
+        window = rows_of(self._connection, wanted)
         rows, total = conversation_rows.thought_rows(self._connection, window, min_length, wanted.limit)
         found = [
             FoundThought(stored.row.uuid, row.agent, thought)
@@ -404,3 +408,82 @@ def _prompts_in(record: Record) -> list[Prompt]:
 def _thoughts_in(record: Record) -> list[Thought]:
     blocks = record.blocks if isinstance(record, Assistant) else ()
     return [Thought(record=record, block=block) for block in blocks if isinstance(block, Thinking | RedactedThinking)]
+
+
+def window_of(wanted: Filter) -> Filter:
+    """Only time and place narrow what is read: by the rest, a copy could be told in place of what it copies."""
+    return Filter(since=wanted.since, until=wanted.until, sources=wanted.sources)
+
+
+class ArchiveTalk:
+    """What people typed, what models thought, which tools ran and what was decided, over many sessions."""
+
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
+
+    def prompts(
+        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+    ) -> FoundPrompts:
+        """What people typed, newest first; a prompt that a fork repeats is told once."""
+        chosen = make_filter(wanted, filters, timezone)
+        if self._has_rows():
+            return self._reader().prompts(chosen)
+        return prompts(self.read_all(window_of(chosen)), self._with_moves(chosen))
+
+    def thinking(
+        self,
+        wanted: Filter | None = None,
+        min_length: int = 11,
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> ThinkingAnswer:
+        """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
+        chosen, least = make_filter(wanted, filters, timezone), whole_number(min_length, "min_length")
+        if self._has_rows():
+            return self._reader().thinking(chosen, least)
+        return thinking(self.read_all(window_of(chosen)), self._with_moves(chosen), least)
+
+    def tools(
+        self, wanted: Filter | None = None, timezone: Zone | None = None, **filters: Unpack[FilterOptions]
+    ) -> list[ToolCount]:
+        """How often each tool ran and failed, agents included and every call once; most used first."""
+        return tool_counts(self._archive.connection, make_filter(wanted, filters, timezone))
+
+    def decisions(
+        self,
+        wanted: Filter | None = None,
+        topic: str | None = None,
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> list[Decision]:
+        """Questions Claude asked and what was answered, the newest first; those that have all words of a topic."""
+        chosen = make_filter(wanted, filters, timezone)
+        about = None if topic is None else text_of(topic, "topic")
+        return decisions(self.read_all(asking(chosen)), chosen, about)
+
+    def read_all(self, wanted: Filter) -> Iterator[LoadedSession]:
+        """Sessions read from the safe one at a time, the oldest first."""
+        for number in reversed(passing_ids(self._archive.connection, wanted)):
+            for stored in sessions(self._archive.connection, ids=[number]):
+                yield self._archive.session(stored)
+
+    def _with_moves(self, wanted: Filter) -> Filter:
+        return wanted._replace(moves=moves(self._archive.connection))
+
+    def _reader(self) -> TalkReader:
+        return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
+
+    def _has_rows(self) -> bool:
+        """Whether prompts and thoughts are rows; of sessions that an earlier version took in they are made here."""
+        archive = self._archive
+        missing = conversation_rows.sessions_without_talk(archive.connection)
+        if not missing or archive.is_read_only:
+            return not missing
+        from reread.ingest.extract import add_talk  # with all that makes rows: once in the life of an archive
+
+        try:
+            with archive.locked(0.0):
+                add_talk(archive.connection, archive.session, missing)
+        except SafeBusy:  # a sync is writing: the sessions themselves can be read meanwhile
+            return False
+        return True

@@ -159,7 +159,7 @@ def with_usage(connection: sqlite3.Connection, ask: UsageQuestion, prices: Price
 
 def check_grouping(by: str) -> None:
     if by not in GROUPINGS:
-        raise BadInput(f"the cache by {by!r} is not there; try {', '.join(GROUPINGS)}")
+        raise BadInput(f"{by!r} is not a grouping; try {', '.join(GROUPINGS)}")
 
 
 def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: SessionCaching | None = None) -> CacheReport:

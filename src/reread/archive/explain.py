@@ -502,7 +502,7 @@ class Explainer:
     def _of_file(self, path: Path) -> StoredSession:
         number = ledger.session_of_file(self._connection, str(path))
         if number is None:
-            raise SourceError(path, "is no file of a session that is kept")
+            raise SourceError(path, "is not a file of an archived session")
         [stored] = sessions.sessions(self._connection, ids=[number])
         return stored
 

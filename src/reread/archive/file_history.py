@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from fnmatch import fnmatch
+from os import PathLike, fspath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, SafeDamaged, printable
+from reread.features.edits.blame import BlamedLine, blame, known_parts, text_of_parts
 from reread.features.edits.changes import changes_of
 from reread.features.edits.history import (
     CodeRewind,
@@ -26,24 +29,28 @@ from reread.features.edits.history import (
     rewinds_of,
     sightings_of,
 )
-from reread.features.edits.net import SessionEdits
+from reread.features.edits.patches import Content, exact
 from reread.features.edits.shell import Action, best_matches, files_in, fits, key_of
 from reread.features.search_text import Field
 from reread.index import read
 from reread.index.read import CallLine, StoredCall, calls_with_files, lines_with_calls, status_of_call
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
+from reread.loading import read_unharmed, trunks_of
 from reread.records import Record, Spoken, ToolUse, decode
-from reread.safe.errors import SafeDamaged
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
 from reread.sessions.agents import as_said
-from reread.sources.backups import backup_reader
 from reread.times import moment
 
-from .filters import Filter
+from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
 from .listing import passing
 from .search_language import parse
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .base import ArchiveBase
 
 _ACTIONS = {
     "Read": Action.READ,
@@ -319,32 +326,65 @@ class Traced(Struct, frozen=True, kw_only=True):
     history: FileHistory
     sessions: dict[str, str]
     """The sessions that tell of it: titles by id."""
+    is_end: bool = False
+    """Whether no moment was asked for: this is how the last session left it."""
     gap: Gap | None = None
     """The gap the moment falls into: then what the file held is only what it was last known to hold."""
+
+    @property
+    def content(self) -> Content:
+        """What the file held, with signs in the place of lines that nobody told. Raises BadInput where it was not
+        there, or no line of it can be placed."""
+        path, content = printable(self.history.path), self.history.last
+        when = "in the end" if self.is_end else "at that point"
+        if content is None:
+            parts = known_parts(self.history)
+            if parts:
+                return exact(text_of_parts(parts))
+            raise BadInput(f"transcripts show only parts of {path} {when}")
+        if content.text is None:
+            raise BadInput(f"{path} was not there {when}")
+        return content
+
+    def blame(self) -> list[BlamedLine]:
+        """Each line with the session, the prompt and the edit that wrote it; the known ones where some are not."""
+        whole = blame(self.history)
+        lines = whole if whole is not None else known_parts(self.history)
+        if whole is None and not lines:
+            raise BadInput(
+                f"transcripts show only parts of {printable(self.history.path)}, so no line can be attributed"
+            )
+        return lines
 
 
 ParseTime = Callable[[str], datetime]
 
 
 def trace(
-    sessions: Iterable[Session], path: str, at: str | None, parse_time: ParseTime, kept: ReadBackup | None = None
+    sessions: Iterable[Session],
+    path: str,
+    at: str | datetime | None,
+    parse_time: ParseTime,
+    kept: ReadBackup | None = None,
 ) -> Traced:
     """A file's history from the sessions that touched it, which come oldest first. `at` is a line, or a moment.
 
     `kept` reads backups whose source is gone. Raises BadInput where it is neither.
     """
-    gathered = _Gathered(key_of(path), at, kept)
+    gathered = _Gathered(key_of(path), at if isinstance(at, str) else None, kept)
     for session in sessions:
         gathered.add(session)
     if all(isinstance(event, Sighting) and event.is_partial for event in gathered.events):
-        raise BadInput(f"no transcript tells what {printable(path)} held")
+        raise BadInput(f"no transcript shows the content of {printable(path)}")
     history = history_of(gathered.events, gathered.rewinds, gathered.read_backup)
     if at is None:
-        return Traced(history=history, sessions=gathered.titles)
-    after = history.after(at)
+        return Traced(history=history, sessions=gathered.titles, is_end=True)
+    after = history.after(at) if isinstance(at, str) else None
     if after is not None:
         return Traced(history=after, sessions=gathered.titles)
-    moment = gathered.line_time if gathered.line_time is not None else _moment(at, parse_time)
+    moment = gathered.line_time
+    if moment is None:
+        moment = _moment(at, parse_time) if isinstance(at, str) else at
     return Traced(history=history.until(moment), sessions=gathered.titles, gap=history.gap_at(moment))
 
 
@@ -352,7 +392,9 @@ def _moment(at: str, parse_time: ParseTime) -> datetime:
     try:
         return parse_time(at)
     except BadInput as error:
-        raise BadInput(f"--at {printable(at)!r} is no time, and no line of a session that touched the file") from error
+        raise BadInput(
+            f"{printable(at)!r} is neither a time nor the uuid of a record in a session that touched the file"
+        ) from error
 
 
 class _Gathered:
@@ -371,7 +413,7 @@ class _Gathered:
 
     @property
     def read_backup(self) -> ReadBackup:
-        return _reader(self._trunks, self._kept)
+        return read_unharmed(self._trunks, self._kept)
 
     def add(self, session: Session) -> None:
         parts: list[Conversation] = [session, *(a for a in session.subagents if not a.is_recorded_inline)]
@@ -392,24 +434,81 @@ def _time_of(parts: Iterable[Conversation], line: str) -> datetime | None:
     return next((record.time for record in found if record.time is not None), None)
 
 
-def trunks_of(session: Session) -> dict[str, Path]:
-    """Where the session's own transcript lies, or lay: its backups are found from there."""
-    own = [Path(file) for file in session.files]
-    return {path.stem: path for path in own if path.suffix == ".jsonl" and path.stem == session.id}
+class ArchivedFile:
+    """A file that sessions touched, by the path that transcripts know it by."""
+
+    def __init__(self, archive: ArchiveBase, path: str) -> None:
+        self._archive = archive
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<ArchivedFile {self.path}, touched by {len(self.sessions)} sessions>"
+
+    @property
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that touched it, the one that ended first first."""
+        return FileIndex(self._archive.connection, self._archive.packs).sessions_with(self.path)
+
+    def history(self, at: Moment | None = None, timezone: Zone | None = None) -> Traced:
+        """All that is known of what it held, up to a moment: a time, or the uuid of a line, after it."""
+        zone = zone_of(timezone)
+        when = at if at is None or isinstance(at, str) else moment_of(at, zone, "at")
+        return trace(
+            (self._archive.session(name) for name in self.sessions),
+            self.path,
+            when,
+            lambda text: moment_of(text, zone, "at"),
+            self._archive.kept_backups(),
+        )
+
+    def at(self, when: Moment, timezone: Zone | None = None) -> str:
+        """What it held at a moment, which is a time or the uuid of a line. Raises BadInput where nobody knows."""
+        return self.history(when, timezone).content.plain
+
+    @property
+    def content(self) -> str:
+        """What it held when the last session left it."""
+        return self.history().content.plain
+
+    def blame(self, at: Moment | None = None, timezone: Zone | None = None) -> list[BlamedLine]:
+        """Each line with the session, the prompt and the edit that wrote it."""
+        return self.history(at, timezone).blame()
 
 
-def edits_of(session: Session, kept: ReadBackup | None = None) -> SessionEdits:
-    """The changes of a session, with the backups that can still be read, or were kept."""
-    return SessionEdits(session, _reader(trunks_of(session), kept))
+class ArchiveFiles:
+    """Which files sessions touched, and what they held."""
 
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
 
-def _reader(trunks: Mapping[str, Path], kept: ReadBackup | None) -> ReadBackup:
-    """A backup that damage took counts as gone: without it a history knows less, and is still one."""
+    def __repr__(self) -> str:
+        return f"<files of {self._archive!r}>"
 
-    def unharmed(session: str, name: str) -> bytes | None:
-        try:
-            return kept(session, name) if kept is not None else None
-        except SafeDamaged:
-            return None
+    @property
+    def index(self) -> FileIndex:
+        return FileIndex(self._archive.connection, self._archive.packs)
 
-    return backup_reader(trunks, unharmed)
+    def touched(
+        self,
+        glob: str | None = None,
+        wanted: Filter | None = None,
+        *,
+        with_shell: bool | None = None,
+        with_uuids: bool = False,
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> Touched:
+        """The files a glob fits. Shell commands are looked at if the glob has a word to find them by, or if asked."""
+        chosen = make_filter(wanted, filters, timezone)
+        return self.index.touched(glob, chosen, with_shell=with_shell, with_uuids=with_uuids)
+
+    def find(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
+        """The file that a path, or the end of one, means in the folder `here`, by default the working directory.
+
+        Raises BadInput for none or several.
+        """
+        if not isinstance(name, str | PathLike):
+            raise BadInput(f"{printable(repr(name))} names no file; give a path, or enough of its end")
+        wanted = str(Path(name).expanduser()) if fspath(name).startswith("~") else fspath(name)
+        folder = fspath(here) if here is not None else str(Path.cwd())
+        return ArchivedFile(self._archive, self.index.meant(wanted, folder))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, NamedTuple
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from reread.errors import BadInput
-from reread.marks import NO_MOVES, Moves
+from reread.config import zone_called
+from reread.errors import BadInput, printable
+from reread.marks import NO_MOVES, Moves, tag_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reread.marks import Mark
     from reread.sessions import Conversation, Session, ToolCall
 
@@ -129,7 +133,7 @@ def _parsed(text: str, now: datetime, zone: tzinfo | None, option: str, *, days_
             return _local(datetime.combine(begins, time()), zone).astimezone(UTC)
         return _local(datetime.fromisoformat(text.strip()), zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise BadInput(f"{option} {text!r} is no date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
+        raise BadInput(f"{option} {text!r} is not a date; try 2026-10-02, 7d, 24h, yesterday or monday") from error
 
 
 def _day_called(word: str, today: date) -> date | None:
@@ -154,3 +158,127 @@ def _local(moment: datetime, zone: tzinfo | None) -> datetime:
 def check_window(since: datetime | None, until: datetime | None, option: str = "--") -> None:
     if since is not None and until is not None and since >= until:
         raise BadInput(f"{option}since must lie before {option}until")
+
+
+Moment = str | date | datetime
+"""A time as people give it: `2026-10-02`, `2026-10-02T14:00`, `7d`, `24h`, `yesterday`, `monday`, or a value."""
+Zone = str | tzinfo
+
+
+class ScopeOptions(TypedDict, total=False):
+    """The filters by name, as the command line takes them; every question to the archive takes these keywords."""
+
+    project: str | None
+    folder: str | PathLike[str] | None
+    since: Moment | None
+    until: Moment | None
+    model: str | None
+    branch: str | None
+    tool: str | None
+    file: str | PathLike[str] | None
+    machine: str | None
+    starred: bool
+    tags: str | Iterable[str]
+    sources: str | PathLike[str] | Iterable[str | PathLike[str]]
+    without: str | None
+    without_hidden: bool
+
+
+class FilterOptions(ScopeOptions, total=False):
+    """The same, and how many are wanted at most."""
+
+    limit: int | None
+
+
+_FLAGS = frozenset({"starred", "without_hidden"})
+_LISTS = frozenset({"tags", "sources"})
+_FIELDS = {"branch": "git_branch"}
+
+
+def make_filter(wanted: Filter | None, options: FilterOptions | ScopeOptions, zone: Zone | None = None) -> Filter:
+    """A filter from keywords, over a ready one where there is one. Raises BadInput that names what is wrong."""
+    chosen = wanted if wanted is not None else Filter()
+    if not isinstance(chosen, Filter):
+        raise BadInput(f"{_shown(wanted)} is not a Filter; give filters by name, such as project= or since=")
+    if not options:
+        return chosen
+    unknown = [name for name in options if name not in FilterOptions.__annotations__]
+    if unknown:
+        raise BadInput(
+            f"there is no filter {_shown(unknown[0])}; choose from {', '.join(FilterOptions.__annotations__)}"
+        )
+    tz = zone_of(zone)
+    values: dict[str, Any] = {_FIELDS.get(name, name): _value(name, value, tz) for name, value in options.items()}
+    made = chosen._replace(**values)
+    check_window(made.since, made.until, "")
+    return made
+
+
+def zone_of(zone: Zone | None) -> tzinfo | None:
+    """A time zone by its name, such as Europe/Berlin; None for the machine's own."""
+    if zone is None or isinstance(zone, tzinfo):
+        return zone
+    if not isinstance(zone, str):
+        raise BadInput(f"{_shown(zone)} is not a time zone; give a name like Europe/Berlin or UTC")
+    return zone_called(zone)
+
+
+def moment_of(value: object, zone: tzinfo | None, option: str, *, is_end: bool = False) -> datetime:
+    """The time that a text or a value means; what says no zone itself is meant in the one given."""
+    if isinstance(value, datetime):
+        return _local(value, zone).astimezone(UTC)
+    if isinstance(value, str | date):
+        parse = parse_end if is_end else parse_time
+        return parse(str(value), datetime.now(UTC), zone, option)
+    raise BadInput(f"{option} {_shown(value)} is not a time; give a date, a datetime, or text such as 2026-10-02 or 7d")
+
+
+def positive(value: object, option: str) -> int:
+    return whole_number(value, option, least=1, kind="positive number")
+
+
+def whole_number(value: object, option: str, least: int = 0, kind: str = "whole number") -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 62:
+        raise BadInput(f"{option} {_shown(value)} is not a {kind}")
+    return value
+
+
+def flag_of(value: object, option: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{option} {_shown(value)} is neither True nor False")
+    return value
+
+
+def texts_of(value: object, option: str) -> tuple[str, ...]:
+    """One text or path, or several of them."""
+    if isinstance(value, str | PathLike):
+        return (text_of(value, option),)
+    try:
+        return tuple(text_of(each, option) for each in value)  # type: ignore[attr-defined]  # asked, not known
+    except TypeError as error:
+        raise BadInput(f"{option} {_shown(value)} is not text, nor a list of texts") from error
+
+
+def _value(name: str, value: object, zone: tzinfo | None) -> object:
+    if name in _FLAGS:
+        return flag_of(value, name)
+    if name in _LISTS:
+        texts = texts_of(value if value is not None else (), name)
+        return tuple(map(tag_name, texts)) if name == "tags" else texts
+    if value is None:
+        return None
+    if name in ("since", "until"):
+        return moment_of(value, zone, name, is_end=name == "until")
+    return positive(value, name) if name == "limit" else text_of(value, name)
+
+
+def text_of(value: object, option: str) -> str:
+    """A text or a path, as text. Raises BadInput for anything else."""
+    text = fspath(value) if isinstance(value, str | PathLike) else None
+    if not isinstance(text, str):
+        raise BadInput(f"{option} {_shown(value)} is not text")
+    return text
+
+
+def _shown(value: object) -> str:
+    return printable(repr(value))[:80]

@@ -1,776 +1,143 @@
-"""The retrospective: what hurt most against one's own past, trends by week, what repeats, what to change."""
+"""`archive.friction`: what went wrong, what a person said of it, and suggestions that were put into settings."""
 
 from __future__ import annotations
 
-import sqlite3
-import time as clock
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
-from pathlib import PurePosixPath, PureWindowsPath
-from typing import NamedTuple
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from reread.errors import BadInput, printable
-from reread.features.friction.patterns import (
-    AskedPrompt,
-    CountedPhrase,
-    Material,
-    PatternKind,
-    RepeatedPattern,
-    Rule,
-    find_patterns,
-)
+from reread.client_settings import Applied, applied, stated_in
 from reread.features.friction.refusals import Stated
-from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
-from reread.features.friction.suggestions import Basis, Suggestion, suggest
-from reread.features.rates import Rate, change
-from reread.index import friction_rows, user_data
-from reread.index.friction_rows import NO_TIME, KeptFriction, instruction_changes
-from reread.index.meta import as_path, stored_path
-from reread.index.sessions import StoredSession, bare_sessions
-from reread.index.user_data import labels
-from reread.times import moment
+from reread.features.friction.scene import Moment
+from reread.features.friction.suggestions import Suggestion
+from reread.index.database import snapshot, transaction
+from reread.index.user_data import take_over_copy, write_copy
 
-from .filters import Filter
-from .listing import passing_ids
-from .usage_report import PERIODS, QUARTER_SECONDS
+from . import friction_report
+from .filters import Filter, FilterOptions, Zone, make_filter, text_of, texts_of, zone_of
+from .friction_report import LEAST_CONFIDENCE, Labelled, Retro, RetroQuestion, kind_called
 
-_COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
+if TYPE_CHECKING:
+    from typing import Unpack
 
+    from .base import ArchiveBase
+    from .listing import SessionName
 
-class Typed(NamedTuple):
-    """A prompt, by when and where it was typed."""
-
-    time: datetime | None
-    session: int
+_APPLIED = "applied.jsonl"
 
 
-class Labels:
-    """Moments a person said are none."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._wrong = {(uuid, kind) for uuid, kind, *_ in labels(connection)}
-
-    def is_wrong(self, uuid: str | None, kind: FrictionKind) -> bool:
-        return bool(self._wrong) and ((uuid, "") in self._wrong or (uuid, kind.value) in self._wrong)
+def _client_home() -> Path:
+    """Where Claude Code keeps what holds for all projects."""
+    named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    return Path(named) if named else Path.home() / ".claude"
 
 
-class FrictionHistory:
-    """Sessions as the retrospective sees them, read when first asked for."""
-
-    def __init__(self, connection: sqlite3.Connection, sessions: Iterable[StoredSession], first: int | None) -> None:
-        """What two sessions tell belongs to the earlier; what `first` tells belongs to it before all others."""
-        ordered = sorted(sessions, key=lambda each: (each.id != first, *_age(each)))
-        self.sessions = {each.id: each for each in ordered}
-        self._connection = connection
-        self._names = {number: each.row.uuid for number, each in self.sessions.items()}
-        self.kept: dict[int, KeptFriction] = friction_rows.kept_of(connection, self.sessions)
-        self.typed, self._origins = _typed(self.sessions, self.kept)
-
-    def events(self) -> list[tuple[int, Moment]]:
-        """Every moment once, with its session."""
-        by_session: dict[int, list[Moment]] = {}
-        for number, event in friction_rows.moments(self._connection, self._names):
-            by_session.setdefault(number, []).append(event)
-        return list(_own(self.sessions, by_session))
-
-    def materials(self, numbers: Iterable[int], keeps: Callable[[AskedPrompt | Rule], bool]) -> list[Material]:
-        """Of some sessions: what is not told by an earlier one already, and passes."""
-        found = friction_rows.materials(self._connection, {number: self._names[number] for number in numbers})
-        seen: set[tuple[object, ...]] = set()
-        return [
-            self._own_material(found[number], found.get(self._origins.get(number, -1)), seen, keeps)
-            for number in self.sessions
-            if number in found
-        ]
-
-    @staticmethod
-    def _own_material(
-        material: Material,
-        origin: Material | None,
-        seen: set[tuple[object, ...]],
-        keeps: Callable[[AskedPrompt | Rule], bool],
-    ) -> Material:
-        """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
-
-        def counted(name: str) -> tuple[CountedPhrase, ...]:
-            known = {each.what for each in getattr(origin, name)}
-            return tuple(each for each in getattr(material, name) if each.what not in known)
-
-        prompts = tuple(each for each in material.prompts if _is_new(each, seen) and keeps(each))
-        rules = tuple(each for each in material.rules if _is_new(each, seen) and keeps(each))
-        if origin is not None:
-            return replace(material, prompts=prompts, rules=rules, **{name: counted(name) for name in _COUNTED})
-        is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
-        return material if is_all_new else replace(material, prompts=prompts, rules=rules)
+def _stated(project: str | None) -> Stated:
+    return stated_in(_client_home(), is_home=True) if project is None else stated_in(Path(project))
 
 
-def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Moment]:
-    """What one session shows by itself, in order; not what happened in subagents, is unsure or was said to be none."""
-    labels = Labels(connection)
-    return [
-        event
-        for _, event in friction_rows.moments(connection, {session.id: session.row.uuid})
-        if event.agent is None and event.confidence >= least_confidence and not labels.is_wrong(event.uuid, event.kind)
-    ]
+class ArchiveFriction:
+    """Questions about what went wrong."""
 
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
 
-def _age(session: StoredSession) -> tuple[int, int, int]:
-    row = session.row
-    return row.started or 0, row.ended or 0, session.id
+    def __repr__(self) -> str:
+        return f"<friction of {self._archive!r}>"
 
+    def retro(
+        self,
+        wanted: Filter | None = None,
+        session: SessionName | None = None,
+        *,
+        kinds: str | Iterable[str] | None = None,
+        with_agents: bool = False,
+        least_confidence: float | None = None,
+        with_wrong: bool = False,
+        by: str = "hurt",
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> Retro:
+        """What hurt most over a period or in one session, against the person's own past; what repeats; what to change.
 
-def _typed(sessions: Iterable[int], kept: Mapping[int, KeptFriction]) -> tuple[list[Typed], dict[int, int]]:
-    """Every prompt once; and by session the one whose first prompt it repeats."""
-    homes: dict[tuple[int, int], int] = {}
-    origins: dict[int, int] = {}
-    found: list[Typed] = []
-    for number in sessions:
-        own = kept[number].prompted if number in kept else []
-        for position, prompt in enumerate(own):
-            home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
-            if home == number:
-                found.append(Typed(None if prompt[0] == NO_TIME else moment(prompt[0]), number))
-            elif position == 0:
-                origins[number] = home
-    return found, origins
-
-
-def _own(sessions: Iterable[int], moments: Mapping[int, Sequence[Moment]]) -> Iterator[tuple[int, Moment]]:
-    """A copy has the uuid of what it copies, or, where ids were made anew, its time and words."""
-    homes: dict[tuple[object, ...], int] = {}
-    for number in sessions:
-        for event in moments.get(number, ()):
-            names = _names(event)
-            if all(homes.setdefault(name, number) == number for name in names):
-                yield number, event
-
-
-def _names(event: Moment) -> list[tuple[object, ...]]:
-    by_line = [(event.kind, event.uuid)] if event.uuid is not None else []
-    by_time = [(event.kind, event.time, event.evidence)] if event.time is not None else []
-    return [*by_line, *by_time]
-
-
-def _is_new(each: AskedPrompt | Rule, seen: set[tuple[object, ...]]) -> bool:
-    """Each is seen once by its line, and once by its time and words."""
-    text = each.text if isinstance(each, Rule) else each.example
-    names: list[tuple[object, ...]] = [(type(each), each.uuid, text)]
-    names += [(type(each), each.time, text)] if each.time is not None else []
-    is_new = seen.isdisjoint(names)
-    seen.update(names)
-    return is_new
-
-
-class Labelled(NamedTuple):
-    """A moment that was spoken about."""
-
-    uuid: str
-    kinds: tuple[str, ...]
-    """What was found at the line."""
-    kind: str | None
-    """The one that is meant; None for all."""
-    session: str
-
-
-def kind_called(name: str) -> FrictionKind:
-    """By its own name or the one that reports print, singular or plural: `re_ask`, `re-ask`, `needless reads`."""
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    names = {kind.value: kind for kind in FrictionKind}
-    names |= {shown.replace("-", "_").replace(" ", "_"): FrictionKind(kind) for kind, shown in PRINTED_NAMES.items()}
-    found = names.get(plain) or names.get(plain.removesuffix("s"))
-    if found is None:
-        known = ", ".join(kind.value for kind in FrictionKind)
-        raise BadInput(f"there is no kind {printable(name)!r}; try {known}")
-    return found
-
-
-def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
-    """The moment at a line; raises BadInput where there is none, or lines of several begin so."""
-    found = friction_rows.homes_of(connection, _text(uuid)) if uuid else []
-    found = found or _told_again(connection, uuid)
-    lines = sorted({line for line, _, _ in found})
-    if not lines:
-        raise BadInput(f"nothing was found at a line {printable(uuid)!r}; `reread retro --json` has the uuids")
-    if len(lines) > 1 and uuid not in lines:
-        raise BadInput(f"{len(lines)} lines begin with {printable(uuid)!r}: {', '.join(map(printable, lines[:5]))}")
-    line = uuid if uuid in lines else lines[0]
-    kinds = tuple(sorted({what for at, what, _ in found if at == line}))
-    meant = kind_called(kind).value if kind is not None else None
-    if meant is not None and meant not in kinds:
-        raise BadInput(f"line {printable(line)} shows no {meant}, but {', '.join(kinds)}")
-    return Labelled(line, kinds, meant, as_path(next(session for at, _, session in found if at == line)))
-
-
-def _told_again(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
-    """Repeated instructions have no rows: they are found over many sessions."""
-
-    asked = RetroQuestion(kinds=frozenset({FrictionKind.REPEATED_INSTRUCTION}), with_wrong=True)
-    events = retro(connection, asked).events
-    return [
-        (e.uuid, e.kind.value, e.session) for e in events if uuid and e.uuid is not None and e.uuid.startswith(uuid)
-    ]
-
-
-def label_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -> Labelled:
-    """What was said about a line; raises BadInput where nothing was."""
-    meant = kind_called(kind).value if kind is not None else None
-    said = [row for row in user_data.labels(connection) if uuid and row[0].startswith(uuid)]
-    said = [row for row in said if row[0] == uuid] or said
-    said = [row for row in said if meant is None or row[1] in (meant, "")]
-    if len({row[0] for row in said}) != 1:
-        raise BadInput(f"{'nothing' if not said else 'more than one thing'} was said about a line {printable(uuid)!r}")
-    return Labelled(said[0][0], tuple(row[1] for row in said if row[1]), meant, as_path(said[0][2]))
-
-
-def put(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
-    now = int(clock.time() * 1000)
-    user_data.put_label(connection, named.uuid, named.kind or "", stored_path(named.session), now)
-
-
-def take(connection: sqlite3.Connection, named: Labelled) -> None:
-    """Inside the caller's transaction."""
-    user_data.take_label(connection, named.uuid, named.kind or "")
-
-
-def _text(uuid: str) -> str:
-    """An argument may hold bytes that are no UTF-8, and no line is called so."""
-    return uuid.encode("utf-8", "replace").decode()
-
-
-SPAN = timedelta(days=28)
-"""How far before and after a change is looked: long enough for some sessions, short enough for one way of working."""
-_FEWEST_PROMPTS = 10
-_MOST_OF_A_SORT = 3
-_SAME_CHANGE = timedelta(days=1)
-
-
-class Week(Struct, frozen=True, kw_only=True):
-    week: str
-    """Its Monday."""
-    rate: Rate
-    kinds: dict[str, int]
-
-
-def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
-    """Weeks in which anything was typed or went wrong, in order."""
-    calendar = _Calendar(zone)
-    prompts: dict[str, int] = {}
-    kinds: dict[str, dict[str, int]] = {}
-    for each in typed:
-        if each.time is not None:
-            week = calendar.week(each.time)
-            prompts[week] = prompts.get(week, 0) + 1
-    for event in events:
-        if event.time is not None:
-            found = kinds.setdefault(calendar.week(event.time), {})
-            found[event.kind.value] = found.get(event.kind.value, 0) + 1
-    return [
-        Week(
-            week=week,
-            rate=Rate(sum(kinds.get(week, {}).values()), prompts.get(week, 0)),
-            kinds=kinds.get(week, {}),
+        Moments that a person said are none, that are unsure or that happened in subagents are left out unless asked
+        for. Raises BadInput for a kind nobody knows.
+        """
+        archive = self._archive
+        ask = RetroQuestion(
+            wanted=make_filter(wanted, filters, timezone),
+            session=archive.find(session) if session is not None else None,
+            kinds=frozenset(map(kind_called, texts_of(kinds, "kinds"))) if kinds is not None else None,
+            with_agents=with_agents,
+            least_confidence=LEAST_CONFIDENCE if least_confidence is None else least_confidence,
+            with_wrong=with_wrong,
+            by=by,
+            zone=zone_of(timezone),
+            stated=_stated,
+            applied=self.applied(),
         )
-        for week in sorted({*prompts, *kinds})
-    ]
+        with snapshot(archive.connection):
+            return friction_report.retro(archive.connection, ask)
 
+    def in_session(self, session: SessionName) -> list[Moment]:
+        """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.
 
-class _Calendar:
-    """The week of every moment; each quarter of an hour is looked up once."""
+        What shows only over many sessions, such as an instruction that is repeated, is not among it.
+        """
+        return friction_report.moments_of(self._archive.connection, self._archive.find(session), LEAST_CONFIDENCE)
 
-    def __init__(self, zone: tzinfo | None) -> None:
-        self._zone = zone
-        self._known: dict[int, str] = {}
+    def planned(self, each: Suggestion) -> Applied:
+        """What putting a suggestion where it belongs would change; raises BadInput where it cannot be put there."""
+        return applied(each, Path(each.project) if each.project else None, _client_home())
 
-    def week(self, time: datetime) -> str:
-        quarter = int(time.timestamp()) // QUARTER_SECONDS
-        if quarter not in self._known:
-            self._known[quarter] = PERIODS["week"](time.astimezone(self._zone).date())
-        return self._known[quarter]
+    def apply(self, plan: Applied) -> None:
+        """Writes what was planned, with the file as it was beside it, and remembers the day.
 
+        The next retrospectives tell how often things went wrong before and after it. Raises BadInput where the file
+        was changed in the meantime.
+        """
+        home = self._archive.home
+        plan.file.write(plan.change)
+        noted = {"path": str(plan.file.path), "at": datetime.now(UTC).isoformat()}
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (home / _APPLIED).open("a", encoding="utf-8") as notes:
+            notes.write(json.dumps(noted) + "\n")
 
-class TurningPoint(Struct, frozen=True, kw_only=True):
-    """Something that changed, and how often things went wrong in the four weeks before and after it."""
-
-    what: str
-    """`instructions`, `model` or `version`."""
-    name: str
-    time: datetime
-    session: str
-    uuid: str | None
-    before: Rate
-    after: Rate
-    change: str | None
-    """`more` or `less` after it, where that is not likely to be chance."""
-
-
-def changes(
-    connection: sqlite3.Connection,
-    history: FrictionHistory,
-    moments: Sequence[tuple[int, Moment]],
-    is_now: Callable[[int, datetime | None], bool],
-    applied: Sequence[tuple[str, datetime]] = (),
-) -> list[TurningPoint]:
-    """The last few changes of each sort within the period, the newest first; those with too little on a side are not
-    told. `applied` are files that suggestions were put into, which no session shows."""
-    sessions = list(history.sessions.values())
-    told = [
-        *_instructions(connection, history),
-        *_applied(applied, sessions),
-        *_first_seen("model", sessions),
-        *_first_seen("version", sessions),
-    ]
-    scales = _Scales(history, moments)
-    found: list[TurningPoint] = []
-    for what, name, session, uuid, time in sorted(told, key=lambda each: each[-1], reverse=True):
-        if not is_now(session.id, time) or sum(each.what == what for each in found) >= _MOST_OF_A_SORT:
-            continue
-        past, present = scales.around(what, name)
-        before, after = past.rate(time - SPAN, time), present.rate(time, time + SPAN)
-        if min(before.exposure, after.exposure) >= _FEWEST_PROMPTS:
-            found.append(
-                TurningPoint(
-                    what=what,
-                    name=name,
-                    time=time,
-                    session=session.row.uuid,
-                    uuid=uuid,
-                    before=before,
-                    after=after,
-                    change=change(after, before),
-                )
-            )
-    return found
-
-
-_Told = tuple[str, str, StoredSession, str | None, datetime]
-
-
-def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> Iterator[_Told]:
-    """Edits of a file that follow each other within a day are one change."""
-    last: dict[str, datetime] = {}
-    for each in instruction_changes(connection, history.sessions):
-        time = moment(each.time)
-        if time is not None and (each.path not in last or time - last[each.path] > _SAME_CHANGE):
-            yield "instructions", each.path, history.sessions[each.session], each.uuid, time
-        if time is not None:
-            last[each.path] = time
-
-
-def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[StoredSession]) -> Iterator[_Told]:
-    """Each at the last session before it that it concerns."""
-    for path, time in applied:
-        began = time.timestamp() * 1000
-        earlier = [
-            each for each in sessions if (each.row.started or 0) < began and _is_concerned(each, "instructions", path)
-        ]
-        if earlier:
-            yield "instructions", path, max(earlier, key=lambda each: each.row.started or 0), None, time
-
-
-def _first_seen(what: str, sessions: Sequence[StoredSession]) -> Iterator[_Told]:
-    """The first session of every model or version, but for what was there from the beginning."""
-    seen: set[str] = set()
-    for session in sorted(sessions, key=lambda each: each.row.started or 0):
-        row, time = session.row, moment(session.row.started)
-        names = row.models if what == "model" else row.versions
-        fresh = [name for name in names if name not in seen and not name.startswith("<")]
-        if fresh and seen and time is not None:
-            yield what, fresh[-1], session, None, time
-        seen.update(names)
-
-
-def _concerned(path: str) -> str | None:
-    """The folder whose sessions an instruction file is for; None for all."""
-    kind = PureWindowsPath if "\\" in path else PurePosixPath
-    folder = kind(path).parent
-    folder = folder.parent if folder.name == ".claude" else folder
-    return str(folder) if folder.is_absolute() else None
-
-
-class _Scale:
-    """Times of prompts and moments, in order."""
-
-    def __init__(self) -> None:
-        self.prompts: list[datetime] = []
-        self.moments: list[datetime] = []
-
-    def rate(self, since: datetime, until: datetime) -> Rate:
-        return Rate(_between(self.moments, since, until), _between(self.prompts, since, until))
-
-
-def _between(times: Sequence[datetime], since: datetime, until: datetime) -> int:
-    return bisect_left(times, until) - bisect_left(times, since)
-
-
-class _Scales:
-    """A scale for all sessions, and one for those that a change concerns."""
-
-    def __init__(self, history: FrictionHistory, moments: Sequence[tuple[int, Moment]]) -> None:
-        self._history, self._moments = history, moments
-        self._known: dict[tuple[str, str] | None, _Scale] = {}
-
-    def around(self, what: str, name: str) -> tuple[_Scale, _Scale]:
-        """Before and after: an instruction file is for the sessions of its folder, whether it has changed or not; a
-        model or a version is held against whatever was used before it."""
-        concerned = self._of((what, name))
-        return (concerned if what == "instructions" else self._of(None)), concerned
-
-    def _of(self, named: tuple[str, str] | None) -> _Scale:
-        if named not in self._known:
-            sessions = self._history.sessions.items()
-            chosen = {number for number, each in sessions if named is None or _is_concerned(each, *named)}
-            self._known[named] = self._made(chosen)
-        return self._known[named]
-
-    def _made(self, chosen: set[int]) -> _Scale:
-        scale = _Scale()
-        scale.prompts = sorted(
-            each.time for each in self._history.typed if each.session in chosen and each.time is not None
-        )
-        scale.moments = sorted(
-            event.time for number, event in self._moments if number in chosen and event.time is not None
-        )
-        return scale
-
-
-def _is_concerned(session: StoredSession, what: str, name: str) -> bool:
-    if what == "instructions":
-        return _is_below(session.row.project, _concerned(name))
-    return name in (session.row.models if what == "model" else session.row.versions)
-
-
-def _is_below(project: str | None, folder: str | None) -> bool:
-    if folder is None:
-        return True
-    return project is not None and f"{project}/".replace("\\", "/").startswith(f"{folder}/".replace("\\", "/"))
-
-
-LEAST_CONFIDENCE = 0.5
-"""Below it a guess is more often wrong than right."""
-
-
-class RetroQuestion(NamedTuple):
-    """A question about friction."""
-
-    wanted: Filter = Filter()
-    session: StoredSession | None = None
-    """One session alone; its patterns are those it shares with others."""
-    kinds: frozenset[FrictionKind] | None = None
-    with_agents: bool = False
-    least_confidence: float = LEAST_CONFIDENCE
-    with_wrong: bool = False
-    by: str = "hurt"
-    zone: tzinfo | None = None
-    stated: Callable[[str | None], Stated] | None = None
-    """What the files of a project say already, None for what holds everywhere; not asked where nobody can tell."""
-    applied: tuple[tuple[str, datetime], ...] = ()
-    """Files that suggestions were put into, and when."""
-
-
-class FrictionGroup(Struct, frozen=True, kw_only=True):
-    """Moments of one kind, or of one kind about the same thing."""
-
-    kind: FrictionKind
-    about: str | None
-    """None for all of a kind."""
-    count: int
-    sessions: int
-    seconds: float
-    tokens: int
-    nanodollars: int
-    hurt: float
-    """The mean of its shares in the time, the money and the number of all moments."""
-    causes: dict[str, int]
-    rate: Rate
-    before: Rate | None
-    """The same before the period; None where there was none."""
-    change: str | None
-    """`more` or `less` than before, where that is not likely to be chance."""
-    example: Moment
-    """The moment that cost most."""
-
-
-class Spared(NamedTuple):
-    """Moments that are not shown."""
-
-    unsure: int = 0
-    of_agents: int = 0
-    wrong: int = 0
-
-
-class Outcomes(NamedTuple):
-    """How sessions ended, as far as their lines tell."""
-
-    tests_passed: int
-    tests_failed: int
-    committed: int
-    pull_requests: int
-    ended: dict[str, int]
-
-
-class Retro(Struct, frozen=True, kw_only=True):
-    since: datetime | None
-    until: datetime | None
-    session: StoredSession | None
-    sessions: int
-    prompts: int
-    sessions_before: int
-    prompts_before: int
-    events: list[Moment]
-    """The newest first."""
-    wrong: frozenset[tuple[str | None, FrictionKind]]
-    """Those among them that a person said are none."""
-    kinds: list[FrictionGroup]
-    subjects: list[FrictionGroup]
-    causes: dict[Cause, FrictionGroup | None]
-    weeks: list[Week]
-    changes: list[TurningPoint]
-    outcomes: Outcomes
-    patterns: list[RepeatedPattern]
-    suggestions: list[Suggestion]
-    spared: Spared
-    homes: dict[str, str]
-    """The session of every line that is named."""
-
-
-def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
-    """Answers from rows alone: no transcript is read."""
-    ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
-    everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
-    history = FrictionHistory(
-        connection,
-        bare_sessions(connection, passing_ids(connection, everything)),
-        ask.session.id if ask.session is not None else None,
-    )
-    return _Retrospect(connection, ask, history).retro()
-
-
-class _Retrospect:
-    """One question on its way to an answer."""
-
-    def __init__(self, connection: sqlite3.Connection, ask: RetroQuestion, history: FrictionHistory) -> None:
-        self._connection = connection
-        self._ask = ask
-        self._history = history
-        self._labels = Labels(connection)
-        self._moments, self._spared = self._chosen(history.events())
-
-    def retro(self) -> Retro:
-        ask = self._ask
-        own = [(number, event) for number, event in self._moments if self._is_now(number, event.time)]
-        typed = [each for each in self._history.typed if self._is_now(each.session, each.time)]
-        numbers = {number for number, _ in own} | {each.session for each in typed}
-        patterns = self._patterns(numbers, [event for _, event in own])
-        own += self._told_again(patterns)
-        events = sorted((event for _, event in own), key=_by_time, reverse=True)
-        earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
-        before = [each for each in self._history.typed if self._is_before(each.session, each.time)]
-        groups = Groups(events, len(typed), earlier, len(before), ask.by)
-        return Retro(
-            since=ask.wanted.since,
-            until=ask.wanted.until,
-            session=ask.session,
-            sessions=len(numbers),
-            prompts=len(typed),
-            sessions_before=len({each.session for each in before}),
-            prompts_before=len(before),
-            events=events,
-            wrong=frozenset((e.uuid, e.kind) for e in events if self._labels.is_wrong(e.uuid, e.kind)),
-            kinds=groups.by(lambda event: (event.kind, None)),
-            subjects=groups.by(lambda event: (event.kind, event.about)),
-            causes=groups.causes(),
-            weeks=weeks(events, typed, ask.zone),
-            changes=changes(self._connection, self._history, self._moments, self._is_now, ask.applied),
-            outcomes=self._outcomes(numbers),
-            patterns=patterns,
-            suggestions=suggest(patterns, events, self._basis(patterns)),
-            spared=self._spared,
-            homes=_homes(events, patterns),
-        )
-
-    def _chosen(self, moments: Iterable[tuple[int, Moment]]) -> tuple[list[tuple[int, Moment]], Spared]:
-        """Those that are asked for; of the others of the period, how many there are."""
-        ask, chosen = self._ask, []
-        unsure = of_agents = wrong = 0
-        for number, event in moments:
-            if ask.kinds is not None and event.kind not in ask.kinds:
+    def applied(self) -> tuple[tuple[str, datetime], ...]:
+        """The files that suggestions were put into, and when; a line that cannot be read is passed over."""
+        try:
+            lines = (self._archive.home / _APPLIED).read_text("utf-8", "replace").splitlines()
+        except OSError:
+            return ()
+        found = []
+        for line in lines:
+            try:
+                noted = json.loads(line)
+                found.append((str(noted["path"]), datetime.fromisoformat(noted["at"])))
+            except (ValueError, KeyError, TypeError):
                 continue
-            is_now = self._is_now(number, event.time)
-            if event.agent is not None and not ask.with_agents:
-                of_agents += is_now
-            elif event.confidence < ask.least_confidence:
-                unsure += is_now
-            elif self._labels.is_wrong(event.uuid, event.kind) and not ask.with_wrong:
-                wrong += is_now
-            else:
-                chosen.append((number, event))
-        return chosen, Spared(unsure, of_agents, wrong)
+        return tuple(found)
 
-    def _is_now(self, session: int, time: datetime | None) -> bool:
-        if self._ask.session is not None and session != self._ask.session.id:
-            return False
-        return self._ask.wanted.keeps_time(time)
+    def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
+        """Keeps that a moment is none, of one kind or of any that were found at this line; a beginning of the uuid
+        will do. Raises BadInput where there is no such moment."""
+        archive = self._archive
+        named = friction_report.moment_called(archive.connection, text_of(uuid, "the uuid"), kind)
+        with transaction(archive.connection, durable=True):
+            take_over_copy(archive.connection, archive.home)
+            friction_report.put(archive.connection, named)
+            write_copy(archive.connection, archive.home)
+        return named
 
-    def _is_before(self, session: int, time: datetime | None) -> bool:
-        """Whether a moment lies in the person's past: before the period, or before the one session began."""
-        asked = self._ask.session
-        if asked is None:
-            return self._ask.wanted.since is not None and time is not None and time < self._ask.wanted.since
-        if session == asked.id or time is None or asked.row.started is None:
-            return False
-        return time.timestamp() * 1000 < asked.row.started
-
-    def _patterns(self, numbers: set[int], events: Sequence[Moment]) -> list[RepeatedPattern]:
-        ask = self._ask
-        if ask.session is None:
-            found = find_patterns(self._history.materials(numbers, self._keeps), events)
-        else:
-            everything = [event for _, event in self._moments]
-            found = find_patterns(self._history.materials(self._history.sessions, self._keeps), everything)
-            found = [pattern for pattern in found if ask.session.row.uuid in pattern.sessions]
-        if ask.kinds is None:
-            return found
-        wanted = {kind.value for kind in ask.kinds}
-        return [pattern for pattern in found if pattern.kind.value in wanted]
-
-    def _keeps(self, said: AskedPrompt | Rule) -> bool:
-        kind = FrictionKind.REPEATED_INSTRUCTION if isinstance(said, Rule) else FrictionKind.RE_ASK
-        is_wrong = self._labels.is_wrong(said.uuid, kind) and not self._ask.with_wrong
-        return not is_wrong and (self._ask.session is not None or self._ask.wanted.keeps_time(said.time))
-
-    def _told_again(self, patterns: Iterable[RepeatedPattern]) -> list[tuple[int, Moment]]:
-        """Instructions that are repeated are found over many sessions, so no session has them by itself."""
-        numbers = {each.row.uuid: number for number, each in self._history.sessions.items()}
-        told = [
-            (numbers[event.session], event)
-            for pattern in patterns
-            if pattern.kind is PatternKind.INSTRUCTION
-            for event in pattern.as_events()
-            if event.confidence >= self._ask.least_confidence
-        ]
-        return [(number, event) for number, event in told if self._is_now(number, event.time)]
-
-    def _basis(self, patterns: Iterable[RepeatedPattern]) -> Basis:
-        """The projects of sessions, and what the files of those with a pattern say already."""
-        projects = {each.row.uuid: each.row.project for each in self._history.sessions.values()}
-        if self._ask.stated is None:
-            return Basis(projects=projects)
-        named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
-        return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
-
-    def _outcomes(self, numbers: Iterable[int]) -> Outcomes:
-        kept = [self._history.kept[number] for number in numbers if number in self._history.kept]
-        ended: dict[str, int] = {}
-        for each in kept:
-            ended[each.ended] = ended.get(each.ended, 0) + 1
-        return Outcomes(
-            tests_passed=sum(each.last_test == "passed" for each in kept),
-            tests_failed=sum(each.last_test == "failed" for each in kept),
-            committed=sum(each.commits > 0 for each in kept),
-            pull_requests=sum(each.pull_requests for each in kept),
-            ended=ended,
-        )
-
-
-class Groups:
-    """Moments put together, each group held against the same before the period."""
-
-    def __init__(
-        self, events: Sequence[Moment], prompts: int, earlier: Sequence[Moment], prompts_before: int, order: str
-    ) -> None:
-        self._events, self._prompts = events, prompts
-        self._earlier, self._before = earlier, prompts_before
-        self._order = order
-        self._seconds = sum(event.loss.seconds or 0.0 for event in events)
-        self._nanodollars = sum(event.loss.nanodollars or 0 for event in events)
-
-    def by(self, name: Callable[[Moment], tuple[FrictionKind, str | None]]) -> list[FrictionGroup]:
-        """Groups of the same name, what hurt most first."""
-        before: dict[tuple[FrictionKind, str | None], int] = {}
-        for event in self._earlier:
-            before[name(event)] = before.get(name(event), 0) + 1
-        found: dict[tuple[FrictionKind, str | None], list[Moment]] = {}
-        for event in self._events:
-            found.setdefault(name(event), []).append(event)
-        groups = [
-            self._group(*key, same, before.get(key, 0) if key[0] is not FrictionKind.REPEATED_INSTRUCTION else None)
-            for key, same in found.items()
-        ]
-        return ranked(groups, self._order)
-
-    def causes(self) -> dict[Cause, FrictionGroup | None]:
-        found: dict[Cause, FrictionGroup | None] = {}
-        for cause in Cause:
-            same = [event for event in self._events if event.cause is cause]
-            before = sum(event.cause is cause for event in self._earlier)
-            past = before if cause is not Cause.PROMPT else None
-            found[cause] = self._group(same[0].kind, None, same, past) if same else None
-        return found
-
-    def _group(
-        self, kind: FrictionKind, about: str | None, same: Sequence[Moment], before: int | None
-    ) -> FrictionGroup:
-        """`before` is None where nobody asked: what is repeated is found over the sessions of the period alone."""
-        seconds = sum(event.loss.seconds or 0.0 for event in same)
-        nanodollars = sum(event.loss.nanodollars or 0 for event in same)
-        causes: dict[str, int] = {}
-        for event in same:
-            causes[event.cause.value] = causes.get(event.cause.value, 0) + 1
-        rate = Rate(len(same), self._prompts)
-        past = Rate(before, self._before) if self._before and before is not None else None
-        shares = (
-            len(same) / len(self._events),
-            seconds / self._seconds if self._seconds else 0.0,
-            nanodollars / self._nanodollars if self._nanodollars else 0.0,
-        )
-        return FrictionGroup(
-            kind=kind,
-            about=about,
-            count=len(same),
-            sessions=len({event.session for event in same}),
-            seconds=round(seconds, 3),
-            tokens=sum(event.loss.tokens or 0 for event in same),
-            nanodollars=nanodollars,
-            hurt=round(sum(shares) / 3, 4),
-            causes=causes,
-            rate=rate,
-            before=past,
-            change=change(rate, past) if past is not None else None,
-            example=max(same, key=cost_of),
-        )
-
-
-_MEASURES: dict[str, Callable[[FrictionGroup], float]] = {
-    "hurt": lambda group: group.hurt,
-    "time": lambda group: group.seconds,
-    "cost": lambda group: group.nanodollars,
-    "count": lambda group: group.count,
-}
-ORDERS = tuple(_MEASURES)
-
-
-def ranked(groups: Iterable[FrictionGroup], order: str) -> list[FrictionGroup]:
-    """The most of what the order names first; raises BadInput for one that nobody knows."""
-    if order not in _MEASURES:
-        raise BadInput(f"there is no order {printable(order)!r}; try {', '.join(ORDERS)}")
-    measure = _MEASURES[order]
-    return sorted(groups, key=lambda group: (-measure(group), -group.hurt, group.kind.value, group.about or ""))
-
-
-def cost_of(event: Moment) -> tuple[float, float, float]:
-    """To sort by: what cost most money, then time, then what is surest."""
-    return event.loss.nanodollars or 0, event.loss.seconds or 0.0, event.confidence
-
-
-def _by_time(event: Moment) -> float:
-    return event.time.timestamp() if event.time is not None else float("-inf")
-
-
-def _homes(events: Iterable[Moment], patterns: Iterable[RepeatedPattern]) -> dict[str, str]:
-    found = {moment.uuid: moment.session for pattern in patterns for moment in pattern.moments}
-    return found | {event.uuid: event.session for event in events if event.uuid is not None}
+    def mark_right(self, uuid: str, kind: str | None = None) -> Labelled:
+        """Takes that back."""
+        archive = self._archive
+        named = friction_report.label_called(archive.connection, text_of(uuid, "the uuid"), kind)
+        with transaction(archive.connection, durable=True):
+            take_over_copy(archive.connection, archive.home)
+            friction_report.take(archive.connection, named)
+            write_copy(archive.connection, archive.home)
+        return named

@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.index.machines import ids_called, sessions_on
 from reread.index.meta import known_sources
 from reread.index.sessions import (
@@ -25,8 +26,10 @@ from reread.index.sessions import (
     marks,
     moves,
     session_ids,
+    sessions,
     sessions_by_id,
 )
+from reread.index.sessions import ids_called as session_ids_called
 from reread.marks import NO_MARK, NO_MOVES, Moves
 
 from .filters import Filter
@@ -123,6 +126,65 @@ class Listed(NamedTuple):
     def cost(self) -> Decimal | None:
         """Dollars, with its subagents; None when nothing has a price."""
         return self.stored.cost
+
+    def __repr__(self) -> str:
+        cost = f", ${self.cost:.2f}" if self.cost is not None else ""
+        return f"<Listed {self.id} {self.title[:60]!r}{cost}>"
+
+
+SessionName = str | StoredSession | Listed
+"""What names a session: an id, the beginning of one, `@last`, `@2`; or what a list or a search gave."""
+
+
+def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
+    """The newest session that answers to a name. Raises UnknownSession, AmbiguousSession or BadInput."""
+    if isinstance(wanted, StoredSession):
+        return wanted
+    if isinstance(wanted, Listed):
+        return wanted.stored
+    if not isinstance(wanted, str):
+        raise BadInput(
+            f"{printable(repr(wanted))} names no session; give an id, the beginning of one, @last, @2, "
+            "or what sessions() lists"
+        )
+    found = _newest(connection, wanted) if wanted.startswith("@") else _called(connection, wanted)
+    if not found:
+        name, _, sign = wanted.rpartition("~")
+        found = [each for each in _called(connection, name) if each.sign == sign]
+    names = list(dict.fromkeys(each.row.uuid for each in found))
+    if len(names) > 1:
+        raise AmbiguousSession(wanted, names)
+    if not found:
+        raise UnknownSession(wanted, [home])
+    return found[0]
+
+
+def _newest(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
+    position = "1" if wanted == "@last" else wanted[1:]
+    if position.isdecimal() and 1 <= int(position) <= count_sessions(connection):
+        return sessions(connection, ids=session_ids(connection, limit=int(position))[-1:])
+    return []
+
+
+def _called(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
+    """All that have this id, or else those whose id begins so."""
+    return sessions(connection, ids=session_ids_called(connection, wanted))
+
+
+def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[StoredSession]:
+    """The other places that have a session of this id, the one that ended last first."""
+    return [each for each in _called(connection, stored.row.uuid) if each.id != stored.id] if stored.has_copies else []
+
+
+def find_one(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
+    """The same as `find_session`, but copies are not chosen from: they raise AmbiguousSession."""
+    found = find_session(connection, home, wanted)
+    if not isinstance(wanted, str) or wanted.startswith("@") or wanted.endswith(f"~{found.sign}"):
+        return found
+    copies = copies_of(connection, found)
+    if copies:
+        raise AmbiguousSession(wanted, [each.name for each in (found, *copies)])
+    return found
 
 
 def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) -> Iterator[Listed]:

@@ -17,13 +17,14 @@ from reread.features.search_text import Field
 from reread.index.meta import file_key
 from reread.index.read import files_of_kind, forgotten
 from reread.index.safe_reader import SafeReader
-from reread.index.sessions import names_by_id
+from reread.index.sessions import moves, names_by_id
 from reread.index.user_data import Noted, matching
 from reread.records import SessionsIndex, decode_side_file, parse_time
 from reread.records.sidefiles import IndexEntry
 
 from .filters import Filter
 from .search_language import parse, regex
+from .text_search import FieldNames, chosen_fields
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _ANSWERED = frozenset(
@@ -65,6 +66,21 @@ def lost_sessions(connection: sqlite3.Connection, kept: SafeReader, machine: str
             found.setdefault(each.id, each)
     ordered = sorted(found.values(), key=lambda each: each.ended or _EARLIEST, reverse=True)
     return ordered[: wanted.limit]
+
+
+def find_lost(
+    connection: sqlite3.Connection,
+    kept: SafeReader,
+    machine: str,
+    wanted: Filter,
+    query: str | None,
+    fields: FieldNames | None,
+    *,
+    is_regex: bool,
+) -> list[LostSession]:
+    """Those that pass a filter, and that a search finds where there is one."""
+    found = lost_sessions(connection, kept, machine, wanted._replace(moves=moves(connection)))
+    return found if query is None else search_lost(found, query, chosen_fields(fields), is_regex=is_regex)
 
 
 def search_lost(

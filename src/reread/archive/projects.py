@@ -9,8 +9,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reread.billing.report import Sums, Tokens, total
-from reread.index.sessions import ProjectRow, moves, project_rows
+from reread.index.database import snapshot
+from reread.index.sessions import ProjectRow, SessionFilter, count_sessions, moves, project_rows
 from reread.index.usage_sums import spent_by_project
+from reread.live.transport import is_folder
+from reread.marks import below
 from reread.times import moment
 
 from .filters import Filter
@@ -46,8 +49,20 @@ class Project(NamedTuple):
     """Of one that is gone: the project it seems to be today."""
 
 
-def projects(connection: sqlite3.Connection, wanted: Filter, is_there: Callable[[str], bool]) -> list[Project]:
-    """Those of the sessions that pass, the one that was worked in last first; a limit is not looked at."""
+def projects(connection: sqlite3.Connection, wanted: Filter) -> list[Project]:
+    """Those of the sessions that pass, the one that was worked in last first; a limit is one of projects."""
+    with snapshot(connection):
+        return projects_of(connection, wanted, is_folder)[: wanted.limit]
+
+
+def count_sessions_below(connection: sqlite3.Connection, folder: str) -> int:
+    """How many sessions ran in a folder or below it."""
+    inside = SessionFilter(project=lambda path: bool(path) and below(path or "", folder) is not None)
+    return count_sessions(connection, inside)
+
+
+def projects_of(connection: sqlite3.Connection, wanted: Filter, is_there: Callable[[str], bool]) -> list[Project]:
+    """The same; a limit is not looked at."""
     chosen, moved = session_filter(connection, wanted), moves(connection)
     found: dict[str, list[ProjectRow]] = {}
     for row in project_rows(connection, chosen):

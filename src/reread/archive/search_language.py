@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, NoWords, printable
 from reread.features.search_text import Field
 from reread.index.text_index import Occurrence, has_token, is_unspaced, occurrences, pieces_of, query_tokens
 
@@ -22,7 +22,6 @@ __all__ = [
     "Candidate",
     "Field",
     "Hits",
-    "NoWords",
     "SearchQuery",
     "Term",
     "fields_of",
@@ -36,10 +35,6 @@ __all__ = [
 
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
-
-
-class NoWords(BadInput):
-    """A query of signs alone; where there is another way to look for them, it can be told."""
 
 
 class Term(Struct, frozen=True):
@@ -109,7 +104,7 @@ def regex(pattern: str) -> re.Pattern[str]:
             warnings.simplefilter("ignore")
             return re.compile(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise BadInput(f"{printable(pattern)!r} is no regular expression: {error}") from error
+        raise BadInput(f"{printable(pattern)!r} is not a regular expression: {error}") from error
 
 
 # --- reading a query ---

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reread.errors import SafeDamaged
 from reread.features.secrets import Redactor
 from reread.features.secrets.find import VERSION
 from reread.features.secrets.redact import secrets_of, texts_of
@@ -31,11 +32,13 @@ from reread.index.secret_rows import (
 )
 from reread.index.sessions import StoredSession
 from reread.records import parse_or_none
-from reread.safe.errors import SafeDamaged
 from reread.times import is_moment, moment
 
-from .filters import Filter
+from .filters import Filter, FilterOptions, make_filter
 from .listing import passing
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 SPARED = frozenset({EMAIL, USER})
 """Who somebody is is no secret that can be changed."""
@@ -101,7 +104,17 @@ class SecretScan:
         """Found in an archive that cannot be written."""
         self._damaged = 0
 
-    def secrets(self, wanted: Filter, tell: Callable[[int, int], None] | None = None) -> SecretsAnswer:
+    def report(
+        self,
+        wanted: Filter | None = None,
+        tell: Callable[[int, int], None] | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> SecretsAnswer:
+        """Which keys and passwords lie in past sessions, and where; never their values.
+
+        What is new since the last question is looked through first; `tell` hears how many bytes of how many are done.
+        """
+        wanted = make_filter(wanted, filters)
         chosen = {each.id: each for each in passing(self._connection, wanted._replace(limit=None))}
         read = self._look_through(unread(self._connection, VERSION, chosen), tell)
         rows = [*kept_secrets(self._connection, chosen), *self._passing]

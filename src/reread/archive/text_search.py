@@ -8,25 +8,43 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.errors import BadInput, SafeDamaged, printable
 from reread.features.search_text import Field
 from reread.index import read as reading
+from reread.index.database import snapshot
 from reread.index.read import Match
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.index.text_index import folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
-from reread.safe.errors import SafeDamaged
 from reread.times import moment
 
-from .filters import Filter
+from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import Listed, passing_ids
 from .regex import BoundedPattern
-from .search_language import ALL_FIELDS, Candidate, Hits, SearchQuery, Term, parse, query_hits, suggest
+from .search_language import (
+    ALL_FIELDS,
+    DEFAULT_FIELDS,
+    Candidate,
+    Hits,
+    SearchQuery,
+    Term,
+    fields_of,
+    parse,
+    query_hits,
+    suggest,
+)
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .base import ArchiveBase
+    from .listing import SessionName
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")
@@ -170,6 +188,9 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     """Texts that took a regular expression too long."""
     is_cut_short: bool = False
     """Whether so many did that the texts behind them were not looked at."""
+
+    def __repr__(self) -> str:
+        return f"<SearchAnswer {self.query!r}, {len(self.hits)} of {self.total} hits>"
 
 
 class _Read(NamedTuple):
@@ -396,3 +417,66 @@ def _time(match: Match) -> datetime | None:
 
 def _hour(time: datetime | None) -> int | None:
     return None if time is None else int(time.timestamp()) // 3600
+
+
+MOST_HITS = 3_000
+"""Of one session: each is read from the safe."""
+FieldNames = str | Iterable[str]
+"""`thinking`, `prompt,text`, `all`, or a list of such names."""
+
+
+def chosen_fields(fields: FieldNames | None) -> frozenset[Field]:
+    """All but tool results unless some are named. Raises BadInput for what names none."""
+    return DEFAULT_FIELDS if fields is None else fields_of(",".join(texts_of(fields, "fields")), "fields")
+
+
+def _asked(query: object) -> str:
+    if not isinstance(query, str):
+        raise BadInput(f"{printable(repr(query))} is not text to search for")
+    return query
+
+
+class ArchiveText:
+    """Questions to the full-text index."""
+
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
+
+    def __repr__(self) -> str:
+        return f"<text of {self._archive!r}>"
+
+    def search(
+        self,
+        query: str,
+        fields: FieldNames | None = None,
+        wanted: Filter | None = None,
+        limit: int = 20,
+        *,
+        is_regex: bool = False,
+        now: datetime | None = None,
+        timezone: Zone | None = None,
+        **filters: Unpack[ScopeOptions],
+    ) -> SearchAnswer:
+        """The best of the newest matches in all fields but tool results, unless others are named.
+
+        With `is_regex` every text is held against a pattern.
+        """
+        searcher = self._searcher(now)
+        ask = searcher.scan if is_regex else searcher.search
+        chosen, scope = chosen_fields(fields), make_filter(wanted, filters, timezone)
+        with snapshot(self._archive.connection):
+            return ask(_asked(query), chosen, scope, positive(limit, "limit"))
+
+    def count_hits(self, query: str, fields: FieldNames | None = None, wanted: Filter | None = None) -> Cells:
+        """How many hits a search has in which session, field and hour; for `facets`."""
+        with snapshot(self._archive.connection):
+            return self._searcher().cells(_asked(query), chosen_fields(fields), make_filter(wanted, {}))
+
+    def hits_in(self, session: SessionName, query: str, fields: FieldNames | None = None) -> set[str]:
+        """The uuids of the lines of one session that a search finds, a few thousand at most."""
+        stored = self._archive.find(session)
+        with snapshot(self._archive.connection):
+            return self._searcher().lines_in(_asked(query), chosen_fields(fields), stored.id, MOST_HITS)
+
+    def _searcher(self, now: datetime | None = None) -> Searcher:
+        return Searcher(self._archive.connection, self._archive.line_reader(), now or datetime.now(UTC))

@@ -433,11 +433,15 @@ class UsageReport(Struct, frozen=True, kw_only=True):
     is_recorded: bool = False
     """Whether money is what the client wrote into its lines."""
 
+    def __repr__(self) -> str:
+        cost = f"${self.totals.cost:.2f}" if self.totals.cost is not None else "no price"
+        return f"<UsageReport by {self.by}, {len(self.rows)} rows, {self.totals.total_tokens:,} tokens, {cost}>"
+
 
 def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -> UsageReport:
     """The whole answer to `ask`."""
     if ask.by not in GROUPINGS:
-        raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+        raise BadInput(f"{ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
     told = _told_windows(connection, ask)
     cells = with_shown_models(merged(cells_kept(connection, ask, told)), prices)
     made = summed(ask.by, cells, prices, ledger.lines_read(connection))

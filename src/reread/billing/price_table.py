@@ -203,7 +203,7 @@ class _Reader:
         try:
             document = msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf"))  # some editors begin files with it
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{self._file} is no JSON: {error}") from error
+            raise BadInput(f"{self._file} is not valid JSON: {error}") from error
         said = self._object(document, "", _FILE)
         for name, wanted in _FIXED.items():
             if said.get(name) not in (None, wanted):

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.config import expanded
 from reread.errors import BadInput, printable
+from reread.views.numbers import count, left_out_document, left_out_lines, size
 
 from . import options
 from .common import word_first
 from .options import is_agreed
+from .session_source import bare_archive, find, is_below, is_protected, open_archive
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
@@ -28,17 +31,19 @@ ARCHIVE_EXAMPLES = """\
   reread archive forget --damaged"""
 EXIT_DAMAGE = 1
 ABOUT = {
-    "status": "what is kept, how much of it only here, and what it takes",
-    "verify": "proves every byte and every sum: hashes, index and safe; exits with 1 on damage",
-    "restore": "writes a session's files, byte for byte, below a folder of your choice",
-    "forget": "removes a session for good, or what is damaged; says what goes, and asks",
-    "rebuild": "makes a new index from the kept bytes alone",
+    "status": "show what is kept, what exists nowhere else, and its size",
+    "verify": "check every byte and every sum; exit with 1 on damage",
+    "restore": "write a session's files, byte for byte, to a folder",
+    "forget": "remove a session, or what is damaged, for good; asks first",
+    "rebuild": "rebuild the index from the kept bytes",
 }
 
 
 def archive_parser() -> options.Parser:
     """For the general help and for completion; each action has its own."""
-    made = options.make_parser("archive", "The safe that sessions are kept in.", ARCHIVE_EXAMPLES)
+    made = options.make_parser(
+        "archive", "Inspect and maintain the archive that sessions are kept in.", ARCHIVE_EXAMPLES
+    )
     actions = made.add_subparsers(title="actions", metavar="ACTION")
     for name, about in ABOUT.items():
         actions.add_parser(name, help=about)
@@ -52,7 +57,7 @@ def run_archive(arguments: list[str]) -> int:
         if "-h" in arguments or "--help" in arguments:
             archive_parser().print_help()
             return 0
-        raise BadInput(f"say what to do with the archive: {', '.join(ABOUT)}; see `reread archive --help`")
+        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread archive --help`")
     rest = list(arguments)
     rest.remove(action)
     return _ACTIONS[action](rest)
@@ -66,12 +71,8 @@ def _parser(action: str, examples: str, *, syncs: bool) -> options.Parser:
 def _status(arguments: list[str]) -> int:
     given = _parser("status", "  reread archive status --json", syncs=True).parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count, left_out_document, left_out_lines, size
-
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
-        status = archive.status()
+        status = archive.safe.status()
     document = {
         "schema": "reread.status/1",
         "home": str(status.home),
@@ -101,14 +102,12 @@ def _status(arguments: list[str]) -> int:
 def _verify(arguments: list[str]) -> int:
     made = _parser("verify", "  reread archive verify --json\n  reread archive verify --deep", syncs=False)
     made.add_argument(
-        "--deep", action="store_true", help="count every response again from the kept bytes, not a sample"
+        "--deep", action="store_true", help="recount every response from the kept bytes, not only a sample"
     )
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
-        proof = archive.verify(deep=given.deep)
+        proof = archive.safe.verify(deep=given.deep)
     document = {
         "schema": "reread.verify/1",
         "ok": proof.ok,
@@ -127,8 +126,6 @@ def _verify(arguments: list[str]) -> int:
 
 
 def _proof_lines(proof: Verified) -> list[str]:
-    from reread.views.numbers import count, size
-
     sums = f"{count(proof.files, 'file')}, {size(proof.bytes)} in {size(proof.stored_bytes)}"
     recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
     verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
@@ -161,20 +158,16 @@ def _are(number: int) -> str:
 
 def _restore(arguments: list[str]) -> int:
     made = _parser("restore", "  reread archive restore 3f2a --to ~/restored", syncs=True)
-    made.add_argument("session", metavar="SESSION", help="an id or its beginning, @last, @2")
-    made.add_argument("--to", metavar="DIR", required=True, help="the folder to write below")
-    made.add_argument("--force", action="store_true", help="overwrite files that are there")
+    made.add_argument("session", metavar="SESSION", help="an id or the start of one, @last, @2")
+    made.add_argument("--to", metavar="DIR", required=True, help="folder to write to")
+    made.add_argument("--force", action="store_true", help="overwrite existing files")
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count, size
-
-    from .session_source import find, open_archive
-
     to = expanded(given.to)
     with open_archive(given, config) as archive:
         stored = find(archive, given.session)
         _check_target(archive, stored, to, config, is_forced=given.force)
-        done = archive.restore(stored.name, to)
+        done = archive.safe.restore(stored.name, to)
     document = {
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
@@ -194,9 +187,7 @@ def _restore(arguments: list[str]) -> int:
 
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
     """Sources are never written to, not even through a link; the archive itself overwrites nothing."""
-    from .session_source import is_below, is_protected
-
-    targets = archive.restore_targets(stored, to)
+    targets = archive.safe.restore_targets(stored, to)
     known = [Path(source) for source in archive.known_sources()]
     for target in targets:
         inside = [source for source in config.sources if is_below(target, source)]
@@ -206,7 +197,7 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
     there = [target for target in targets if os.path.lexists(target)]
     if there and not is_forced:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} would be overwritten; --force does that")
+        raise BadInput(f"{there[0]}{more} exists already; pass --force to overwrite it")
     for target in there:
         target.unlink()
 
@@ -214,30 +205,26 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
 def _forget(arguments: list[str]) -> int:
     examples = "  reread archive forget 3f2a\n  reread archive forget 3f2a --yes\n  reread archive forget --damaged"
     made = _parser("forget", examples, syncs=False)
-    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or its beginning, @last, @2")
-    made.add_argument("--damaged", action="store_true", help="what `archive verify` cannot prove, in the stead of one")
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one, @last, @2")
+    made.add_argument("--damaged", action="store_true", help="remove what `archive verify` reports as damaged")
     made.add_argument("--yes", action="store_true", help="do not ask")
     given = made.parse_args(arguments)
     if (given.session is None) != given.damaged:
-        raise BadInput("say which SESSION is to be forgotten, or --damaged for what cannot be read any more")
+        raise BadInput("name the SESSION to forget, or pass --damaged to remove what can no longer be read")
     config = options.make_config(given)
     if given.damaged:
         return _forget_damaged(given, config)
-    from reread.views.numbers import count, size
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         stored = archive.find_one(given.session)
-        warning = _what_goes(stored, len(archive.restore_targets(stored, Path())) - len(stored.files))
+        warning = _what_goes(stored, len(archive.safe.restore_targets(stored, Path())) - len(stored.files))
         if not given.yes and not is_agreed(
             f"{warning}Remove it from the archive for good?",
-            "forgetting cannot be undone and there is nobody to ask; say --yes",
+            "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes",
         ):
             tell_lines("nothing was removed")
             return 0
         # By its whole id: what `@last` means may have changed while the person thought.
-        done = archive.forget(stored.name)
+        done = archive.safe.forget(stored.name)
     document = {
         "schema": "reread.forget/1",
         "session": stored.row.uuid,
@@ -250,19 +237,17 @@ def _forget(arguments: list[str]) -> int:
 
 
 def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
-    from reread.views.numbers import count, size
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
-        found = archive.damaged()
+        found = archive.safe.damaged()
         there_is_some = bool(found.pieces or found.files)
         if there_is_some and not given.yes:
             question = "\n".join([*_damage_lines(found), "Remove what is left of it from the safe for good?"])
-            if not is_agreed(question, "forgetting cannot be undone and there is nobody to ask; say --yes"):
+            if not is_agreed(
+                question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
+            ):
                 tell_lines("nothing was removed")
                 return 0
-        done = archive.forget_damaged() if there_is_some else found
+        done = archive.safe.forget_damaged() if there_is_some else found
     document = {
         "schema": "reread.forget_damaged/1",
         "pieces": done.pieces,
@@ -276,17 +261,12 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
 
 
 def _damage_lines(found: Damaged) -> list[str]:
-    from reread.views.numbers import size
-
     fates = {True: "its source still exists: the next sync takes it anew", False: "lost; a line stands in their place"}
     files = [f"  {printable(str(each.path))}: {size(each.bytes)}, {fates[each.is_there]}" for each in found.files]
     return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
 
 
 def _what_goes(stored: StoredSession, backups: int) -> str:
-    from reread.views.numbers import count, size
-    from reread.views.text import shorten
-
     row = stored.row
     files = f"{count(len(stored.files), 'file')}, {size(row.bytes)}"
     if backups:
@@ -298,18 +278,15 @@ def _what_goes(stored: StoredSession, backups: int) -> str:
         fate = "Its source still exists and stays; later syncs pass it by."
     if any(stored.mark):
         fate += " What you noted on it goes with its last copy."
-    return f"{printable(row.uuid)}: {shorten(row.title or '', 60)}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
+    title = views.text.shorten(row.title or "", 60)
+    return f"{printable(row.uuid)}: {title}\n{count(row.prompts, 'prompt')}, {files}. {fate}\n"
 
 
 def _rebuild(arguments: list[str]) -> int:
     given = _parser("rebuild", "  reread archive rebuild", syncs=False).parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count
-
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
-        sessions = archive.rebuild()
+        sessions = archive.safe.rebuild()
     document = {"schema": "reread.rebuild/1", "sessions": sessions}
     options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} indexed anew"])
     return 0

@@ -71,7 +71,7 @@ class ProgramAnswerer:
         try:
             request_id, decision = _decision(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
-            tell(f"an answer that is none: {error}")
+            tell(f"not a valid answer: {error}")
             return
         waiting = self._waiting.get(request_id)
         if waiting is None:

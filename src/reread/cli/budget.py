@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from reread import archive as archives
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +24,15 @@ BUDGET_EXAMPLES = """\
   reread budget day none           take it away
   reread budget --json"""
 ABOUT = """\
-Shows what was spent today, this week and this month, beside the same stretch before, and what the month will
-come to at the pace of the last week and of the last four. With a period and an amount it sets a budget, which
-`reread statusline` and the usage page then show, with a word before it is used up. Nothing is ever stopped."""
+Show spending today, this week and this month, compared with the previous period, and a forecast for the month
+from the pace of the last one and four weeks. With a period and an amount, set a budget: `reread statusline` and
+the usage page show it and warn before it is used up. A budget never stops anything."""
 
 
 def budget_parser() -> options.Parser:
     made = options.make_parser("budget", ABOUT, BUDGET_EXAMPLES)
-    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="which budget to set")
-    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to take it away")
+    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="budget to set")
+    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to remove it")
     options.add_prices(made)
     return made
 
@@ -39,37 +42,32 @@ def run_budget(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.period is not None:
         _set(config, given.period, given.amount)
-    from reread.views.budgets import spending_document, spending_lines
-
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         found = _spending(archive, config)
-    options.show_answer(given, config, lambda: spending_document(found), lambda _: spending_lines(found))
+    options.show_answer(
+        given, config, lambda: views.budgets.spending_document(found), lambda _: views.budgets.spending_lines(found)
+    )
     return 0
 
 
 def _set(config: Config, period: str, amount: str | None) -> None:
-    from reread.archive.budgets import dollars_to_nano, read_limits, write_limits
-
     if amount is None:
         raise BadInput(f"say how many dollars a {period} may cost, as in `reread budget {period} 10`")
-    limits = read_limits(str(config.home))
+    limits = archives.budgets.read_limits(str(config.home))
     try:
         if amount == "none":
             limits.pop(period, None)
         else:
-            limits[period] = dollars_to_nano(amount)
+            limits[period] = archives.budgets.dollars_to_nano(amount)
     except ValueError:
-        raise BadInput(f"{amount!r} is no amount of dollars") from None
-    write_limits(str(config.home), limits)
+        raise BadInput(f"{amount!r} is not an amount in dollars") from None
+    archives.budgets.write_limits(str(config.home), limits)
 
 
 def _spending(archive: Archive, config: Config) -> Spending:
-    from reread.archive.budgets import DAYS_BACK, read_limits, spending
-    from reread.archive.filters import Filter
-
     today = config.now.astimezone(config.timezone).replace(hour=0, minute=0, second=0, microsecond=0)
-    report = archive.usage("day", Filter(since=today - timedelta(days=DAYS_BACK)), config.timezone)
+    report = archive.usage(
+        "day", archives.filters.Filter(since=today - timedelta(days=archives.budgets.DAYS_BACK)), config.timezone
+    )
     by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
-    return spending(by_day, today.date().isoformat(), read_limits(str(config.home)))
+    return archives.budgets.spending(by_day, today.date().isoformat(), archives.budgets.read_limits(str(config.home)))

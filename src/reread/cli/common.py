@@ -6,12 +6,12 @@ Plain tables: the general help and the way to a command must not wait for the im
 from __future__ import annotations
 
 WITH_VALUE = {
-    "--source": ("PATH", "a config directory, a projects directory, any folder, or one file; may be repeated"),
-    "--home": ("DIR", "the archive's folder; the default is REREAD_HOME or a data folder"),
-    "--timezone": ("ZONE", "for example Europe/Berlin; the default is local time"),
+    "--source": ("PATH", "read transcripts from PATH: a config directory, a folder, or one file; repeatable"),
+    "--home": ("DIR", "archive folder (default: REREAD_HOME, or the platform's data folder)"),
+    "--timezone": ("ZONE", "show times in this zone, such as Europe/Berlin (default: local time)"),
 }
 FLAGS = {
-    "--no-sync": "answer from the archive as it is",
+    "--no-sync": "do not import new transcripts first",
     "--json": "print one JSON document",
     "--jsonl": "print one JSON document per event",
 }

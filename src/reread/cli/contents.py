@@ -5,13 +5,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from reread import archive as archives
+from reread import lazy, views
+
 from . import options
+from .session_source import asked_archive, open_rows, open_session, open_sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread import loading
     from reread.archive.answers import FoundPrompts, ThinkingAnswer
+    from reread.cli import follow_all
     from reread.config import Config
+    from reread.features import summaries
     from reread.features.tool_use import ToolCount
+else:
+    follow_all = lazy.module("reread.cli.follow_all")
+    summaries = lazy.module("reread.features.summaries")
+    loading = lazy.module("reread.loading")
 
 
 THINKING_EXAMPLES = """\
@@ -28,11 +39,13 @@ MOST_THOUGHTS = 200
 def thinking_parser() -> options.Parser:
     made = options.make_parser(
         "thinking",
-        f"Thinking only, newest first; in one session, or the {MOST_THOUGHTS} newest of all (--json: every one).",
+        f"Show the model's thinking, newest first: of one session, or the newest {MOST_THOUGHTS} of all (--json: all).",
         THINKING_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--min-length", type=int, default=11, metavar="N", help="characters (default 11)")
+    made.add_argument(
+        "--min-length", type=int, default=11, metavar="N", help="skip thinking shorter than N characters (default 11)"
+    )
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
     options.add_filters(made, limit=None)
     return made
@@ -42,11 +55,7 @@ def run_thinking(arguments: list[str]) -> int:
     given = thinking_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.follow:
-        from .follow_all import follow_thinking
-
-        return follow_thinking(given, config)
-    from .session_source import open_rows, open_sessions
-
+        return follow_all.follow_thinking(given, config)
     if given.limit is None and given.session is None and not given.json:
         given.limit = MOST_THOUGHTS
     wanted = options.make_filter(given, config)
@@ -54,19 +63,19 @@ def run_thinking(arguments: list[str]) -> int:
         if archive is not None:
             _show_thinking(given, config, archive.thinking(wanted, given.min_length))
             return 0
-    from reread.archive.answers import thinking
-
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_thinking(given, config, thinking(sessions, wanted, given.min_length))
+        _show_thinking(given, config, archives.answers.thinking(sessions, wanted, given.min_length))
         options.warn(problems)
     return 0
 
 
 def _show_thinking(given: argparse.Namespace, config: Config, answer: ThinkingAnswer) -> None:
-    from reread.views.reports import thinking_lines
-    from reread.views.session_json import thinking_document
-
-    options.show_answer(given, config, lambda: thinking_document(answer), lambda view: thinking_lines(answer, view))
+    options.show_answer(
+        given,
+        config,
+        lambda: views.session_json.thinking_document(answer),
+        lambda view: views.reports.thinking_lines(answer, view),
+    )
 
 
 PROMPTS_EXAMPLES = """\
@@ -82,11 +91,11 @@ MOST_SHOWN = 200
 def prompts_parser() -> options.Parser:
     made = options.make_parser(
         "prompts",
-        f"What you typed, newest first: in one session, or the {MOST_SHOWN} newest of all (--json, --raw: every one).",
+        f"List prompts, newest first: of one session, or the newest {MOST_SHOWN} of all (--json, --raw: all).",
         PROMPTS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--raw", action="store_true", help="only the text, one prompt per line")
+    made.add_argument("--raw", action="store_true", help="print only the text, one prompt per line")
     options.add_filters(made, limit=None)
     return made
 
@@ -94,8 +103,6 @@ def prompts_parser() -> options.Parser:
 def run_prompts(arguments: list[str]) -> int:
     given = prompts_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import open_rows, open_sessions
-
     if given.limit is None and given.session is None and not (given.json or given.raw):
         given.limit = MOST_SHOWN
     wanted = options.make_filter(given, config)
@@ -103,23 +110,18 @@ def run_prompts(arguments: list[str]) -> int:
         if archive is not None:
             _show_prompts(given, config, archive.prompts(wanted))
             return 0
-    from reread.archive.answers import prompts
-
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_prompts(given, config, prompts(sessions, wanted))
+        _show_prompts(given, config, archives.answers.prompts(sessions, wanted))
         options.warn(problems)
     return 0
 
 
 def _show_prompts(given: argparse.Namespace, config: Config, found: FoundPrompts) -> None:
-    from reread.views.reports import prompts_lines, raw_prompts
-    from reread.views.session_json import prompts_document
-
     options.show_answer(
         given,
         config,
-        lambda: prompts_document(found),
-        lambda view: raw_prompts(found) if given.raw else prompts_lines(found, view),
+        lambda: views.session_json.prompts_document(found),
+        lambda view: views.reports.raw_prompts(found) if given.raw else views.reports.prompts_lines(found, view),
     )
 
 
@@ -130,7 +132,7 @@ TOOLS_EXAMPLES = """\
 
 
 def tools_parser() -> options.Parser:
-    made = options.make_parser("tools", "Tool frequency, failures and time, subagents included.", TOOLS_EXAMPLES)
+    made = options.make_parser("tools", "Count tool calls, failures and time, subagents included.", TOOLS_EXAMPLES)
     options.add_session(made)
     options.add_filters(made, limit=None)
     return made
@@ -139,30 +141,23 @@ def tools_parser() -> options.Parser:
 def run_tools(arguments: list[str]) -> int:
     given = tools_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import open_rows, open_sessions
-
     wanted = options.make_filter(given, config)
     with open_rows(given, config) as archive:
         if archive is not None:
             _show_tools(given, config, archive.tools(wanted))
             return 0
-    from reread.archive.answers import tools
-
     with open_sessions(given, config, wanted) as (sessions, problems, wanted):
-        _show_tools(given, config, tools(sessions, wanted))
+        _show_tools(given, config, archives.answers.tools(sessions, wanted))
         options.warn(problems)
     return 0
 
 
 def _show_tools(given: argparse.Namespace, config: Config, counts: Sequence[ToolCount]) -> None:
-    from reread.views.reports import tools_lines
-    from reread.views.session_json import tools_document
-
     options.show_answer(
         given,
         config,
-        lambda: tools_document(counts, given.limit),
-        lambda view: tools_lines(counts, view, given.limit),
+        lambda: views.session_json.tools_document(counts, given.limit),
+        lambda view: views.reports.tools_lines(counts, view, given.limit),
     )
 
 
@@ -175,11 +170,11 @@ DECISIONS_EXAMPLES = """\
 def decisions_parser() -> options.Parser:
     made = options.make_parser(
         "decisions",
-        "Questions Claude asked, the options it gave, and what you answered, newest first.",
+        "List questions Claude asked, the options it gave, and what you answered, newest first.",
         DECISIONS_EXAMPLES,
     )
     options.add_session(made)
-    made.add_argument("--topic", metavar="TEXT", help="only those with these words in question, options or answer")
+    made.add_argument("--topic", metavar="TEXT", help="only questions that contain TEXT in question, options or answer")
     options.add_filters(made, limit=None)
     return made
 
@@ -187,20 +182,19 @@ def decisions_parser() -> options.Parser:
 def run_decisions(arguments: list[str]) -> int:
     given = decisions_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.answers import asking, decisions
-    from reread.views.file_tables import decisions_document, decisions_lines
-
-    from .files import asked_archive
-    from .session_source import open_session
-
     wanted = options.make_filter(given, config)
     if given.session is not None:
         with open_session(given, config) as opened:
-            found = decisions([opened.session], wanted, given.topic)
+            found = archives.answers.decisions([opened.session], wanted, given.topic)
     else:
         with asked_archive(given, config) as archive:
-            found = decisions(archive.read_all(asking(wanted)), wanted, given.topic)
-    options.show_answer(given, config, lambda: decisions_document(found), lambda view: decisions_lines(found, view))
+            found = archives.answers.decisions(archive.read_all(archives.answers.asking(wanted)), wanted, given.topic)
+    options.show_answer(
+        given,
+        config,
+        lambda: views.file_tables.decisions_document(found),
+        lambda view: views.file_tables.decisions_lines(found, view),
+    )
     return 0
 
 
@@ -212,25 +206,22 @@ FORMS = ("text", "markdown", "obsidian")
 
 
 def summary_parser() -> options.Parser:
-    about = "Goal, journey, files, tools, key exchanges, errors and outcome of a session, from its own records."
+    about = "Summarise a session from its records: goal, steps, files, tools, key exchanges, errors and outcome."
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
-    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
+    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     return made
 
 
 def run_summary(arguments: list[str]) -> int:
     given = summary_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.file_history import edits_of
-    from reread.features.summaries import summary_of
-    from reread.views.summary import lines_of, summary_document
-
-    from .session_source import open_session
-
     with open_session(given, config) as opened:
-        summary = summary_of(opened.session, edits_of(opened.session, opened.kept_backups))
+        summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
         options.show_answer(
-            given, config, lambda: summary_document(summary), lambda view: lines_of(summary, given.format, view)
+            given,
+            config,
+            lambda: views.summary.summary_document(summary),
+            lambda view: views.summary.lines_of(summary, given.format, view),
         )
     return 0

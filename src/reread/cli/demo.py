@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from reread import archive as archives
 from reread.errors import BadInput
 
 from . import main, options
@@ -51,7 +52,7 @@ def run_demo(arguments: list[str]) -> int:
                 scratch = scratch[2:]  # it reads no sources
             code = main.run([*arguments, *scratch])
             if sys.stdout.isatty() and code == 0:
-                tell("commands that are named here find these sessions as `reread demo COMMAND`")
+                tell("run the commands shown here as `reread demo COMMAND`")
             return code
         main.run(scratch)
         options.print_lines(["", "$ reread demo show @last", ""])
@@ -62,11 +63,9 @@ def run_demo(arguments: list[str]) -> int:
 
 def _fill(place: Path, home: Path) -> None:
     """Takes the samples in; then old ones go, as the client would have deleted them."""
-    from reread.archive import CLEANUP_DAYS, Archive
-
-    with Archive(home, [place]) as archive:
+    with archives.Archive(home, [place]) as archive:
         archive.sync()
-    oldest = time.time() - timedelta(days=CLEANUP_DAYS).total_seconds()
+    oldest = time.time() - timedelta(days=archives.CLEANUP_DAYS).total_seconds()
     for path in place.rglob("*.jsonl"):
         if path.stat().st_mtime < oldest:
             path.unlink()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
+from reread import views
+
 from . import options
 
 if TYPE_CHECKING:
@@ -22,37 +25,33 @@ EXIT_DAMAGE = 1
 
 
 def doctor_parser() -> options.Parser:
-    about = "Reads every line of every source and reports versions, unknown record types, damage and retention."
+    about = "Read every line of every source and report versions, unknown record types, damage and deletions."
     made = options.make_parser("doctor", about, DOCTOR_EXAMPLES, syncs=False)
-    made.add_argument("--strict", action="store_true", help="exit with 1 when something could not be read")
-    made.add_argument("--fields", action="store_true", help="how often each field occurs, by type of record")
+    made.add_argument("--strict", action="store_true", help="exit with 1 if anything could not be read")
+    made.add_argument("--fields", action="store_true", help="count every field by record type")
     return made
 
 
 def run_doctor(arguments: list[str]) -> int:
     given = doctor_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.health import examine
-    from reread.views.reports import field_lines, health_lines
-    from reread.views.session_json import health_document
-
     progress = _progress if sys.stderr.isatty() else None
-    health = examine(options.open_shelf(config), config.now, progress, _kept(config))
+    health = archives.health.examine(options.open_shelf(config), config.now, progress, _kept(config))
 
     def lines(view: View) -> Iterator[str]:
-        yield from health_lines(health, view)
+        yield from views.reports.health_lines(health, view)
         if given.fields:
-            yield from field_lines(health.drift, view)
+            yield from views.reports.field_lines(health.drift, view)
 
-    options.show_answer(given, config, lambda: health_document(health, with_fields=given.fields), lines)
+    options.show_answer(
+        given, config, lambda: views.session_json.health_document(health, with_fields=given.fields), lines
+    )
     return EXIT_DAMAGE if given.strict and health.is_damaged else 0
 
 
 def _kept(config: Config) -> dict[str, int] | None:
     """What the archive has; the doctor looks and makes none."""
-    from reread.archive import Archive
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         return archive.kept_bytes() if archive.exists else None
 
 

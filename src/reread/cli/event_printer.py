@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 
+from reread import lazy, views
 from reread.blocks.model import ShownBlock
 from reread.config import Config, terminal_width
 from reread.live.events import Event, ToolCall
@@ -14,6 +15,12 @@ from reread.views.screen import Screen
 from reread.views.text import printed
 
 from . import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.blocks import of_events
+else:
+    of_events = lazy.module("reread.blocks.of_events")
 
 
 class Showing:
@@ -56,11 +63,11 @@ class Showing:
 
     def _events(self, block: ShownBlock, session: Session) -> Iterator[Event]:
         """A call comes once more with its result, and was told before."""
-        from reread.blocks.of_events import events_of
-
         is_told = block.key in self._told
         self._told.add(block.key)
-        return (event for event in events_of(block, session.id) if not (is_told and isinstance(event, ToolCall)))
+        return (
+            event for event in of_events.events_of(block, session.id) if not (is_told and isinstance(event, ToolCall))
+        )
 
     def note(self, text: str, *looks: str) -> None:
         """A line of our own, for a person only."""
@@ -95,6 +102,4 @@ class Showing:
             sys.stdout.flush()
 
     def _document(self, event: Event) -> None:
-        from reread.views.session_json import event_document
-
-        options.print_json_line(event_document(event))
+        options.print_json_line(views.session_json.event_document(event))

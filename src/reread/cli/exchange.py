@@ -29,29 +29,29 @@ PULL_EXAMPLES = """\
   reread pull                              from the folder of the last time
   reread list --machine laptop             sessions of one machine
   reread usage machine                     what each has used"""
-PUSH_ABOUT = """Sends what this machine keeps to a folder that your other machines share: a NAS, Syncthing, a mounted
-bucket. Only what the folder has not yet is sent, all bytes of it, with stars, tags, notes, titles and what was
-forgotten. The folder is as private as those who may read it."""
-PULL_ABOUT = """Takes what your other machines pushed to a folder into this archive: their sessions, whole, with marks,
-of which the later one wins. What was forgotten there is forgotten here."""
+PUSH_ABOUT = """Send this machine's sessions to a folder that your other machines share: a NAS, Syncthing, a mounted
+bucket. Only what is not there yet is sent: full transcripts, stars, tags, notes, titles, and what was forgotten.
+Anyone who can read the folder can read the sessions."""
+PULL_ABOUT = """Import what your other machines pushed to a folder: their sessions, complete, and their marks (the
+latest change wins). What was forgotten there is forgotten here."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
 
 
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
-    made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
-    made.add_argument("--what", choices=_WHAT, help="how much is sent; a folder takes all")
-    made.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
-    made.add_argument("--watch", action="store_true", help="keep sending what comes; ends with Ctrl-C")
-    made.add_argument("--full", action="store_true", help="prove every byte there, and send again what is damaged")
+    made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
+    made.add_argument("--what", choices=_WHAT, help="how much to send; a folder always gets all")
+    made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
+    made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
+    made.add_argument("--full", action="store_true", help="verify every byte in the folder and resend what is damaged")
     options.add_filters(made, limit=None)
     return made
 
 
 def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
-    made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder; the default is the last one")
+    made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
     return made
 
 
@@ -75,7 +75,7 @@ def run_push(arguments: list[str]) -> int:
         if given.watch:
             _follow(archive, folder, some, given)
             return 0
-        done = archive.push(folder, some, is_dry=given.dry_run, full=given.full)
+        done = archive.safe.push(folder, some, is_dry=given.dry_run, full=given.full)
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
     return EXIT_DAMAGE if done.failed else 0
@@ -88,7 +88,7 @@ def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argpar
     told: set[str] = set()
     for number, _ in enumerate(archive.watch(Event())):
         try:
-            done = archive.push(folder, wanted)
+            done = archive.safe.push(folder, wanted)
         except RereadError as problem:
             _tell_all([each for each in [str(problem)] if each not in told])
             told.add(str(problem))
@@ -112,7 +112,7 @@ def run_pull(arguments: list[str]) -> int:
     if given.folder is not None:
         _refuse_store(given.folder)
     with bare_archive(config) as archive:
-        done = archive.pull(_folder(archive, given.folder, config, "pull"))
+        done = archive.safe.pull(_folder(archive, given.folder, config, "pull"))
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
@@ -127,7 +127,7 @@ def _folder(archive: Archive, named: str | None, config: Config, command: str) -
     from .output_files import refuse_sources
     from .session_source import is_below
 
-    found = expanded(named).absolute() if named else archive.last_folder()
+    found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
         raise BadInput(f"say which folder, as in `reread {command} /mnt/nas/reread`; the next time it is known")
     refuse_sources(found, config)

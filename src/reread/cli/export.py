@@ -195,26 +195,24 @@ FORMATS = ("html", "markdown", "obsidian", "json", "jsonl")
 
 def export_parser() -> options.Parser:
     about = (
-        "A session as one HTML file that needs nothing else, as Markdown, as a note for Obsidian, as JSON, or as its"
-        " transcript line for line; many sessions as a folder with an index."
+        "Export a session as one self-contained HTML file, as Markdown, an Obsidian note, JSON, or the original"
+        " transcript; export many sessions to a folder with an index."
     )
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
-    made.add_argument("--format", choices=FORMATS, help="the default is what --output ends in, or html")
+    made.add_argument("--format", choices=FORMATS, help="output format (default: from the name of --output, or html)")
+    made.add_argument("--output", "-o", metavar="PATH", help="file or folder to write (default, or -: standard output)")
+    made.add_argument("--no-thinking", dest="thinking", action="store_false", help="leave out thinking")
+    made.add_argument("--no-tools", dest="tools", action="store_false", help="leave out tool calls")
+    made.add_argument("--no-subagents", dest="subagents", action="store_false", help="leave out subagents")
+    made.add_argument("--raw", action="store_true", help="html: include each raw record, folded")
     made.add_argument(
-        "--output", "-o", metavar="PATH", help="a file, or a folder; the default, and -, is standard output"
+        "--redact",
+        action="store_true",
+        help="redact keys, tokens, passwords, e-mail addresses and user names in home paths",
     )
-    made.add_argument("--no-thinking", dest="thinking", action="store_false", help="without what the model thought")
-    made.add_argument("--no-tools", dest="tools", action="store_false", help="without tool calls")
-    made.add_argument("--no-subagents", dest="subagents", action="store_false", help="without what subagents did")
-    made.add_argument("--raw", action="store_true", help="html: with the record of every item behind a fold")
-    made.add_argument(
-        "--redact", action="store_true", help="take out keys, tokens, passwords, e-mail addresses, names in home paths"
-    )
-    made.add_argument("--redact-ips", action="store_true", help="take out public IP addresses, too")
-    made.add_argument(
-        "--check", action="store_true", help="write nothing and exit with 1 when something secret would remain"
-    )
+    made.add_argument("--redact-ips", action="store_true", help="redact public IP addresses as well")
+    made.add_argument("--check", action="store_true", help="write nothing, and exit with 1 if a secret would remain")
     options.add_filters(made, limit=None)
     return made
 
@@ -226,7 +224,7 @@ def run_export(arguments: list[str]) -> int:
     output = expanded(given.output) if given.output is not None else None
     given.redact = given.redact or given.redact_ips
     if given.json and output is None and given.format not in (None, "json"):
-        raise BadInput("--json tells what was written where; it needs --output")
+        raise BadInput("--json reports what was written where, so it needs --output")
     given.format = given.format or _format_of(output, as_json=given.json and output is None)
 
     exporter = Exporter(given, config)
@@ -360,7 +358,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     with _archive(exporter) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
-            raise BadInput("no session passes these filters")
+            raise BadInput("no session matches these filters")
         made: list[Made] = []
         for name in names:
             made.append(_made(exporter.export(source_in(archive, name)), exporter, Path(waiting), made))

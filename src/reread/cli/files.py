@@ -4,90 +4,57 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 
 from . import options
-from .session_source import is_straight, open_archive, passing_archive
-from .stderr import tell
+from .session_source import asked_archive, is_below, is_protected, open_session
+from .show import chosen_branches
+from .stderr import tell, tell_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread import loading
     from reread.archive import Archive
-    from reread.archive.file_history import FileIndex, Traced
+    from reread.archive.file_history import Traced
     from reread.config import Config
+    from reread.features.edits import shell
     from reread.features.edits.net import FileDiff
     from reread.features.edits.patches import Content
     from reread.sessions import Branch, Session
-
-
-@contextmanager
-def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that are only looked into go into one that is gone afterwards."""
-    if is_straight(config):
-        with passing_archive(config, config.sources) as archive:
-            yield archive
-    else:
-        with open_archive(given, config, only_reads=True) as archive:
-            yield archive
-
-
-def index_of(archive: Archive) -> FileIndex:
-    from reread.archive.file_history import FileIndex
-
-    return FileIndex(archive.connection, archive.safe)
+else:
+    shell = lazy.module("reread.features.edits.shell")
+    loading = lazy.module("reread.loading")
 
 
 def trace_file(archive: Archive, given: argparse.Namespace, config: Config) -> Traced:
-    """The history of the file that was named, up to `--at`."""
-    from reread.archive.file_history import trace
-    from reread.archive.filters import parse_time
-
-    index = index_of(archive)
-    path = meant(given.file, index)
-    sessions = (archive.session(name) for name in index.sessions_with(path))
-    return trace(
-        sessions,
-        path,
-        given.at,
-        lambda text: parse_time(text, config.now, config.timezone, "--at"),
-        archive.kept_backups(),
-    )
-
-
-def meant(name: str, index: FileIndex) -> str:
-    """The file a name means, as transcripts know it; that it is another path than the name says is told."""
-    from reread.features.edits.shell import absolute, key_of
-
-    here = str(Path.cwd())
-    wanted = str(Path(name).expanduser()) if name.startswith("~") else name
-    found = index.meant(wanted, here)
-    if key_of(absolute(wanted, here)) != key_of(found):
-        tell(f"taken for {found}")
-    return found
+    """The history of the file that was named, up to `--at`; that it is another path than the name says is told."""
+    file = archive.file(given.file)
+    if shell.key_of(shell.absolute(str(expanded(given.file)), str(Path.cwd()))) != shell.key_of(file.path):
+        tell(f"using {file.path}")
+    return file.history(given.at, config.timezone)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a path, or enough of its end to tell it from others")
+    parser.add_argument("file", metavar="FILE", help="a path, or the end of one that is unique")
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--at", metavar="WHEN", help="the uuid of a line (after it), or a time: 2026-10-02T14:00, 7d")
+    parser.add_argument(
+        "--at", metavar="WHEN", help="after the record with this uuid, or at a time: 2026-10-02T14:00, 7d"
+    )
 
 
 def tell_gaps(traced: Traced, config: Config) -> None:
     """On standard error: what is shown may not be the whole truth."""
-    from reread.views.file_tables import gap_text, gap_texts
-
     view = options.make_view(config)
-    for text in gap_texts(traced.history.gaps, view):
+    for text in views.file_tables.gap_texts(traced.history.gaps, view):
         tell(text)
     if traced.gap is not None:
-        tell(f"at that moment the file may have been another: {gap_text(traced.gap, view)}")
+        tell(f"at that moment the file may have been different: {views.file_tables.gap_text(traced.gap, view)}")
 
 
 FILES_EXAMPLES = """\
@@ -98,14 +65,14 @@ FILES_EXAMPLES = """\
 
 
 def files_parser() -> options.Parser:
-    about = "Files that sessions read, wrote, edited or searched, the one touched last first."
+    about = "List files that sessions read, wrote, edited or searched, last touched first."
     made = options.make_parser("files", about, FILES_EXAMPLES)
-    made.add_argument("glob", nargs="?", metavar="GLOB", help="a path or its end; * and ? stand for anything")
+    made.add_argument("glob", nargs="?", metavar="GLOB", help="a path or the end of one; * and ? match anything")
     made.add_argument(
         "--shell",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="guess the files of shell commands too; by default where GLOB has a word to find them by",
+        help="guess files named in shell commands as well (default: if GLOB contains a word to search for)",
     )
     options.add_filters(made, limit=None)
     return made
@@ -114,14 +81,15 @@ def files_parser() -> options.Parser:
 def run_files(arguments: list[str]) -> int:
     given = files_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.file_tables import files_document, files_lines
-
-    from .stderr import tell_hidden
-
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
-        touched = index_of(archive).touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
-        options.show_answer(given, config, lambda: files_document(touched), lambda view: files_lines(touched, view))
+        touched = archive.files.touched(given.glob, wanted, with_shell=given.shell, with_uuids=given.json)
+        options.show_answer(
+            given,
+            config,
+            lambda: views.file_tables.files_document(touched),
+            lambda view: views.file_tables.files_lines(touched, view),
+        )
         tell_hidden(touched.hidden)
     return 0
 
@@ -134,7 +102,7 @@ BLAME_EXAMPLES = """\
 
 def blame_parser() -> options.Parser:
 
-    about = "Each line of a file with the session, the prompt and the edit that wrote it, as far as transcripts know."
+    about = "Show the session, prompt and edit that wrote each line of a file, as far as transcripts know."
     made = options.make_parser("blame", about, BLAME_EXAMPLES)
     add_file(made)
     add_at(made)
@@ -144,17 +112,14 @@ def blame_parser() -> options.Parser:
 def run_blame(arguments: list[str]) -> int:
     given = blame_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.features.edits.blame import blame, known_parts
-    from reread.views.file_tables import blame_document, blame_lines
-
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
-    whole = blame(traced.history)
-    lines = whole if whole is not None else known_parts(traced.history)
-    if whole is None and not lines:
-        raise BadInput(f"transcripts tell only parts of {printable(traced.history.path)}: no line can be placed")
+    lines = traced.blame()
     options.show_answer(
-        given, config, lambda: blame_document(traced, lines), lambda view: blame_lines(traced, lines, view)
+        given,
+        config,
+        lambda: views.file_tables.blame_document(traced, lines),
+        lambda view: views.file_tables.blame_lines(traced, lines, view),
     )
     return 0
 
@@ -167,12 +132,12 @@ RESTORE_EXAMPLES = """\
 
 def restore_parser() -> options.Parser:
 
-    about = "A file as it was at a moment, rebuilt from edits, whole contents and backups; gaps are told."
+    about = "Print a file as it was at some moment, rebuilt from edits, contents and backups; report gaps."
     made = options.make_parser("restore", about, RESTORE_EXAMPLES)
     add_file(made)
     add_at(made)
-    made.add_argument("--to", metavar="PATH", help="a file or folder to write to; the default is standard output")
-    made.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    made.add_argument("--to", metavar="PATH", help="file or folder to write to (default: standard output)")
+    made.add_argument("--force", action="store_true", help="overwrite an existing file")
     return made
 
 
@@ -182,11 +147,11 @@ def run_restore(arguments: list[str]) -> int:
 
     with asked_archive(given, config) as archive:
         traced = trace_file(archive, given, config)
-        content = _known(traced, given)
+        content = traced.content
         to = _target(given, traced, config, archive)
     tell_gaps(traced, config)
     if traced.history.last is None:
-        tell("only parts of it are known; what is not is marked in brackets")
+        tell("only parts of it are known; gaps are marked in brackets")
     if to is not None:
         to.write_bytes(content.to_bytes())
     if given.json:
@@ -198,26 +163,8 @@ def run_restore(arguments: list[str]) -> int:
     return 0
 
 
-def _known(traced: Traced, given: argparse.Namespace) -> Content:
-    path, content = printable(traced.history.path), traced.history.last
-    when = "at that point" if given.at is not None else "in the end"
-    if content is None:
-        from reread.features.edits.blame import known_parts, text_of_parts
-        from reread.features.edits.patches import exact
-
-        parts = known_parts(traced.history)
-        if parts:
-            return exact(text_of_parts(parts))
-        raise BadInput(f"transcripts tell only parts of what {path} held {when}")
-    if content.text is None:
-        raise BadInput(f"{path} was not there {when}")
-    return content
-
-
 def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: Archive) -> Path | None:
     """Where to write: nothing is overwritten unasked, and nothing is written below a folder of Claude Code."""
-    from .session_source import is_below, is_protected
-
     if given.to is None:
         return None
     to = expanded(given.to)
@@ -229,29 +176,26 @@ def _target(given: argparse.Namespace, traced: Traced, config: Config, archive: 
     if inside:
         raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another place")
     if os.path.lexists(to) and not given.force:
-        raise BadInput(f"{printable(str(to))} would be overwritten; --force does that")
+        raise BadInput(f"{printable(str(to))} exists already; pass --force to overwrite it")
     return to
 
 
 def _document(traced: Traced, content: Content, to: Path | None) -> object:
-    from reread.views.file_tables import change_document, gap_document
-    from reread.views.values import utc
-
     history = traced.history
     last = history.versions[-1] if history.versions else None
     return {
         "schema": "reread.restored/1",
         "path": history.path,
         "is_whole": history.last is not None,
-        "timestamp": utc(last.time) if last is not None else None,
-        "last_change": change_document(history.changes[-1] if history.changes else None),
+        "timestamp": views.values.utc(last.time) if last is not None else None,
+        "last_change": views.file_tables.change_document(history.changes[-1] if history.changes else None),
         "to": str(to) if to is not None else None,
         "bytes": len(content.to_bytes()),
         "line_endings": content.ending.value if content.ending is not None else None,
         "byte_order_mark": content.has_bom,
         "content": content.to_bytes().decode("utf-8", "replace"),
-        "gaps": [gap_document(gap) for gap in history.gaps],
-        "in_gap": gap_document(traced.gap) if traced.gap is not None else None,
+        "gaps": [views.file_tables.gap_document(gap) for gap in history.gaps],
+        "in_gap": views.file_tables.gap_document(traced.gap) if traced.gap is not None else None,
     }
 
 
@@ -263,26 +207,21 @@ DIFF_EXAMPLES = """\
 
 
 def diff_parser() -> options.Parser:
-    about = "The net change of a session, file by file, before and after; or between two branches of a rewind."
+    about = "Show the net change of a session by file, or the difference between two branches of a rewound session."
     made = options.make_parser("diff", about, DIFF_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
-    made.add_argument("file", nargs="?", metavar="FILE", help="only this file: a path, its end, or a glob")
-    made.add_argument("--branch", metavar="ID|A..B", help="along one branch, or from the end of one to that of another")
-    made.add_argument("--stat", action="store_true", help="only how much of each file changed")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
+    made.add_argument("file", nargs="?", metavar="FILE", help="only this file: a path, the end of one, or a glob")
+    made.add_argument("--branch", metavar="ID|A..B", help="the changes of one branch, or the difference between two")
+    made.add_argument("--stat", action="store_true", help="only count changed lines per file")
     return made
 
 
 def run_diff(arguments: list[str]) -> int:
     given = diff_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.file_history import edits_of
-    from reread.views.file_tables import diff_document, diff_lines, stat_lines
-
-    from .session_source import open_session
-
     with open_session(given, config) as opened:
         session = opened.session
-        edits = edits_of(session, opened.kept_backups)
+        edits = loading.edits_of(session, opened.kept_backups)
         if given.branch is None:
             found = edits.on_disk()
         else:
@@ -292,30 +231,30 @@ def run_diff(arguments: list[str]) -> int:
     options.show_answer(
         given,
         config,
-        lambda: diff_document(session, given.branch or "all", shown),
-        lambda view: stat_lines(session, shown, view) if given.stat else diff_lines(session, shown, view),
+        lambda: views.file_tables.diff_document(session, given.branch or "all", shown),
+        lambda view: (
+            views.file_tables.stat_lines(session, shown, view)
+            if given.stat
+            else views.file_tables.diff_lines(session, shown, view)
+        ),
     )
     return 0
 
 
 def _branches(session: Session, text: str) -> tuple[Branch, Branch | None]:
-    from .show import chosen_branches
-
     first, dots, second = text.partition("..")
     if dots and not (first and second):
-        raise BadInput(f"--branch {printable(text)!r} names one branch only; try A..B")
+        raise BadInput(f"--branch {printable(text)!r} names only one branch; try A..B")
     names = [chosen_branches(session, name)[0] for name in (first, second) if name]
     return names[0], names[1] if dots else None
 
 
 def _chosen(found: list[FileDiff], given: argparse.Namespace) -> list[FileDiff]:
     """The files asked for; one that the session never changed is a mistake."""
-    from reread.features.edits.shell import fits
-
     shown = [diff for diff in found if diff.is_change]
     if given.file is None:
         return shown
     name = given.file.removeprefix("./")
-    if not any(fits(diff.path, name) for diff in found):
+    if not any(shell.fits(diff.path, name) for diff in found):
         raise BadInput(f"the session changed no file {printable(given.file)!r}")
-    return [diff for diff in shown if fits(diff.path, name)]
+    return [diff for diff in shown if shell.fits(diff.path, name)]

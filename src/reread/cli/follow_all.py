@@ -10,6 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from reread import archive as archives
+from reread import views
 from reread.blocks.model import CallBlock, ShownBlock, StepBlock, TurnBlocks
 from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
@@ -32,36 +34,32 @@ def follow_session(given: argparse.Namespace, config: Config) -> int:
 
 
 def _text_printer(given: argparse.Namespace, config: Config) -> Callable[[Session], None]:
-    from reread.views.terminal import heading_lines, prompt_lines, rule_lines, step_lines
-
     view = options.make_view(config, thinking=given.thinking, tools=given.tools)
     shown = _Shown()
 
     def show(session: Session) -> None:
         for turn, is_new in shown.fresh(session):
             if shown.is_new("heading"):
-                options.print_lines(heading_lines(heading_of(session), view))
+                options.print_lines(views.terminal.heading_lines(heading_of(session), view))
             if is_new:
-                options.print_lines(rule_lines(turn.rule, view))
+                options.print_lines(views.terminal.rule_lines(turn.rule, view))
                 if turn.prompt is not None:
-                    options.print_lines(prompt_lines(turn.prompt, view))
-            options.print_lines(step_lines(turn.steps, view, session.project))
+                    options.print_lines(views.terminal.prompt_lines(turn.prompt, view))
+            options.print_lines(views.terminal.step_lines(turn.steps, view, session.project))
 
     return show
 
 
 def _json_printer() -> Callable[[Session], None]:
     """One document per line: a prompt, or a step as `show --json` has it, each with the number of its turn."""
-    from reread.views.session_json import prompt_document, step_documents
-
     shown = _Shown()
 
     def show(session: Session) -> None:
         for turn, is_new in shown.fresh(session):
             if is_new and turn.prompt is not None:
-                options.print_json_line({"turn": turn.rule.index, **prompt_document(turn.prompt)})
+                options.print_json_line({"turn": turn.rule.index, **views.session_json.prompt_document(turn.prompt)})
             for step in turn.steps:
-                for document in step_documents(step):
+                for document in views.session_json.step_documents(step):
                     options.print_json_line({"turn": turn.rule.index, **document})
 
     return show
@@ -70,10 +68,6 @@ def _json_printer() -> Callable[[Session], None]:
 def follow_thinking(given: argparse.Namespace, config: Config) -> int:
     if given.session is None:
         raise BadInput("--follow needs a session, such as @last")
-    from reread.archive.answers import FoundThought
-    from reread.views.reports import thought_lines
-    from reread.views.session_json import thought_document
-
     view = options.make_view(config)
     wanted = options.make_filter(given, config)
     shown = _Shown()
@@ -83,11 +77,11 @@ def follow_thinking(given: argparse.Namespace, config: Config) -> int:
             if wanted.keeps_time(thought.time) and shown.is_new(
                 f"{thought.uuid} {thought.record.line} {thought.text[:40]}"
             ):
-                found = FoundThought(session.id, None, thought)
+                found = archives.answers.FoundThought(session.id, None, thought)
                 if given.json:
-                    options.print_json_line(thought_document(found))
+                    options.print_json_line(views.session_json.thought_document(found))
                 else:
-                    options.print_lines(thought_lines(found, view))
+                    options.print_lines(views.reports.thought_lines(found, view))
 
     return _watch(trunk_of(given.session, config), show)
 
@@ -208,7 +202,7 @@ class _Watch:
         self._sizes = {file.path: file.size for file in found}
         self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
         # From here on nothing is missed, which is good to know for programs, too.
-        tell(f"following {self._name}; Ctrl-C ends")
+        tell(f"following {self._name}; stop with Ctrl-C")
         took = 0.0
         while True:
             end = time.monotonic() + max(SELDOM, took / BUSY)

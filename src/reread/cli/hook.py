@@ -9,18 +9,25 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from reread import lazy, views
 from reread.config import expanded, make_config
 from reread.errors import BadInput, printable
 
 from . import options
 from .common import word_first
+from .session_source import bare_archive, is_below, is_protected
 from .stderr import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.client_settings import ClientSettings, Entries, SettingsChange, SettingsFile
+    from reread import client_settings
+    from reread.client_settings import ClientSettings, SettingsChange, SettingsFile
     from reread.config import Config
+    from reread.records import client_input
     from reread.records.client_input import HookInput
+else:
+    client_input = lazy.module("reread.records.client_input")
+    client_settings = lazy.module("reread.client_settings")
 
 
 LOG = "hook.log"
@@ -31,10 +38,10 @@ SETTLE = 2.0
 
 
 def hook_run_parser() -> options.Parser:
-    about = "What Claude Code runs when a session ends; not meant to be typed."
+    about = "Run by Claude Code when a session ends; not meant to be typed."
     made = options.make_parser("hook run", about, "  reread hook run < told.json", syncs=False)
-    made.add_argument("--session", metavar="ID", help="the session that ended, if that is known")
-    made.add_argument("--transcript", metavar="FILE", help="its transcript, if that is known")
+    made.add_argument("--session", metavar="ID", help="the session that ended, if known")
+    made.add_argument("--transcript", metavar="FILE", help="its transcript, if known")
     return made
 
 
@@ -43,11 +50,9 @@ def run_hook_run(arguments: list[str]) -> int:
     home = make_config(None, None).home
     try:
         home = options.make_config(hook_run_parser().parse_args(arguments)).home
-        from reread.records.client_input import read_hook_input
-
         from .client_stdin import piped_input
 
-        _start(arguments, read_hook_input(piped_input()))
+        _start(arguments, client_input.read_hook_input(piped_input()))
     except Exception as error:  # noqa: BLE001  Claude Code would show it, and the person can do nothing with it
         note(home, f"could not be started: {error}")
     return 0
@@ -87,8 +92,6 @@ def take(arguments: list[str]) -> int:
 
 
 def _sync(config: Config, transcript: str | None) -> list[str]:
-    from .session_source import bare_archive, is_below
-
     with bare_archive(config) as archive:
         path = Path(transcript) if transcript else None
         if path and path.is_file() and not any(is_below(path, source) for source in archive.sources):
@@ -131,10 +134,10 @@ HOOK_EXAMPLES = """\
   reread hook install --statusline --yes   with the status line, without asking
   reread hook install --settings .claude/settings.json
   reread hook remove"""
-ABOUT = """Takes sessions into the archive as they end: `install` adds a SessionEnd hook to the settings.json of
-Claude Code, `remove` takes out exactly what `install` put in, `status` says whether it is there. Both show the change
-first and ask. Everything else in the file stays as it is, to the character; the file as it was is kept beside it,
-with the ending .reread-backup. The hook itself returns at once; what it did is told by `status`."""
+ABOUT = """Import sessions as they end. `install` adds a SessionEnd hook to Claude Code's settings.json,
+`remove` removes exactly that, `status` shows whether it is installed and what it did. Both show the change and
+ask first. The rest of the file is not touched, and a copy is kept beside it (.reread-backup). The hook returns
+at once and works in the background."""
 ACTIONS = ("status", "install", "remove")
 HIDDEN = ("run", "take")
 """What Claude Code starts, and what that leaves behind."""
@@ -147,12 +150,12 @@ HOOKS_OFF = "`disableAllHooks` is set there: Claude Code runs no hook until that
 
 def hook_parser() -> options.Parser:
     made = options.make_parser("hook", ABOUT, HOOK_EXAMPLES, syncs=False)
-    made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="the default is status")
+    made.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="default: status")
     made.add_argument(
-        "--settings", metavar="FILE", help="the settings file; the default is that of the config directory"
+        "--settings", metavar="FILE", help="settings file to change (default: the one in the config directory)"
     )
     made.add_argument(
-        "--statusline", action="store_true", help="install `reread statusline` too, unless another is set"
+        "--statusline", action="store_true", help="also install `reread statusline`, unless another one is set"
     )
     made.add_argument("--yes", action="store_true", help="do not ask")
     return made
@@ -164,9 +167,7 @@ def run_hook(arguments: list[str]) -> int:
         return run_hook_run(arguments[1:]) if arguments[0] == "run" else take(arguments[1:])
     given = hook_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.client_settings import SettingsFile
-
-    file = SettingsFile(_settings_path(given, config))
+    file = client_settings.SettingsFile(_settings_path(given, config))
     if given.action == "status":
         options.show_answer(given, config, lambda: _document(given, config, file), lambda _: _status(config, file))
         return 0
@@ -189,12 +190,8 @@ def _settings_path(given: argparse.Namespace, config: Config) -> Path:
     return (folders[0] if folders else expanded("~/.claude")).absolute() / "settings.json"
 
 
-def _entries(given: argparse.Namespace, config: Config) -> Entries:
+def _entries(given: argparse.Namespace, config: Config) -> client_settings.Entries:
     """Ours, running this reread, with what it was told now about archive and sources."""
-    from reread.client_settings import Entries, entries_running
-
-    from .session_source import is_protected
-
     if any(is_protected(config.home, source) for source in config.sources):
         raise BadInput(f"the archive {config.home} would lie below a source; choose another --home")
     is_home_told = config.is_home_named or bool(os.environ.get("REREAD_HOME", "").strip())
@@ -202,8 +199,8 @@ def _entries(given: argparse.Namespace, config: Config) -> Entries:
     home = ["--home", str(config.home.absolute())] if is_home_told else []
     sources = [word for source in config.sources for word in ("--source", str(source.absolute()))]
     told = [*home, *(sources if are_sources_told else [])]
-    made = entries_running(_program(), told, home, is_windows=sys.platform == "win32")
-    return made if given.statusline else Entries(made.hook, None)
+    made = client_settings.entries_running(_program(), told, home, is_windows=sys.platform == "win32")
+    return made if given.statusline else client_settings.Entries(made.hook, None)
 
 
 def _program() -> list[str]:
@@ -220,7 +217,7 @@ def _make(given: argparse.Namespace, config: Config, file: SettingsFile, change:
         return 0
     if given.json or not sys.stdin.isatty():
         _tell(given, config, file, change, is_done=False)
-        raise BadInput("nothing was changed, for there is nobody to ask; say --yes")
+        raise BadInput("nothing was changed: standard input is not a terminal to ask at; pass --yes")
     options.print_lines(_shown(config, file, change))
     sys.stdout.flush()
     tell_lines("Make this change? [y/N] ", end="")
@@ -267,41 +264,34 @@ def _remarks(given: argparse.Namespace, file: SettingsFile) -> list[str]:
 
 
 def _shown(config: Config, file: SettingsFile, change: SettingsChange) -> list[str]:
-    from reread.views.file_tables import unified_lines
-    from reread.views.text import Style
-
-    return list(unified_lines(_diff(file, change), Style(config.colour)))
+    return list(views.file_tables.unified_lines(_diff(file, change), views.text.Style(config.colour)))
 
 
 def _diff(file: SettingsFile, change: SettingsChange) -> list[str]:
-    from reread.views.file_tables import unified
-
     before, after = (None if content is None else content.decode() for content in (change.before, change.after))
-    return unified(before, after, str(file.path))
+    return views.file_tables.unified(before, after, str(file.path))
 
 
 def _status(config: Config, file: SettingsFile) -> list[str]:
-    from reread.client_settings import command_of, has_program
-    from reread.views.text import harmless
-
     settings = file.settings(file.read())
     place = printable(str(file.path))
     if settings.hook is None:
         lines = [f"not installed in {place}; `reread hook install` puts it there"]
     else:
-        lines = [f"installed in {place}", f"  it runs: {harmless(command_of(settings.hook))}"]
-        lines += [] if has_program(settings.hook) else [PROGRAM_GONE]
+        lines = [
+            f"installed in {place}",
+            f"  it runs: {views.text.harmless(client_settings.command_of(settings.hook))}",
+        ]
+        lines += [] if client_settings.has_program(settings.hook) else [PROGRAM_GONE]
         lines += [HOOKS_OFF] if settings.are_hooks_off else []
     lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
     notes = _notes(config, settings)
-    return [*lines, *(["lately:"] if notes else []), *(f"  {harmless(note)}" for note in notes)]
+    return [*lines, *(["lately:"] if notes else []), *(f"  {views.text.harmless(note)}" for note in notes)]
 
 
 def _notes(config: Config, settings: ClientSettings) -> list[str]:
     """The newest lines of the hook's log, from the archive it works for."""
-    from reread.client_settings import home_of
-
-    named = home_of(settings.hook) if settings.hook is not None else None
+    named = client_settings.home_of(settings.hook) if settings.hook is not None else None
     return noted(expanded(named) if named else config.home)[-SHOWN_NOTES:]
 
 
@@ -313,15 +303,13 @@ def _document(
     *,
     is_done: bool = False,
 ) -> dict[str, object]:
-    from reread.client_settings import command_of
-
     settings = file.settings(file.read())
     return {
         "schema": "reread.hook/1",
         "action": given.action,
         "settings": str(file.path),
         "installed": settings.hook is not None,
-        "command": None if settings.hook is None else command_of(settings.hook),
+        "command": None if settings.hook is None else client_settings.command_of(settings.hook),
         "statusline": settings.status_line,
         "hooks_disabled": settings.are_hooks_off,
         "changed": is_done,

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput, printable
+from reread.views.numbers import count, size
 
 from . import options
 from .archive import EXIT_DAMAGE
 from .common import word_first
 from .options import is_agreed
+from .sql import table_lines
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from reread import billing
     from reread.config import Config
-    from reread.lake.build import LakeBuilt
-    from reread.lake.delta import DeltaLake
-    from reread.lake.share import ShareOptions
+    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
+else:
+    billing = lazy.module("reread.billing")
+    build = lazy.module("reread.lake.build")
+    delta = lazy.module("reread.lake.delta")
+    plan = lazy.module("reread.lake.plan")
+    query = lazy.module("reread.lake.query")
+    share = lazy.module("reread.lake.share")
+    storage = lazy.module("reread.lake.storage")
+    tables = lazy.module("reread.lake.tables")
+    upkeep = lazy.module("reread.lake.upkeep")
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake
@@ -28,19 +40,18 @@ LAKE_EXAMPLES = """\
   reread lake query --lake ~/lake sql "SELECT project, sum(nanodollars) / 1e9 FROM usage_day GROUP BY 1"
   reread lake plan ~/.claude --lake ~/lake"""
 ABOUT = {
-    "build": "reads what is new in sources and writes it to the lake's tables, all of it or nothing",
-    "query": "answers `usage GROUPING` as `reread usage` would, or one SELECT by `sql`",
-    "plan": "says what a build would read, and writes nothing",
-    "verify": "reads every file of the lake and counts its usage again; exits with 1 on damage",
-    "forget": "removes a session from every table and from the disk, and keeps it out; asks first",
-    "vacuum": "joins small files and removes those that nobody needs any more",
+    "build": "read what is new in the sources and write it to the lake, all of it or nothing",
+    "query": "answer `usage GROUPING` like `reread usage`, or one SELECT with `sql`",
+    "plan": "show what a build would read, without writing anything",
+    "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
+    "forget": "remove a session from every table and from the disk, for good; asks first",
+    "vacuum": "join small files and remove those that are no longer needed",
 }
-LEDGER = "tokens, cost and tool calls without any words"
 
 
 def lake_parser() -> options.Parser:
     """For the general help and for completion; each action has its own."""
-    about = "Transcripts of many people as Delta tables, exact to the nano-dollar. Needs `pip install 'reread[lake]'`."
+    about = "Write many people's transcripts to Delta tables and query them. Needs `pip install 'reread[lake]'`."
     made = options.make_parser("lake", about, LAKE_EXAMPLES, syncs=False)
     actions = made.add_subparsers(title="actions", metavar="ACTION")
     for name, what in ABOUT.items():
@@ -55,7 +66,7 @@ def run_lake(arguments: list[str]) -> int:
         if "-h" in arguments or "--help" in arguments:
             lake_parser().print_help()
             return 0
-        raise BadInput(f"say what to do with a lake: {', '.join(ABOUT)}; see `reread lake --help`")
+        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread lake --help`")
     rest = list(arguments)
     rest.remove(action)
     return _ACTIONS[action](rest)
@@ -74,7 +85,9 @@ def _add_sources(made: options.Parser) -> None:
         "sources", nargs="*", metavar="SOURCE", help="folders or object storage; by default Claude Code's"
     )
     made.add_argument(
-        "--what", choices=("ledger", "text", "all"), help=f"ledger: {LEDGER}; text: the words alone; all (default)"
+        "--what",
+        choices=("ledger", "text", "all"),
+        help="ledger: tokens, cost and tool calls, no words; text: words alone; all (default)",
     )
     made.add_argument(
         "--redact",
@@ -83,24 +96,27 @@ def _add_sources(made: options.Parser) -> None:
     )
 
 
-@contextmanager
-def _opened(place: str) -> Iterator[DeltaLake]:
+def _opened(place: str) -> delta.DeltaLake:
     """A lake; a package of the extra that is missing is told in a sentence."""
     try:
-        from reread.lake.delta import DeltaLake
-        from reread.lake.storage import lake_uri
+        return delta.DeltaLake(storage.lake_uri(place))
     except ImportError as missing:
-        needed = f"a lake needs more than reread alone ({missing.name} is not here)"
+        needed = f"a lake needs {missing.name}, which is not installed"
         raise BadInput(f"{needed}: pip install 'reread[lake]'") from missing
-    yield DeltaLake(lake_uri(place))
 
 
-def _share_options(given: argparse.Namespace, config: Config, lake: DeltaLake) -> ShareOptions:
+def _kept(place: str) -> delta.DeltaLake:
+    """The same, and it must be there."""
+    lake = _opened(place)
+    lake.require()
+    return lake
+
+
+def _share_options(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> share.ShareOptions:
     """What was asked for, else what the lake holds already."""
-    from reread.lake.share import ShareOptions
-
     what = given.what or lake.last.get("what") or "all"
-    return ShareOptions(what=what, redact=given.redact or lake.last.get("redact") or "secrets", prices=config.prices)
+    redact = given.redact or lake.last.get("redact") or "secrets"
+    return share.ShareOptions(what=what, redact=redact, prices=config.prices)
 
 
 def _sources(given: argparse.Namespace, config: Config) -> list[str]:
@@ -124,18 +140,16 @@ def _build(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.master is not None and given.engine != "spark":
         raise BadInput("--master is for Spark; add --engine spark")
-    with _opened(given.lake) as lake:
-        from reread.lake.build import build
-
-        what = _share_options(given, config, lake)
-        done = build(lake, _sources(given, config), what, given.engine, given.master)
+    lake = _opened(given.lake)
+    what = _share_options(given, config, lake)
+    done = build.build(lake, _sources(given, config), what, given.engine, given.master)
     for problem in done.problems:
         tell(problem)
     options.show_answer(given, config, lambda: _build_document(done), lambda _: _build_lines(done))
     return 0
 
 
-def _build_document(done: LakeBuilt) -> dict[str, object]:
+def _build_document(done: build.LakeBuilt) -> dict[str, object]:
     return {
         "schema": "reread.lake_build/1",
         "engine": done.engine,
@@ -146,9 +160,7 @@ def _build_document(done: LakeBuilt) -> dict[str, object]:
     }
 
 
-def _build_lines(done: LakeBuilt) -> list[str]:
-    from reread.views.numbers import count, size
-
+def _build_lines(done: build.LakeBuilt) -> list[str]:
     failed = f"; {count(done.failed, 'session')} left to the next build" if done.failed else ""
     return [
         f"{count(done.sessions, 'session')} read, {size(done.bytes_read)}; {done.unchanged:,} unchanged{failed}",
@@ -161,27 +173,22 @@ def _plan(arguments: list[str]) -> int:
     _add_sources(made)
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.numbers import count, size
-
-    with _opened(given.lake) as lake:
-        from reread.lake.build import plan_build
-        from reread.lake.plan import shares_of
-
-        plan = plan_build(lake, _sources(given, config), _share_options(given, config, lake))
-        cost = lake.cpu_seconds_per_byte()
-    for problem in plan.problems:
+    lake = _opened(given.lake)
+    found = build.plan_build(lake, _sources(given, config), _share_options(given, config, lake))
+    cost = lake.cpu_seconds_per_byte()
+    for problem in found.problems:
         tell(problem)
-    seconds = None if cost is None else round(plan.size * cost, 1)
+    seconds = None if cost is None else round(found.size * cost, 1)
     document = {
         "schema": "reread.lake_plan/1",
-        "sessions": {"to_read": len(plan.jobs), "unchanged": plan.unchanged},
-        "bytes_to_read": plan.size,
-        "shares": len(shares_of(plan.jobs)),
+        "sessions": {"to_read": len(found.jobs), "unchanged": found.unchanged},
+        "bytes_to_read": found.size,
+        "shares": len(plan.shares_of(found.jobs)),
         "cpu_seconds": seconds,
-        "problems": plan.problems,
+        "problems": found.problems,
     }
     about = "" if seconds is None else f", about {seconds:,.0f} s of processor time by the builds before"
-    line = f"{count(len(plan.jobs), 'session')} to read, {size(plan.size)}{about}; {plan.unchanged:,} unchanged"
+    line = f"{count(len(found.jobs), 'session')} to read, {size(found.size)}{about}; {found.unchanged:,} unchanged"
     options.show_answer(given, config, lambda: document, lambda _: [line])
     return 0
 
@@ -211,49 +218,39 @@ def _query(arguments: list[str]) -> int:
     if given.question not in ("usage", "sql", "schema"):
         raise BadInput(f"a lake is asked for usage, sql or schema, not {given.question!r}")
     config = options.make_config(given)
-    with _opened(given.lake) as lake:
-        if given.question == "schema":
-            from reread.lake.tables import described
-
-            options.print_lines(described())
-            return 0
-        lake.require()
-        (_usage if given.question == "usage" else _sql)(given, config, lake)
+    lake = _opened(given.lake)
+    if given.question == "schema":
+        options.print_lines(tables.described())
+        return 0
+    lake.require()
+    (_usage if given.question == "usage" else _sql)(given, config, lake)
     return 0
 
 
-def _usage(given: argparse.Namespace, config: Config, lake: DeltaLake) -> None:
-    from reread.archive.usage_report import ALIASES, UsageQuestion
-    from reread.billing import load_prices
-    from reread.lake.query import LakeAnswers
-    from reread.views.usage_table import usage_document, usage_lines
-
-    by = ALIASES.get(given.about or "day", given.about or "day")
+def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    by = archives.usage_report.ALIASES.get(given.about or "day", given.about or "day")
     wanted = options.make_filter(given, config)._replace(sources=())
-    with LakeAnswers.of(lake, load_prices(config.prices)) as answers:
-        report = answers.usage(UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
     zone = options.zone_name(given.timezone)
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, zone, config.now),
-        lambda view: usage_lines(report, view, config.now, breakdown=False),
+        lambda: views.usage_table.usage_document(report, zone, config.now),
+        lambda view: views.usage_table.usage_lines(report, view, config.now, breakdown=False),
     )
 
 
-def _sql(given: argparse.Namespace, config: Config, lake: DeltaLake) -> None:
-    from reread.billing import load_prices
-    from reread.lake.query import LakeAnswers
-    from reread.views.archive_json import rows_document
-
-    from .sql import table_lines
-
+def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
     if given.about is None:
         raise BadInput("a SELECT is missing; `reread lake query --lake PLACE schema` shows what can be asked")
-    with LakeAnswers.of(lake, load_prices(config.prices)) as answers:
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         columns, rows = answers.sql(given.about)
     options.show_answer(
-        given, config, lambda: rows_document(columns, rows), lambda view: table_lines(columns, rows, view)
+        given,
+        config,
+        lambda: views.archive_json.rows_document(columns, rows),
+        lambda view: table_lines(columns, rows, view),
     )
 
 
@@ -262,13 +259,7 @@ def _verify(arguments: list[str]) -> int:
     made.add_argument("--sources", action="store_true", help="hold the source files against what was read of them, too")
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.billing import load_prices
-
-    with _opened(given.lake) as lake:
-        from reread.lake.upkeep import verify
-
-        lake.require()
-        proof = verify(lake, load_prices(config.prices), with_sources=given.sources)
+    proof = upkeep.verify(_kept(given.lake), billing.load_prices(config.prices), with_sources=given.sources)
     document = {
         "schema": "reread.lake_verify/1",
         "ok": proof.ok,
@@ -290,17 +281,12 @@ def _forget(arguments: list[str]) -> int:
     made.add_argument("--yes", action="store_true", help="do not ask")
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    from reread.billing import load_prices
-
-    with _opened(given.lake) as lake:
-        from reread.lake.upkeep import forget, session_called
-
-        lake.require()
-        name = session_called(lake, given.session)
-        question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
-        if not given.yes and not is_agreed(question, "nobody is there to ask; add --yes to remove it"):
-            return 1
-        done = forget(lake, name, load_prices(config.prices))
+    lake = _kept(given.lake)
+    name = upkeep.session_called(lake, given.session)
+    question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
+    if not given.yes and not is_agreed(question, "nobody is there to ask; add --yes to remove it"):
+        return 1
+    done = upkeep.forget(lake, name, billing.load_prices(config.prices))
     document = {
         "schema": "reread.lake_forget/1",
         "session": done.session,
@@ -320,11 +306,7 @@ def _vacuum(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.hours < 0:
         raise BadInput(f"--hours {given.hours} lies in the future; 0 keeps nothing but what holds now")
-    with _opened(given.lake) as lake:
-        from reread.lake.upkeep import vacuum
-
-        lake.require()
-        removed = vacuum(lake, hours=given.hours)
+    removed = upkeep.vacuum(_kept(given.lake), hours=given.hours)
     document = {"schema": "reread.lake_vacuum/1", "files_removed": removed}
     options.show_answer(given, config, lambda: document, lambda _: [f"{removed:,} files removed"])
     return 0

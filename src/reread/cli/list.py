@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 
+from reread import views
+
 from . import options
+from .session_source import cleanup_days_of, open_archive
 from .stderr import tell
 
 LIST_EXAMPLES = """\
@@ -16,7 +19,7 @@ LIST_EXAMPLES = """\
 
 
 def list_parser() -> options.Parser:
-    about = "Sessions, the one that went on last first: what they were about, what they cost, what will be deleted."
+    about = "List sessions, last active first: title, project, cost, and what Claude Code will delete soon."
     made = options.make_parser("list", about, LIST_EXAMPLES)
     options.add_filters(made, limit=None)
     options.add_hidden(made)
@@ -26,22 +29,26 @@ def list_parser() -> options.Parser:
 def run_list(arguments: list[str]) -> int:
     given = list_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.views.archive_json import listed_row, lost_row
-    from reread.views.session_list import list_lines, lost_lines
-
-    from .session_source import cleanup_days_of, open_archive
-
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config, only_reads=True) as archive:
         total = archive.count_sessions(wanted)
         if not total and not given.hidden and archive.count_sessions(wanted._replace(without_hidden=False)):
-            tell("what there is was hidden; --hidden shows it")
+            tell("all matching sessions are hidden; --hidden shows them")
         found = archive.each_session(wanted, cleanup_days_of(config))
         lost = archive.lost(wanted)
         if given.json:
-            head = {"schema": "reread.sessions/1", "total": total, "lost": [lost_row(each) for each in lost]}
-            options.print_json_list(head, "sessions", map(listed_row, found))
+            head = {
+                "schema": "reread.sessions/1",
+                "total": total,
+                "lost": [views.archive_json.lost_row(each) for each in lost],
+            }
+            options.print_json_list(head, "sessions", map(views.archive_json.listed_row, found))
         else:
             view = options.make_view(config)
-            options.print_lines(chain(list_lines(found, view, config.now, total), lost_lines(lost, view)))
+            options.print_lines(
+                chain(
+                    views.session_list.list_lines(found, view, config.now, total),
+                    views.session_list.lost_lines(lost, view),
+                )
+            )
     return 0

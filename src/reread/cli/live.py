@@ -6,11 +6,21 @@ import argparse
 import os
 import sys
 
+from reread import lazy
+
 from . import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.cli import event_printer, follow_all
     from reread.config import Config
+    from reread.live import events as live_events
+    from reread.live import protocol
+else:
+    follow_all = lazy.module("reread.cli.follow_all")
+    live_events = lazy.module("reread.live.events")
+    protocol = lazy.module("reread.live.protocol")
+    event_printer = lazy.module("reread.cli.event_printer")
 
 LIVE_EXAMPLES = """\
   reread live                           what happens in every session that runs
@@ -19,10 +29,9 @@ LIVE_EXAMPLES = """\
   reread live - --jsonl < capture.jsonl the same, for programs"""
 
 ABOUT = """\
-Shows what happens: in every session that grows on disk, in one of them, or in a stream of
-`--output-format stream-json` on standard input (-).
-Claude Code writes a message to disk when it is complete, so that is when its thinking appears
-here; `reread run`, or a stream with --include-partial-messages, shows it as it forms."""
+Watch all running sessions, one of them, or a stream of `--output-format stream-json` on standard
+input (-). Claude Code writes a message to disk only once it is complete, so its thinking appears here
+with it; `reread run`, or a stream with --include-partial-messages, shows thinking as it forms."""
 
 _CHUNK = 1 << 16
 
@@ -30,7 +39,7 @@ _CHUNK = 1 << 16
 def live_parser() -> options.Parser:
     made = options.make_parser("live", ABOUT, LIVE_EXAMPLES, syncs=False, is_stream=True)
     made.add_argument(
-        "session", nargs="?", metavar="SESSION|-", help="a file, an id or its beginning, @last; - for standard input"
+        "session", nargs="?", metavar="SESSION|-", help="a file, an id or the start of one, @last; - for standard input"
     )
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
     return made
@@ -41,25 +50,18 @@ def run_live(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.session == "-":
         return _read_stream(given, config)
-    from .follow_all import follow_running
-
-    return follow_running(given, config)
+    return follow_all.follow_running(given, config)
 
 
 def _read_stream(given: argparse.Namespace, config: Config) -> int:
     """Until the stream ends; the exit code is that of the last result."""
-    from reread.live.events import Event, TurnResult
-    from reread.live.protocol import Stream
-
-    from .event_printer import Showing
-
-    stream, showing = Stream(), Showing(given, config)
+    stream, showing = protocol.Stream(), event_printer.Showing(given, config)
     has_failed = False
 
-    def show(events: list[Event]) -> None:
+    def show(events: list[live_events.Event]) -> None:
         nonlocal has_failed
         for event in events:
-            has_failed = event.is_error if isinstance(event, TurnResult) else has_failed
+            has_failed = event.is_error if isinstance(event, live_events.TurnResult) else has_failed
         showing.show(events)
 
     try:

@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from types import ModuleType, TracebackType
 
 COMMANDS: dict[str, str] = {
-    "sync": "takes everything new into the archive, for good",
-    "list": "your sessions: when, where, about what, for how much",
-    "mark": "stars, tags, notes and better titles on sessions",
-    "projects": "what was worked on where, and which folder is which today",
-    "show": "a conversation by turns: prompts, replies, thinking, tool calls, subagents",
-    "thinking": "what the model thought, in one session or all of them",
-    "prompts": "what you typed, newest first",
-    "search": "finds words in prompts, replies, thinking and tool calls",
-    "run": "starts Claude Code: live thinking, permissions at the terminal, everything kept",
-    "live": "what happens now: in running sessions, or in a stream on standard input",
-    "usage": "tokens and cost by day, session, model, project and more",
-    "budget": "what may be spent in a day, a week, a month, and how it stands",
-    "cache": "what the prompt cache saved, what its rebuilds cost and why",
-    "explain": "how a cost comes about: every line, the price, each product and the sum",
-    "statusline": "a line for Claude Code's status bar: cost, burn rate, context, limits",
-    "hook": "takes sessions in as they end, by a hook in Claude Code's settings",
-    "tools": "how often each tool ran and failed",
-    "files": "which files sessions touched, how and when",
-    "blame": "which prompt and which edit made each line of a file",
-    "restore": "a file as it was at a moment, rebuilt from transcripts",
-    "diff": "what a session changed in the end, or two branches of it",
-    "decisions": "questions Claude asked, the options, what you answered",
-    "retro": "what went wrong, what repeats, and what to change, with evidence",
-    "summary": "a session's goal, journey, files, errors and outcome; for Obsidian, too",
-    "mcp": "a memory for Claude Code itself: it looks up past sessions",
-    "serve": "all of it in your browser, on this machine only",
-    "open": "a session or a message of it in your browser",
-    "export": "a session as HTML, Markdown, Obsidian note or JSON, secrets taken out if you like",
-    "secrets": "keys and passwords that lie in past sessions, so that you can make new ones",
-    "prices": "what a million tokens cost, your own prices, and what has none",
-    "doctor": "what can be read, what is new in the format, what will be deleted soon",
-    "archive": "what is kept, proof that it is intact, restoring, forgetting",
-    "machine": "what this machine is called, and the id that stays when its name changes",
-    "push": "sends what this machine keeps to a folder that your other machines share",
-    "pull": "takes what your other machines pushed to a shared folder",
-    "lake": "transcripts of many people as Delta tables, exact to the nano-dollar",
-    "sql": "read-only SQL on everything that is kept",
-    "demo": "the same commands on built-in sample sessions",
-    "completion": "a script for bash, zsh or fish that finishes commands and options",
+    "sync": "import everything new into the archive and keep it",
+    "list": "list sessions: when, where, title, cost",
+    "mark": "star, tag, rename, annotate or hide sessions",
+    "projects": "list projects; tell reread that a folder was renamed",
+    "show": "show a conversation: prompts, replies, thinking, tool calls, subagents",
+    "thinking": "show what the model thought, in one session or all",
+    "prompts": "list the prompts you typed, newest first",
+    "search": "search prompts, replies, thinking and tool calls",
+    "run": "start Claude Code with live thinking and permission prompts, and record it",
+    "live": "watch running sessions, or a stream on standard input",
+    "usage": "report tokens and cost by day, session, model, project and more",
+    "budget": "set budgets per day, week or month, and see where you stand",
+    "cache": "report what the prompt cache saved and what rebuilding it cost",
+    "explain": "explain a cost: the lines it comes from, the price, the arithmetic",
+    "statusline": "print a status line for Claude Code: cost, burn rate, context, limits",
+    "hook": "import sessions as they end, with a hook in Claude Code's settings",
+    "tools": "count how often each tool ran and failed",
+    "files": "list the files that sessions touched",
+    "blame": "show which prompt and edit wrote each line of a file",
+    "restore": "print a file as it was at some moment",
+    "diff": "show what a session changed, or how two branches differ",
+    "decisions": "list questions Claude asked and your answers",
+    "retro": "report what went wrong, what repeats and what to change",
+    "summary": "summarise a session: goal, work done, files, errors, outcome",
+    "mcp": "serve past sessions to Claude Code as an MCP server",
+    "serve": "open everything in your browser, on this machine only",
+    "open": "open a session or message in your browser",
+    "export": "export sessions as HTML, Markdown, Obsidian, JSON; redact secrets",
+    "secrets": "list keys and passwords found in past sessions",
+    "prices": "show prices per million tokens, your own included",
+    "doctor": "check what can be read and what Claude Code will delete soon",
+    "archive": "verify, restore, forget or rebuild what is kept",
+    "machine": "show or rename this machine",
+    "push": "send this machine's sessions to a shared folder",
+    "pull": "import what your other machines pushed to a shared folder",
+    "lake": "write many people's transcripts to Delta tables and query them",
+    "sql": "run read-only SQL on the archive",
+    "demo": "try any command on sample sessions",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 """Every command with its help. Its module is imported only when it is asked for: start-up is a feature."""
 
@@ -153,12 +153,12 @@ def _help() -> str:
     common = "\n".join(help_lines(common_help(), width))
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
-        "Reads and keeps Claude Code transcripts: every record, every era, nothing lost.\n"
-        "Without a command: what you used lately and your newest sessions.\n\n"
+        "Read, search, keep and cost every Claude Code conversation.\n"
+        "Without a command: recent usage and your newest sessions.\n\n"
         f"commands:\n{commands}\n\n"
-        f"options of nearly every command, before or behind it:\n{common}\n\n"
-        "A SESSION is a file, a folder, the beginning of an id, @last or @2.\n"
-        "`reread COMMAND --help` shows options and examples; `reread --version` the version.\n"
+        f"common options, before or after the command:\n{common}\n\n"
+        "SESSION is a file, a folder, the start of an id, @last or @2 (the second newest).\n"
+        "Run `reread COMMAND -h` for a short help, `--help` for all options.\n"
     )
 
 

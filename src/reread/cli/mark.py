@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.errors import BadInput
 from reread.marks import MarkChange
+from reread.views.numbers import count
 
 from . import options
+from .options import is_agreed
+from .session_source import open_archive
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
@@ -26,9 +30,9 @@ MARK_EXAMPLES = """\
   reread mark --project scratch --hide         all of them, after a question
   reread mark --tagged draft --since 7d --untag draft --yes
   reread mark --tags                           every tag, and how often"""
-ABOUT = """Notes something on sessions: a star, tags, a note, a title that wins over all others, or that lists leave
-them out. Sessions are named, or chosen with the filters; then it says how many there are and asks. Without anything
-to note it shows what is noted. It is kept in the archive, for all copies of a session, and nowhere else."""
+ABOUT = """Star, tag, annotate, rename or hide sessions. Name the sessions, or choose them with filters: then
+reread says how many match and asks. Without an option, show the marks of the sessions. Marks are stored in the
+archive only."""
 MOST_SHOWN = 5
 """How many sessions are shown after they were marked; of more it is only said how many there are."""
 FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit", "starred", "tagged")
@@ -36,16 +40,16 @@ FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "mach
 
 def mark_parser() -> options.Parser:
     made = options.make_parser("mark", ABOUT, MARK_EXAMPLES)
-    made.add_argument("sessions", nargs="*", metavar="SESSION", help="an id or its beginning, @last, @2")
+    made.add_argument("sessions", nargs="*", metavar="SESSION", help="an id or the start of one, @last, @2")
     noting = made.add_argument_group("what to note")
-    _either(noting, "star", "--star", "--unstar", "gives a star", "takes it away")
-    _either(noting, "hide", "--hide", "--unhide", "leaves it out of `list` and the overview", "shows it again")
-    noting.add_argument("--tag", action="append", metavar="NAME", help="gives a tag; may be repeated")
-    noting.add_argument("--untag", action="append", metavar="NAME", help="takes a tag away; may be repeated")
-    _text_or_none(noting, "note", "a note of your own")
-    _text_or_none(noting, "title", "what it is called from now on")
-    noting.add_argument("--yes", action="store_true", help="do not ask before sessions chosen by filters are marked")
-    made.add_argument("--tags", action="store_true", help="every tag with the number of its sessions")
+    _either(noting, "star", "--star", "--unstar", "add a star", "remove the star")
+    _either(noting, "hide", "--hide", "--unhide", "leave it out of `list` and the overview", "show it again")
+    noting.add_argument("--tag", action="append", metavar="NAME", help="add a tag; repeatable")
+    noting.add_argument("--untag", action="append", metavar="NAME", help="remove a tag; repeatable")
+    _text_or_none(noting, "note", "set a note")
+    _text_or_none(noting, "title", "set a title")
+    noting.add_argument("--yes", action="store_true", help="do not ask before marking sessions chosen by filters")
+    made.add_argument("--tags", action="store_true", help="list all tags with their number of sessions")
     options.add_filters(made, limit=None, tag_names=("--tagged",))
     return made
 
@@ -59,7 +63,7 @@ def _either(group: argparse._ArgumentGroup, name: str, on: str, off: str, about_
 def _text_or_none(group: argparse._ArgumentGroup, name: str, about: str) -> None:
     both = group.add_mutually_exclusive_group()
     both.add_argument(f"--{name}", metavar="TEXT", help=about)
-    both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help="takes it away")
+    both.add_argument(f"--no-{name}", dest=name, action="store_const", const="", help=f"remove the {name}")
 
 
 def run_mark(arguments: list[str]) -> int:
@@ -70,8 +74,6 @@ def run_mark(arguments: list[str]) -> int:
     is_change = change != MarkChange()
     _refuse_nonsense(given, is_change=is_change, is_filtered=is_filtered)
     wanted = options.make_filter(given, config)
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         if given.tags:
             _show_tags(archive, given, config)
@@ -84,7 +86,7 @@ def run_mark(arguments: list[str]) -> int:
             shown = chosen if given.sessions else [each for each in chosen if any(each.mark)]
             _show(given, config, _marked(archive, shown), None)
         elif given.sessions or given.yes or _is_agreed(chosen, change):
-            changed = archive.mark(*chosen, **change._asdict())
+            changed = archive.marks.set(*chosen, **change._asdict())
             _show(given, config, _marked(archive, chosen), changed)
         else:
             tell_lines("nothing was marked")
@@ -95,7 +97,7 @@ def _change(given: argparse.Namespace) -> MarkChange:
     for name in ("note", "title"):
         text = getattr(given, name)
         if text and not text.strip():
-            raise BadInput(f"the {name} is empty; --no-{name} takes it away")
+            raise BadInput(f"the {name} is empty; use --no-{name} to remove it")
     return MarkChange(
         starred=given.star,
         hidden=given.hide,
@@ -117,44 +119,37 @@ def _refuse_nonsense(given: argparse.Namespace, *, is_change: bool, is_filtered:
 
 def _is_agreed(chosen: list[StoredSession], change: MarkChange) -> bool:
     """Says how many sessions there are and what will be noted, and asks; of none there is nothing to ask."""
-    from reread.views.mark_list import change_told
-    from reread.views.numbers import count
-    from reread.views.text import shorten
-
-    from .options import is_agreed
-
     if not chosen:
         return True
     number = count(len({each.row.uuid for each in chosen}), "session")
-    titles = [f"  {shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
+    titles = [f"  {views.text.shorten(each.row.title or each.row.uuid, 70)}" for each in chosen[:MOST_SHOWN]]
     more = [f"  and {len(chosen) - MOST_SHOWN:,} more"] if len(chosen) > MOST_SHOWN else []
-    question = "\n".join([f"{number}:", *titles, *more, f"{change_told(change)}. Go on?"])
-    return is_agreed(question, f"{number} would be marked and there is nobody to ask; say --yes")
+    question = "\n".join([f"{number}:", *titles, *more, f"{views.mark_list.change_told(change)}. Go on?"])
+    return is_agreed(question, f"{number} would be marked, and standard input is not a terminal to ask at; pass --yes")
 
 
-def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[MarkedSession]:
+def _marked(archive: Archive, sessions: Iterable[StoredSession]) -> list[views.mark_list.MarkedSession]:
     """What is noted on these now, each once."""
-    from reread.views.mark_list import MarkedSession
-
     rows = {each.stored.row.uuid: each.stored for each in reversed(archive.sessions())}
     names = dict.fromkeys(each.row.uuid for each in sessions)
-    return [MarkedSession(name, rows[name].row.project, rows[name].row.title, rows[name].mark) for name in names]
+    return [
+        views.mark_list.MarkedSession(name, rows[name].row.project, rows[name].row.title, rows[name].mark)
+        for name in names
+    ]
 
 
 def _show(given: argparse.Namespace, config: Config, sessions: list[MarkedSession], changed: int | None) -> None:
-    from reread.views.mark_list import marks_document, marks_lines
-
     most = None if changed is None else MOST_SHOWN
     options.show_answer(
         given,
         config,
-        lambda: marks_document(sessions, changed),
-        lambda view: marks_lines(sessions, changed, view, most),
+        lambda: views.mark_list.marks_document(sessions, changed),
+        lambda view: views.mark_list.marks_lines(sessions, changed, view, most),
     )
 
 
 def _show_tags(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.views.mark_list import tags_document, tags_lines
-
-    tags = archive.tags()
-    options.show_answer(given, config, lambda: tags_document(tags), lambda view: tags_lines(tags, view))
+    tags = archive.marks.tags()
+    options.show_answer(
+        given, config, lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view)
+    )

@@ -8,7 +8,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from reread import archive as archives
+from reread import lazy
+
 from . import options
+from .session_source import bare_archive, can_be_made, open_archive
 from .stderr import tell_lines
 
 TYPE_CHECKING = False
@@ -20,22 +24,29 @@ if TYPE_CHECKING:
 
     from reread.archive import Archive
     from reread.config import Config
-    from reread.mcp.tools import Memory
+    from reread.features import secrets
+    from reread.features.secrets import shapes
+    from reread.mcp import protocol
+    from reread.mcp import tools as mcp_tools
+else:
+    protocol = lazy.module("reread.mcp.protocol")
+    mcp_tools = lazy.module("reread.mcp.tools")
+    secrets = lazy.module("reread.features.secrets")
+    shapes = lazy.module("reread.features.secrets.shapes")
 
 MCP_EXAMPLES = """\
   claude mcp add reread -- reread mcp                     for this project
   claude mcp add --scope user reread -- reread mcp        for all of them
   reread mcp --redact none                                with keys and passwords"""
 ABOUT = """\
-A Model Context Protocol server on standard input and output, so that Claude Code can look up what was said,
-thought, decided and edited in past sessions. It is started by Claude Code; add it once as below. It has five
-tools: search, read, sessions, file, decisions. Each call first takes in what changed, so nothing has to be
-remembered by hand; answers are short, and about the project it was started in unless another is named.
-The first call begins to take in everything; until that is done, answers come from what is there and say so.
+Run a Model Context Protocol server on standard input and output, so that Claude Code can look up what was said,
+thought, decided and edited in past sessions. Claude Code starts it; add it once as shown below. Its tools are
+search, read, sessions, file and decisions. Each call imports new transcripts first; answers are short and about
+the current project unless another is named. While the very first import runs, answers cover what has been
+imported so far and say so.
 
-Keys, tokens and passwords are taken out of the answers: the model saw them once, but an answer is written into
-a new transcript, maybe of another project. `--redact all` takes out e-mail addresses and names in home paths,
-too; `--redact none` leaves everything as it was said."""
+Keys, tokens and passwords are redacted, because an answer becomes part of a new transcript. `--redact all` also
+removes e-mail addresses and user names in home paths; `--redact none` removes nothing."""
 PATIENCE = 3.0
 """Seconds that a question waits for the first import: a short history is taken in by then."""
 UNFINISHED = (
@@ -46,19 +57,19 @@ REDACTIONS = ("none", "secrets", "all")
 
 def mcp_parser() -> options.Parser:
     made = options.make_parser("mcp", ABOUT, MCP_EXAMPLES, has_json=False)
-    made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what is taken out (default secrets)")
+    made.add_argument("--redact", choices=REDACTIONS, default="secrets", help="what to redact (default: secrets)")
     return made
 
 
 def run_mcp(arguments: list[str]) -> int:
     given = mcp_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.mcp.protocol import Server
-    from reread.mcp.tools import INSTRUCTIONS, tools_of
-
     first = FirstImport(given, config)
-    tools = {name: tool._replace(answer=_told(tool.answer, first)) for name, tool in tools_of(_memory(first)).items()}
-    server = Server(tools, INSTRUCTIONS, _complain)
+    tools = {
+        name: tool._replace(answer=_told(tool.answer, first))
+        for name, tool in mcp_tools.tools_of(_memory(first)).items()
+    }
+    server = protocol.Server(tools, mcp_tools.INSTRUCTIONS, _complain)
     # What ends a client's servers is SIGTERM; it ends this one as Ctrl-C does: without a word.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -83,8 +94,6 @@ class FirstImport:
     @contextmanager
     def opened(self) -> Iterator[Archive]:
         """The archive, up to date; while the first import goes on, as far as that has come."""
-        from .session_source import bare_archive, open_archive
-
         self.is_unfinished = not self.given.no_sync and self._goes_on()
         if self.is_unfinished:
             with bare_archive(self.config) as archive:
@@ -107,8 +116,6 @@ class FirstImport:
         return False
 
     def _is_needed(self) -> bool:
-        from .session_source import bare_archive, can_be_made
-
         with bare_archive(self.config) as archive:
             return bool(archive.sources) and can_be_made(archive) and archive.is_empty
 
@@ -130,15 +137,12 @@ def _told(answer: Callable[[Any], str], first: FirstImport) -> Callable[[Any], s
     return told
 
 
-def _memory(first: FirstImport) -> Memory:
-    from reread.archive.listing import project_of
-    from reread.mcp.tools import Memory
-
+def _memory(first: FirstImport) -> mcp_tools.Memory:
     given, config = first.given, first.config
-    return Memory(
+    return mcp_tools.Memory(
         opened=first.opened,
         # Both are told by Claude Code 2.1.197 and 2.1.325. The session is that of the start: `/clear` begins another.
-        folder=project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
+        folder=archives.listing.project_of(os.environ.get("CLAUDE_PROJECT_DIR") or str(Path.cwd())),
         running=os.environ.get("CLAUDE_CODE_SESSION_ID"),
         timezone=config.timezone,
         cleaner=lambda: _cleaner(given.redact),
@@ -150,11 +154,10 @@ def _cleaner(redaction: str) -> Callable[[str], str]:
     """A new one for every answer: it keeps the texts that it has seen."""
     if redaction == "none":
         return str
-    from reread.features.secrets import Redactor
-    from reread.features.secrets.shapes import EMAIL, USER
-
     # Paths and authors are what an agent works with, and no secret to it.
-    return Redactor(spared=frozenset({EMAIL, USER}) if redaction == "secrets" else frozenset()).redact
+    return secrets.Redactor(
+        spared=frozenset({shapes.EMAIL, shapes.USER}) if redaction == "secrets" else frozenset()
+    ).redact
 
 
 def _complain(fault: Exception) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reread.config import expanded, terminal_width
+from reread import archive as archives
+from reread import config, lazy, views
+from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
 
 from . import common
@@ -20,16 +23,19 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeVar
 
     from reread.archive import CacheReport, UsageReport
-    from reread.archive.filters import Filter
     from reread.config import Config
-    from reread.loading import SourceTree
     from reread.views.values import View
 
     AnyReport = TypeVar("AnyReport", UsageReport, CacheReport)
+    from reread import loading, marks, sources
+else:
+    loading = lazy.module("reread.loading")
+    marks = lazy.module("reread.marks")
+    sources = lazy.module("reread.sources")
 
 
 def is_agreed(question: str, refusal: str) -> bool:
-    """A person at a terminal says yes; anything else is no. Raises BadInput where there is nobody to ask."""
+    """A person at a terminal says yes; anything else is no. Raises BadInput where standard input is no terminal."""
     if not sys.stdin.isatty():
         raise BadInput(refusal)
     tell_lines(f"{question} [yes/no] ", end="")
@@ -37,6 +43,9 @@ def is_agreed(question: str, refusal: str) -> bool:
 
 
 MOST_PROBLEMS = 5
+
+COMMON_GROUP, FILTER_GROUP = SHARED_GROUPS = ("common options", "filters")
+"""What many commands have; a short help leaves it out."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -54,8 +63,38 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return "\n\n".join(fill(" ".join(part.split()), width) for part in text.split("\n\n"))
 
 
+class _ShortHelp(argparse.Action):
+    """`-h`: what is special to the command; `--help` adds the options that many commands share."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        if isinstance(parser, Parser):
+            sys.stdout.write(parser.format_help(is_short=True))
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""
+
+    def format_help(self, *, is_short: bool = False) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} [OPTIONS] {self._words()}".strip(), [], [])
+        formatter.add_text(self.description)
+        groups = [group for group in self._action_groups if not (is_short and group.title in SHARED_GROUPS)]
+        for group in groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        if len(groups) < len(self._action_groups):
+            formatter.add_text(f"`{self.prog} --help` lists filters and common options as well.")
+        return formatter.format_help()
+
+    def _words(self) -> str:
+        """The arguments that are no options, as the usage line has them."""
+        formatter = argparse.HelpFormatter("", width=10_000)
+        formatter.add_usage(None, [action for action in self._actions if not action.option_strings], [], prefix="")
+        return formatter.format_help().rstrip()
 
     def parse_args(  # type: ignore[override]  # nobody gives a namespace of a type of their own
         self, args: Sequence[str] | None = None, namespace: None = None
@@ -82,7 +121,7 @@ def make_parser(
 ) -> Parser:
     """A parser with the options every command has; one that reads the archive can be told not to sync first.
 
-    A command that shows things as they happen has `--jsonl` in the stead of `--json`.
+    A command that shows things as they happen has `--jsonl` instead of `--json`.
     """
     parser = Parser(
         prog=f"reread {name}".strip(),
@@ -90,8 +129,11 @@ def make_parser(
         epilog=f"examples:\n{examples}",
         formatter_class=_Help,
         allow_abbrev=False,
+        add_help=False,
     )
-    group = parser.add_argument_group("where and how")
+    parser.add_argument("-h", action=_ShortHelp, nargs=0, help=argparse.SUPPRESS)
+    parser.add_argument("--help", action="help", help="show this help (-h: without filters and common options)")
+    group = parser.add_argument_group(COMMON_GROUP)
     for option, (value, about) in common.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
@@ -102,60 +144,62 @@ def make_parser(
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or its beginning, @last")
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or the start of one, @last")
 
 
 def add_filters(
     parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
 ) -> None:
-    group = parser.add_argument_group("filters")
+    group = parser.add_argument_group(FILTER_GROUP)
+    group.add_argument("--project", "-p", metavar="TEXT", help="only sessions whose project path contains TEXT")
+    group.add_argument("--since", metavar="WHEN", help="only from WHEN on: 2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument(
-        "--project", "-p", metavar="TEXT", help="part of the real working directory, or of its name today"
+        "--until", metavar="WHEN", help="only up to WHEN: a day is included, a time such as 2026-10-02T14:00 is not"
     )
-    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT")
+    group.add_argument("--branch", metavar="NAME", help="only sessions on this git branch")
+    group.add_argument("--tool", metavar="NAME", help="only sessions that used this tool; * matches anything")
+    group.add_argument("--file", metavar="GLOB", help="only sessions whose tools touched a matching file")
+    group.add_argument("--machine", metavar="NAME", help="only sessions of the machine with this label or id")
+    group.add_argument("--starred", action="store_true", help="only starred sessions")
     group.add_argument(
-        "--until", metavar="WHEN", help="the same; a day is included, a time such as 2026-10-02T14:00 is the end"
-    )
-    group.add_argument("--model", metavar="TEXT", help="part of the model's name")
-    group.add_argument("--branch", metavar="NAME", help="git branch")
-    group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
-    group.add_argument("--file", metavar="GLOB", help="sessions whose tools touched such a file")
-    group.add_argument("--machine", metavar="NAME", help="sessions of the machine with this label or id")
-    group.add_argument("--starred", action="store_true", help="sessions with a star")
-    group.add_argument(
-        *tag_names, action="append", dest="tagged", metavar="NAME", help="sessions with this tag; repeated, with all"
+        *tag_names,
+        action="append",
+        dest="tagged",
+        metavar="NAME",
+        help="only sessions with this tag; repeat to require several",
     )
     shown = f" (default {limit})" if limit else ""
-    group.add_argument("--limit", "-n", type=positive, default=limit, metavar="N", help=f"at most N results{shown}")
+    group.add_argument(
+        "--limit", "-n", type=positive, default=limit, metavar="N", help=f"print at most N results{shown}"
+    )
 
 
 def add_hidden(parser: argparse.ArgumentParser) -> None:
     """For commands that list sessions; all others take them as they are."""
-    parser.add_argument("--hidden", action="store_true", help="with the sessions that `reread mark --hide` left out")
+    parser.add_argument("--hidden", action="store_true", help="include sessions hidden with `reread mark --hide`")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
     """For commands that show money."""
-    about = "your own prices; the default is REREAD_PRICES or prices.json in the archive's folder"
+    about = "use the prices in FILE (default: REREAD_PRICES, or prices.json in the archive folder)"
     parser.add_argument("--prices", metavar="FILE", help=about)
 
 
 def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 
-def make_filter(options: argparse.Namespace, config: Config) -> Filter:
-    from reread.archive.filters import Filter, check_window, parse_end, parse_time
-
+def make_filter(options: argparse.Namespace, config: Config) -> archives.filters.Filter:
     def moment(parse: Any, option: str) -> Any:
         text = getattr(options, option)
         return None if text is None else parse(text, config.now, config.timezone, f"--{option}")
 
-    since, until = moment(parse_time, "since"), moment(parse_end, "until")
-    check_window(since, until)
-    return Filter(
+    since, until = moment(archives.filters.parse_time, "since"), moment(archives.filters.parse_end, "until")
+    archives.filters.check_window(since, until)
+    return archives.filters.Filter(
         sources=named_sources(config),
         project=options.project,
         since=since,
@@ -172,9 +216,7 @@ def make_filter(options: argparse.Namespace, config: Config) -> Filter:
 
 
 def _tag_name(text: str) -> str:
-    from reread.marks import tag_name
-
-    return tag_name(text)
+    return marks.tag_name(text)
 
 
 def named_sources(config: Config) -> tuple[str, ...]:
@@ -186,12 +228,10 @@ def _spellings(place: Path) -> list[str]:
     return list(dict.fromkeys([str(place.absolute()), str(place.resolve())]))
 
 
-def open_shelf(config: Config) -> SourceTree:
+def open_shelf(config: Config) -> loading.SourceTree:
     """The transcripts of the sources. Having none is told, and no error: an empty answer is an answer."""
-    from reread.loading import SourceTree
-
     refuse_no_sources(config)
-    shelf = SourceTree(config.sources)
+    shelf = loading.SourceTree(config.sources)
     if not shelf.sessions and not shelf.files:
         tell(f"no transcripts in {', '.join(map(str, config.sources))}")
     return shelf
@@ -203,16 +243,13 @@ def refuse_no_sources(config: Config) -> None:
 
 
 def make_config(given: argparse.Namespace) -> Config:
-    from reread import config
-
     return config.make_config(given.source, given.timezone, given.home, prices=getattr(given, "prices", None))
 
 
 def has_transcripts(config: Config) -> bool:
     """Whether the usual places hold any session at all."""
-    from reread.sources import FileKind, find
-
-    return any(file.kind is FileKind.TRANSCRIPT for place in config.sources if place.exists() for file in find(place))
+    places = [place for place in config.sources if place.exists()]
+    return any(file.kind is sources.FileKind.TRANSCRIPT for place in places for file in sources.find(place))
 
 
 def as_path(session: str) -> Path | None:
@@ -229,11 +266,10 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def make_view(config: Config, **choices: Any) -> View:
-    from reread.views.text import Style
-    from reread.views.values import View
-
-    return View(width=config.width, style=Style(config.colour), timezone=config.timezone, **choices)
+def make_view(config: Config, **choices: Any) -> views.values.View:
+    return views.values.View(
+        width=config.width, style=views.text.Style(config.colour), timezone=config.timezone, **choices
+    )
 
 
 _TIMES = frozenset({"day", "week", "month", "block"})
@@ -252,8 +288,6 @@ def zone_name(named: str | None) -> str:
     """The zone the days of a report are those of, by the name it was asked for or the machine's own."""
     if named is not None:
         return named
-    from reread.config import local_zone
-
     return local_zone()
 
 
@@ -263,16 +297,12 @@ def print_lines(lines: Iterable[str]) -> None:
         if line.isprintable():  # most are, and `sync` need not load what makes the others so
             sys.stdout.write(f"{line}\n")
         else:
-            from reread.views.text import printed
-
-            sys.stdout.write(f"{printed(line)}\n")
+            sys.stdout.write(f"{views.text.printed(line)}\n")
 
 
 def print_text(text: str) -> None:
     """Text without colours, such as comma-separated values: its lines, and nothing else that a terminal obeys."""
-    from reread.views.text import without_controls
-
-    sys.stdout.write(without_controls(text))
+    sys.stdout.write(views.text.without_controls(text))
 
 
 def print_bytes(raw: bytes, text: str) -> None:
@@ -295,21 +325,12 @@ def print_bytes_or_text(raw: bytes, *, is_exact: bool) -> None:
 
 
 def print_json(document: object) -> None:
-    import msgspec
-
-    from reread.views.values import encoded
-
-    sys.stdout.write(msgspec.json.format(encoded(document), indent=2).decode() + "\n")
+    sys.stdout.write(views.values.indented(document) + "\n")
 
 
 def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) -> None:
     """One document whose last field is a list of any length: each row is written as it comes."""
-    import msgspec
-
-    from reread.views.values import encoded
-
-    def text(value: object) -> str:
-        return msgspec.json.format(encoded(value), indent=2).decode()
+    text = views.values.indented
 
     sys.stdout.write(f'{text(head)[:-2]},\n  "{name}": [')
     between = ""
@@ -321,17 +342,13 @@ def print_json_list(head: dict[str, object], name: str, rows: Iterable[object]) 
 
 def print_json_line(document: object) -> None:
     """One document of a stream, on one line."""
-    from reread.views.values import encoded
-
-    sys.stdout.write(encoded(document).decode() + "\n")
+    sys.stdout.write(views.values.encoded(document).decode() + "\n")
 
 
 def send_json_line(document: object) -> None:
     """The same for a program that waits for it: UTF-8 and a plain line feed on every system, and at once."""
-    from reread.views.values import encoded
-
     sys.stdout.flush()
-    sys.stdout.buffer.write(encoded(document) + b"\n")
+    sys.stdout.buffer.write(views.values.encoded(document) + b"\n")
     sys.stdout.buffer.flush()
 
 
@@ -378,7 +395,6 @@ def paged(config: Config, *, is_wanted: bool) -> Iterator[None]:
 
 
 def _pager() -> Popen[bytes] | None:
-    import os
     import shlex
     import shutil
     import subprocess

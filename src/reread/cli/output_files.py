@@ -7,6 +7,8 @@ from pathlib import Path
 
 from reread.errors import BadInput, printable
 
+from .session_source import is_protected
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.config import Config
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
 def refuse_sources(path: Path, config: Config) -> None:
     """Raises `BadInput` where nothing may be written."""
-    from .session_source import is_protected
-
     for source in config.sources:
         if is_protected(path, source):
             raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")

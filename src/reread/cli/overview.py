@@ -6,7 +6,11 @@ import argparse
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
+from reread import views
+
 from . import demo, options
+from .session_source import cleanup_days_of, freshen, is_straight, readable_archive
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ NEWEST = 10
 
 
 def overview_parser() -> options.Parser:
-    about = "What was used lately, the newest sessions with their titles, and those Claude Code will delete soon."
+    about = "Show recent usage, the newest sessions, and those Claude Code will delete soon."
     made = options.make_parser("", about, OVERVIEW_EXAMPLES)
     options.add_hidden(made)
     return made
@@ -29,8 +33,6 @@ def overview_parser() -> options.Parser:
 def run_overview(arguments: list[str]) -> int:
     given = overview_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import freshen, is_straight, readable_archive
-
     if is_straight(config):
         _show_sources(given, config)
         return 0
@@ -46,52 +48,39 @@ def run_overview(arguments: list[str]) -> int:
 
 def _has_anything(config: Config) -> bool:
     """Whether there is a transcript in the sources or in the archive; looking makes no archive."""
-    from reread.archive import Archive
-
     if options.has_transcripts(config):
         return True
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         return archive.exists and not archive.is_empty
 
 
 def _show_sources(given: argparse.Namespace, config: Config) -> None:
-    from reread.views.reports import overview_lines
-    from reread.views.session_json import sessions_document
-
     shelf = options.open_shelf(config)
     newest = list(islice(shelf, NEWEST))
     options.show_answer(
         given,
         config,
-        lambda: sessions_document(newest),
-        lambda view: overview_lines(newest, len(shelf.sessions), view),
+        lambda: views.session_json.sessions_document(newest),
+        lambda view: views.reports.overview_lines(newest, len(shelf.sessions), view),
     )
     options.warn(shelf.problems)
 
 
 def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.archive.filters import Filter
-    from reread.archive.listing import SOON
-    from reread.archive.usage_report import beginnings, counted_to, periods
-    from reread.views.archive_json import overview_document
-    from reread.views.session_list import overview_lines
-
-    from .session_source import cleanup_days_of
-
     kept_for = cleanup_days_of(config)
-    ended = [each.stored.ended for each in archive.sessions(Filter(limit=1), kept_for)]
-    until = counted_to(config.now, next(iter(ended), None), config.timezone)
-    starts = beginnings(until, config.timezone)
-    days = archive.usage("day", Filter(since=min(starts)), config.timezone).rows
-    lately = periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
+    ended = [each.stored.ended for each in archive.sessions(archives.filters.Filter(limit=1), kept_for)]
+    until = archives.usage_report.counted_to(config.now, next(iter(ended), None), config.timezone)
+    starts = archives.usage_report.beginnings(until, config.timezone)
+    days = archive.usage("day", archives.filters.Filter(since=min(starts)), config.timezone).rows
+    lately = archives.usage_report.periods(days, starts, archive.prompts_since(starts), is_past=until is not config.now)
     everything = archive.count_sessions()
-    hidden = 0 if given.hidden else everything - archive.count_sessions(Filter(without_hidden=True))
-    numbered = enumerate(archive.sessions(Filter(limit=NEWEST + hidden), kept_for), 1)
+    hidden = 0 if given.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
+    numbered = enumerate(archive.sessions(archives.filters.Filter(limit=NEWEST + hidden), kept_for), 1)
     newest = [(number, each) for number, each in numbered if given.hidden or not each.stored.mark.hidden][:NEWEST]
-    counts = everything - hidden, hidden, archive.count_expiring(config.now + SOON, kept_for)
+    counts = everything - hidden, hidden, archive.count_expiring(config.now + archives.listing.SOON, kept_for)
     options.show_answer(
         given,
         config,
-        lambda: overview_document([each for _, each in newest], *counts, lately),
-        lambda view: overview_lines(newest, *counts, lately, view),
+        lambda: views.archive_json.overview_document([each for _, each in newest], *counts, lately),
+        lambda view: views.session_list.overview_lines(newest, *counts, lately, view),
     )

@@ -134,7 +134,7 @@ class PermissionLoop:
             self._has_told = True
             what = "a question" if asked.is_question else asked.tool
             hint = "answer at a terminal, or choose with --permission allow|deny"
-            tell(f"{what} was denied, because nobody could be asked; {hint}")
+            tell(f"{what} was denied, because there was no terminal to ask at; {hint}")
         return Deny(reason=UNASKED)
 
     async def _ask_each(self) -> None:
@@ -319,7 +319,7 @@ class TerminalAnswerer:
         try:
             edited = json.loads(text)
         except ValueError as error:
-            self._put(f"  that is no JSON: {error}\n")
+            self._put(f"  that is not valid JSON: {error}\n")
             return None
         if not isinstance(edited, dict):
             self._put("  the input of a tool is a JSON object\n")

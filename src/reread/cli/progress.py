@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from reread import views
 from reread.config import terminal_width
 
 TYPE_CHECKING = False
@@ -38,16 +39,16 @@ class SyncProgress:
         self._next = now + (REDRAW if self._is_terminal else PLAIN_EVERY)
 
     def _show(self, progress: Progress, seconds: float) -> None:
-        from reread.views.progress_bar import bar_line, plain_line
-
         done, total = progress.bytes_done, progress.bytes_total
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         if self._is_terminal:
-            self._stream.write(f"\r{again or bar_line(done, total, seconds, terminal_width())}\x1b[K")
+            self._stream.write(
+                f"\r{again or views.progress_bar.bar_line(done, total, seconds, terminal_width())}\x1b[K"
+            )
             self._is_drawn = True
         else:
-            self._stream.write(f"reread: taking in {again or plain_line(done, total, seconds)}\n")
+            self._stream.write(f"reread: taking in {again or views.progress_bar.plain_line(done, total, seconds)}\n")
         self._stream.flush()
 
     def close(self) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import ntpath
+import posixpath
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import views
 from reread.config import expanded
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_archive
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -23,17 +27,19 @@ PROJECTS_EXAMPLES = """\
   reread projects move /Users/ann /home/ann          the laptop's folders are the desktop's
   reread projects unmove ~/old-name                  takes that back
   reread projects --json"""
-ABOUT = """Projects, the one worked in last first: sessions, prompts, when last, what they cost, whether the folder
-is on this machine. Worktrees count to the project they were made from. `move OLD NEW` says that what happened in a
-folder and all below it belongs to another: lists, filters and reports go by that, transcripts stay as they are.
-A session counts to the folder it began in; `reread usage project` counts each response where it was made."""
+ABOUT = """List projects, last active first: sessions, prompts, last activity, cost, and whether the folder is on this
+machine. Worktrees count as part of their main project. After renaming a folder, `move OLD NEW` assigns its history
+to the new one in lists, filters and reports; transcripts are not changed. A session counts for the folder it
+started in; `reread usage project` counts each response where it was made."""
 _ELSEWHERE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 """How a full path begins on any system; the folder may be one of another machine."""
 
 
 def projects_parser() -> options.Parser:
     made = options.make_parser("projects", ABOUT, PROJECTS_EXAMPLES)
-    made.add_argument("action", nargs="?", choices=("move", "unmove"), help="says what a folder is today, or no more")
+    made.add_argument(
+        "action", nargs="?", choices=("move", "unmove"), help="assign the history of folder OLD to NEW, or undo that"
+    )
     made.add_argument("folders", nargs="*", metavar="FOLDER", help="move OLD NEW, unmove OLD")
     options.add_filters(made, limit=None)
     options.add_hidden(made)
@@ -48,8 +54,6 @@ def run_projects(arguments: list[str]) -> int:
     if len(given.folders) != named:
         raise BadInput("say `reread projects move OLD NEW` or `reread projects unmove OLD`, or nothing for the list")
     folders = [_full(folder) for folder in given.folders]
-    from .session_source import open_archive
-
     with open_archive(given, config) as archive:
         if given.action is None:
             _show(archive, given, config)
@@ -68,32 +72,34 @@ def _full(folder: str) -> str:
 
 def _normal(path: str) -> str:
     """Without `..`, and without a slash at its end, by the rules of the system it is of."""
-    import ntpath
-    import posixpath
-
     return ntpath.normpath(path) if "\\" in path or path[1:2] == ":" else posixpath.normpath(path)
 
 
 def _show(archive: Archive, given: argparse.Namespace, config: Config) -> None:
-    from reread.views.project_list import projects_document, projects_lines
-
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
-    everything, moves = archive.projects(wanted._replace(limit=None)), archive.moves()
+    everything, moves = archive.projects(wanted._replace(limit=None)), archive.marks.moves()
     found, total = everything[: given.limit], len(everything)
     options.show_answer(
-        given, config, lambda: projects_document(found, moves, total), lambda view: projects_lines(found, view, total)
+        given,
+        config,
+        lambda: views.project_list.projects_document(found, moves, total),
+        lambda view: views.project_list.projects_lines(found, view, total),
     )
 
 
 def _change(archive: Archive, given: argparse.Namespace, config: Config, folders: list[str]) -> None:
-    from reread.views.project_list import moved_line, projects_document, unmoved_line
-
     if given.action == "move":
-        archive.move_project(*folders)
+        archive.marks.move_project(*folders)
     else:
-        archive.unmove_project(*folders)
-    moves = archive.moves()
+        archive.marks.unmove_project(*folders)
+    moves = archive.marks.moves()
     number = archive.count_sessions_below(folders[0])
-    line = moved_line(folders[0], folders[1], number) if given.action == "move" else unmoved_line(folders[0], number)
+    line = (
+        views.project_list.moved_line(folders[0], folders[1], number)
+        if given.action == "move"
+        else views.project_list.unmoved_line(folders[0], number)
+    )
     found = archive.projects()
-    options.show_answer(given, config, lambda: projects_document(found, moves, len(found)), lambda _: [line])
+    options.show_answer(
+        given, config, lambda: views.project_list.projects_document(found, moves, len(found)), lambda _: [line]
+    )

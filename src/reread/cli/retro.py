@@ -6,9 +6,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .options import is_agreed
+from .session_source import asked_archive, open_archive, passing_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,23 +32,29 @@ FORMS = ("text", "markdown")
 
 
 def retro_parser() -> options.Parser:
-    about = """What hurt most over a period, a project or one session: interrupts, refusals, errors, corrections, loops,
-rework, waiting, by time, cost and count, against your own past before it. Then what repeats over sessions, and what to
-change: a ready draft for each, with the lines that prove it. Every moment counts once, whatever copies it."""
+    about = """Report what went wrong over a period, in a project or in one session: interrupts, refusals,
+errors, corrections, loops, rework and waiting, by time, cost and count, compared with the period before. Then
+what repeats across sessions, and what to change: suggestions with a ready draft and the evidence for it."""
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
     options.add_session(made)
-    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: the suggestion to put where it belongs")
-    made.add_argument("--yes", action="store_true", help="with `apply`: make the change without asking")
-    made.add_argument("--kind", action="append", metavar="KIND", help="only such moments; may be repeated")
-    made.add_argument("--by", metavar="ORDER", default="hurt", help="hurt (default: all three), time, cost, count")
-    made.add_argument("--agents", action="store_true", help="moments of subagents, too")
-    made.add_argument("--min-confidence", type=_share, metavar="N", help="0 to 1; the default is 0.5")
-    made.add_argument("--suggestions", action="store_true", help="only what to change")
-    made.add_argument("--format", choices=FORMS, default="text", help="the default is text")
+    made.add_argument("number", nargs="?", metavar="N", help="with `apply`: number of the suggestion to apply")
+    made.add_argument("--yes", action="store_true", help="with `apply`: do not ask")
+    made.add_argument("--kind", action="append", metavar="KIND", help="only moments of this kind; repeatable")
+    made.add_argument(
+        "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
+    )
+    made.add_argument("--agents", action="store_true", help="include moments of subagents")
+    made.add_argument(
+        "--min-confidence", type=_share, metavar="N", help="only moments at least this certain, 0 to 1 (default 0.5)"
+    )
+    made.add_argument("--suggestions", action="store_true", help="print suggestions only")
+    made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
     labels = made.add_argument_group("what was found wrongly")
-    labels.add_argument("--wrong", metavar="UUID", help="what was found at this line is none: leave it out for good")
-    labels.add_argument("--right", metavar="UUID", help="takes that back")
-    labels.add_argument("--include-wrong", action="store_true", help="shows it all the same")
+    labels.add_argument(
+        "--wrong", metavar="UUID", help="mark the moment at this record as a false find; it is left out from then on"
+    )
+    labels.add_argument("--right", metavar="UUID", help="undo --wrong")
+    labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
     options.add_filters(made, limit=None)
     return made
 
@@ -56,7 +65,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return share
 
 
@@ -71,7 +80,7 @@ def run_retro(arguments: list[str]) -> int:
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
-        found = archive.retro(
+        found = archive.friction.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
             kinds=given.kind,
@@ -83,13 +92,11 @@ def run_retro(arguments: list[str]) -> int:
         )
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
-        from reread.views.retro_report import markdown_lines, retro_document, retro_lines
-
-        lines = markdown_lines if given.format == "markdown" else retro_lines
+        lines = views.retro_report.markdown_lines if given.format == "markdown" else views.retro_report.retro_lines
         options.show_answer(
             given,
             config,
-            lambda: retro_document(found, given.limit, only_suggestions=given.suggestions),
+            lambda: views.retro_report.retro_document(found, given.limit, only_suggestions=given.suggestions),
             lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
         )
     return 0
@@ -114,24 +121,22 @@ def _apply(
     given: argparse.Namespace, config: Config, archive: Archive, suggestions: list[Suggestion], number: int
 ) -> int:
     """Shows what a suggestion would change and makes it so, if that is wanted."""
-    from reread.views.retro_report import applied_document, applied_lines
-
-    from .options import is_agreed
-
     if number > len(suggestions):
         there = f"there are {len(suggestions)}" if suggestions else "there is none"
         raise BadInput(f"there is no suggestion {number}; {there}")
-    plan = archive.planned(suggestions[number - 1])
+    plan = archive.friction.planned(suggestions[number - 1])
     if not given.json:
-        options.print_lines(applied_lines(plan.diff(), options.make_view(config)))
+        options.print_lines(views.retro_report.applied_lines(plan.diff(), options.make_view(config)))
     is_wanted = given.yes or is_agreed(
-        "Make this change?", "nothing was changed, for there is nobody to ask; say --yes"
+        "Make this change?", "nothing was changed: standard input is not a terminal to ask at; pass --yes"
     )
     if is_wanted:
-        archive.apply(plan)
+        archive.friction.apply(plan)
     backup = str(plan.file.backup) if plan.change.before is not None else None
     if given.json:
-        options.print_json(applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted))
+        options.print_json(
+            views.retro_report.applied_document(str(plan.file.path), backup, plan.diff(), is_done=is_wanted)
+        )
     else:
         told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
         options.print_lines(told if is_wanted else ["nothing was changed"])
@@ -141,9 +146,6 @@ def _apply(
 @contextmanager
 def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
     """A session that is named by its file is looked at by itself."""
-    from .files import asked_archive
-    from .session_source import passing_archive
-
     path = options.as_path(given.session) if given.session is not None else None
     if path is None:
         with asked_archive(given, config) as archive:
@@ -154,10 +156,6 @@ def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
 
 
 def _label(given: argparse.Namespace, config: Config) -> None:
-    from reread.views.retro_report import labelled_document, labelled_lines
-
-    from .session_source import open_archive
-
     if given.wrong is not None and given.right is not None:
         raise BadInput("--wrong and --right contradict each other; use one at a time")
     if given.session is not None or (given.kind and len(given.kind) > 1):
@@ -165,11 +163,15 @@ def _label(given: argparse.Namespace, config: Config) -> None:
     kind = given.kind[0] if given.kind else None
     is_wrong = given.wrong is not None
     with open_archive(given, config) as archive:
-        named = archive.mark_wrong(given.wrong, kind) if is_wrong else archive.mark_right(given.right, kind)
+        named = (
+            archive.friction.mark_wrong(given.wrong, kind)
+            if is_wrong
+            else archive.friction.mark_right(given.right, kind)
+        )
     kinds = (named.kind,) if named.kind is not None else named.kinds
     options.show_answer(
         given,
         config,
-        lambda: labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
-        lambda view: labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
+        lambda: views.retro_report.labelled_document(named.uuid, kinds, named.session, is_wrong=is_wrong),
+        lambda view: views.retro_report.labelled_lines(named.uuid, kinds, named.session, view, is_wrong=is_wrong),
     )

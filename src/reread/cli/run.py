@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 
+from reread import lazy
 from reread.errors import BadInput, RereadError
 
 from . import options
+from .session_source import bare_archive, freshen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread.cli import run_loop
     from reread.config import Config
+    from reread.live import transport
+else:
+    run_loop = lazy.module("reread.cli.run_loop")
+    transport = lazy.module("reread.live.transport")
 
 RUN_EXAMPLES = """\
   reread run "what does this project do?"
@@ -22,37 +29,43 @@ RUN_EXAMPLES = """\
   reread run "..." --jsonl                   every event as JSON; answers to permissions as lines on stdin"""
 
 ABOUT = """\
-Starts Claude Code over its stream-json protocol: thinking and words as they form, tool calls,
-diffs, permissions and questions answered with a key. Ctrl-C interrupts the turn, and with it a
-run of one prompt; a second one ends any run. Every line that crosses the pipe is kept in the
-archive's folder.
-Exit code: 0 succeeded, 1 the result is an error, 2 the client could not be run, 130 Ctrl-C."""
+Start Claude Code over its stream-json protocol: see thinking and replies as they form, tool calls
+and diffs, and answer permissions and questions with a key. Ctrl-C interrupts the turn (and ends a
+run of a single prompt); a second Ctrl-C ends any run. Both directions are recorded in the archive.
+Exit codes: 0 success, 1 the result is an error, 2 the client could not be started, 130 Ctrl-C."""
 
 
 def run_parser() -> options.Parser:
     made = options.make_parser("run", ABOUT, RUN_EXAMPLES, syncs=False, is_stream=True)
-    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to ask; - or nothing reads standard input")
-    made.add_argument("-i", "--interactive", action="store_true", help="keep asking for prompts until Ctrl-D")
-    made.add_argument("--claude", metavar="PATH", help="the client; the default is `claude` on PATH")
+    made.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - or none reads standard input")
+    made.add_argument("-i", "--interactive", action="store_true", help="ask for more prompts until Ctrl-D")
+    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
     made.add_argument(
-        "--permission", choices=("ask", "allow", "deny"), default="ask", help="what tools may do (default ask)"
+        "--permission",
+        choices=("ask", "allow", "deny"),
+        default="ask",
+        help="how to answer permission requests (default: ask)",
     )
-    made.add_argument("--permission-mode", metavar="MODE", help="the client's own: plan, acceptEdits, ...")
-    made.add_argument("--model", metavar="NAME", help="for example opus or sonnet")
+    made.add_argument("--permission-mode", metavar="MODE", help="the client's permission mode: plan, acceptEdits, ...")
+    made.add_argument("--model", metavar="NAME", help="model, such as opus or sonnet")
     made.add_argument("--max-thinking-tokens", type=_count, metavar="N", help="thinking budget; 0 for none")
-    made.add_argument("--resume", metavar="SESSION", help="go on with a session: an id or its beginning, @last")
-    made.add_argument("--continue", action="store_true", dest="continue_last", help="with the newest of this folder")
-    made.add_argument("--fork", action="store_true", help="under a new id; the old session stays as it is")
-    made.add_argument("--cwd", metavar="DIR", help="where the client works")
-    made.add_argument("--image", action="append", default=[], metavar="FILE", help="sent with PROMPT; may be repeated")
-    made.add_argument("--no-capture", action="store_true", help="keep no copy of what crosses the pipe")
+    made.add_argument("--resume", metavar="SESSION", help="resume a session: an id or the start of one, @last")
+    made.add_argument(
+        "--continue", action="store_true", dest="continue_last", help="resume the newest session of this folder"
+    )
+    made.add_argument("--fork", action="store_true", help="resume under a new id, leaving the old session unchanged")
+    made.add_argument("--cwd", metavar="DIR", help="working directory of the client")
+    made.add_argument(
+        "--image", action="append", default=[], metavar="FILE", help="attach an image to PROMPT; repeatable"
+    )
+    made.add_argument("--no-capture", action="store_true", help="do not record the run")
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
     return made
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens")
     return int(text)
 
 
@@ -68,9 +81,7 @@ def run_run(arguments: list[str]) -> int:
     prompt = _read_prompt() if is_from_stdin else given.prompt
     if given.resume:
         _find_session(given, config)
-    from .run_loop import talk
-
-    code = talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
+    code = run_loop.talk(given, config, prompt, theirs, can_answer=not is_from_stdin)
     take_in(config)
     return code
 
@@ -92,14 +103,10 @@ def _read_prompt() -> str:
 
 def _find_session(given: argparse.Namespace, config: Config) -> None:
     """The whole id of the session to resume; the client knows it only in the folder it was held in."""
-    from reread.live.transport import resumed
-
-    from .session_source import bare_archive, freshen
-
     with bare_archive(config) as archive:
         freshen(archive)
         stored = archive.find(given.resume)
-    found = resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
+    found = transport.resumed(stored.row.uuid, stored.row.project, is_there=stored.present)
     given.resume = found.session
     if given.cwd is None:
         given.cwd = found.folder
@@ -107,8 +114,6 @@ def _find_session(given: argparse.Namespace, config: Config) -> None:
 
 def take_in(config: Config) -> None:
     """The transcript of the run into the archive, where there is one: a first sync may take minutes."""
-    from .session_source import bare_archive, freshen
-
     try:
         with bare_archive(config) as archive:
             if archive.exists and archive.sources:

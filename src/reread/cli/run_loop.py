@@ -45,7 +45,7 @@ class _Run:
         self._can_answer = can_answer
         self._is_interactive: bool = given.interactive or prompt is None
         if self._is_interactive and not sys.stdin.isatty():
-            raise BadInput("--interactive needs a terminal to ask at")
+            raise BadInput("--interactive needs a terminal")
         self._showing = Showing(given, config)
         self._keyboard = Keyboard()
         self._client = Client(
@@ -133,7 +133,7 @@ class _Run:
             elif value.isdecimal() or value in ("off", "default"):
                 await self._client.set_thinking_budget({"off": 0, "default": None}.get(value, _number(value)))
             else:
-                raise ClientRefused(f"{value!r} is no number of tokens, neither off nor default")
+                raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
         except ClientRefused as error:
             self._showing.note(f"  ✗ {error}", "red")
         else:

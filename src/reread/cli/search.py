@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
-from reread.errors import BadInput
+from reread import archive as archives
+from reread import views
+from reread.errors import BadInput, NoWords
 
 from . import options
+from .session_source import open_archive
+from .stderr import tell_hidden
 
 SEARCH_EXAMPLES = """\
   reread search flaky retry                    both words, anywhere in one text
@@ -18,13 +22,15 @@ LIMIT = 20
 
 
 def search_parser() -> options.Parser:
-    about = (
-        "Ranked hits over prompts, replies, thinking, tool calls and titles; what tools gave back only if asked for."
-    )
+    about = "Search prompts, replies, thinking, tool calls and titles, best matches first; tool results only with --in."
     made = options.make_parser("search", about, SEARCH_EXAMPLES)
     made.add_argument("query", nargs="+", metavar="QUERY", help='words, "phrases", word*, AND, OR, NOT, field:word')
-    made.add_argument("--in", dest="fields", metavar="FIELDS", help="prompt,text,thinking,tool,result,title or all")
-    made.add_argument("--regex", action="store_true", help="QUERY is a regular expression; every text is looked at")
+    made.add_argument(
+        "--in", dest="fields", metavar="FIELDS", help="fields to search: prompt,text,thinking,tool,result,title or all"
+    )
+    made.add_argument(
+        "--regex", action="store_true", help="treat QUERY as a regular expression; slower, reads every text"
+    )
     options.add_filters(made, limit=LIMIT)
     return made
 
@@ -32,15 +38,11 @@ def search_parser() -> options.Parser:
 def run_search(arguments: list[str]) -> int:
     given = search_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.search_language import DEFAULT_FIELDS, NoWords, fields_of
-    from reread.views.archive_json import lost_row
-    from reread.views.hits import search_document, search_lines
-    from reread.views.session_list import lost_lines
-
-    from .session_source import open_archive
-    from .stderr import tell_hidden
-
-    fields = DEFAULT_FIELDS if given.fields is None else fields_of(given.fields, "--in")
+    fields = (
+        archives.search_language.DEFAULT_FIELDS
+        if given.fields is None
+        else archives.search_language.fields_of(given.fields, "--in")
+    )
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config, only_reads=True) as archive:
@@ -52,8 +54,13 @@ def run_search(arguments: list[str]) -> int:
         options.show_answer(
             given,
             config,
-            lambda: {**search_document(answer, answer.terms), "lost": [lost_row(each) for each in lost]},
-            lambda view: chain(search_lines(answer, answer.terms, view), lost_lines(lost, view)),
+            lambda: {
+                **views.hits.search_document(answer, answer.terms),
+                "lost": [views.archive_json.lost_row(each) for each in lost],
+            },
+            lambda view: chain(
+                views.hits.search_lines(answer, answer.terms, view), views.session_list.lost_lines(lost, view)
+            ),
         )
         tell_hidden(answer.hidden)
     return 0

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from reread import archive as archives
+from reread import views
 from reread.errors import BadInput
 
 from . import options
+from .progress import ShareProgress
+from .session_source import asked_archive
 from .stderr import tell
 
 SECRETS_EXAMPLES = """\
@@ -20,10 +24,10 @@ LIMIT = 50
 def secrets_parser() -> options.Parser:
     made = options.make_parser(
         "secrets",
-        "List the keys and passwords that lie in past sessions: kind, place and time, never the value.",
+        "List keys and passwords found in past sessions: kind, place and time, never the value.",
         SECRETS_EXAMPLES,
     )
-    made.add_argument("--show", action="store_true", help="print the values, too; only on a terminal")
+    made.add_argument("--show", action="store_true", help="also print the values; on a terminal only")
     options.add_filters(made, limit=LIMIT)
     return made
 
@@ -33,23 +37,17 @@ def run_secrets(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.show and (given.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
-    from reread.archive.secret_scan import ADVICE
-    from reread.views.secret_list import secrets_document, secrets_lines
-
-    from .files import asked_archive
-    from .progress import ShareProgress
-
     wanted = options.make_filter(given, config)
     with asked_archive(given, config) as archive:
-        scan = archive.secret_scan()
-        answer = scan.secrets(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
+        scan = archive.secrets
+        answer = scan.report(wanted, ShareProgress("looking through sessions") if sys.stderr.isatty() else None)
         values = {each.id: scan.value_of(each) or "(lost)" for each in answer.secrets} if given.show else {}
         options.show_answer(
             given,
             config,
-            lambda: secrets_document(answer, ADVICE),
-            lambda view: secrets_lines(answer, ADVICE, view, values),
+            lambda: views.secret_list.secrets_document(answer, archives.secret_scan.ADVICE),
+            lambda view: views.secret_list.secrets_lines(answer, archives.secret_scan.ADVICE, view, values),
         )
     if answer.damaged:
-        tell(f"{answer.damaged:,} files could not be looked through: `reread archive verify` names the damage")
+        tell(f"{answer.damaged:,} files could not be scanned; run `reread archive verify`")
     return 0

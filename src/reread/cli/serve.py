@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reread import lazy
 from reread.errors import BadInput
 
 from . import options
@@ -18,7 +19,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import StoredSession
     from reread.config import Config
-    from reread.web.settings import ServerSettings
+    from reread.web import archive_pool, guard, server, server_state
+    from reread.web import settings as web_settings
+else:
+    guard = lazy.module("reread.web.guard")
+    server = lazy.module("reread.web.server")
+    archive_pool = lazy.module("reread.web.archive_pool")
+    server_state = lazy.module("reread.web.server_state")
+    web_settings = lazy.module("reread.web.settings")
 
 SERVE_EXAMPLES = """\
   reread serve                        opens your browser
@@ -26,21 +34,25 @@ SERVE_EXAMPLES = """\
   reread serve --source ~/backup      another folder, read and not kept
   reread serve --claude ./claude      the client that the page Live runs"""
 ABOUT = """\
-Your sessions in the browser: read, search, follow, count; start Claude Code and answer what it asks.
-Only this machine can reach it, and only with the token in the address it prints. Port and token stay the
-same, so a link that you noted works tomorrow; `reread open SESSION` leads to one. Ctrl-C ends it, and with
-it the sessions that were started from its pages."""
+Open your sessions in the browser: read, search, follow and count them; start Claude Code and answer its
+questions. Only this machine can connect, and only with the token in the printed address. Port and token stay
+the same, so links keep working; `reread open SESSION` opens one. Ctrl-C stops the server and the sessions
+started from its pages."""
 _HIGHEST_PORT = 65_535
 
 
 def serve_parser() -> options.Parser:
     made = options.make_parser("serve", ABOUT, SERVE_EXAMPLES, syncs=False, has_json=False)
-    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
-    made.add_argument("--port", type=_port, metavar="N", help="default 7383, or the next free one; 0: any free one")
-    made.add_argument("--new-token", action="store_true", help="replace the token that is kept; old addresses need it")
-    made.add_argument("--no-browser", action="store_true", help="only print the address")
-    made.add_argument("--claude", metavar="PATH", help="the client to run; the default is `claude` on PATH")
-    made.add_argument("--allow-run", action="store_true", help="run clients even where others can reach the server")
+    made.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen on (default 127.0.0.1)")
+    made.add_argument(
+        "--port", type=_port, metavar="N", help="port to listen on (default 7383, or the next free one; 0: any)"
+    )
+    made.add_argument("--new-token", action="store_true", help="create a new token; old links ask for it")
+    made.add_argument("--no-browser", action="store_true", help="print the address only")
+    made.add_argument("--claude", metavar="PATH", help="the client to run (default: `claude` on PATH)")
+    made.add_argument(
+        "--allow-run", action="store_true", help="allow running clients even if other machines can connect"
+    )
     options.add_prices(made)
     return made
 
@@ -49,41 +61,33 @@ def run_serve(arguments: list[str]) -> int:
     given = serve_parser().parse_args(arguments)
     config = options.make_config(given)
     if not given.host.isprintable() or not given.host:
-        raise BadInput(f"--host {given.host!r} is no address")
-    from reread.web.guard import is_loopback
-    from reread.web.server import ListenAt, Terminal, serve
-
-    terminal = Terminal(announce=_announce, complain=tell_lines)
-    may_run = given.allow_run or is_loopback(given.host)
+        raise BadInput(f"--host {given.host!r} is not an address")
+    terminal = server.Terminal(announce=_announce, complain=tell_lines)
+    may_run = given.allow_run or guard.is_loopback(given.host)
     with _settings(config) as found:
         settings = found._replace(claude=given.claude, may_run=may_run, captures=config.home / "wire")
-        place = ListenAt(given.host, given.port, is_new_token=given.new_token)
-        serve(settings, place, terminal, opens_browser=not given.no_browser)
+        place = server.ListenAt(given.host, given.port, is_new_token=given.new_token)
+        server.serve(settings, place, terminal, opens_browser=not given.no_browser)
     return 0
 
 
 def session_path(stored: StoredSession) -> str:
     """Of its page."""
-    from reread.web.archive_pool import link_name
-
-    return f"/s/{link_name(stored)}"
+    return f"/s/{archive_pool.link_name(stored)}"
 
 
 def open_page(config: Config, path: str, *, opens_browser: bool) -> None:
     """In the server that runs on the archive; where there is none, one starts and stays."""
-    from reread.web.server import ListenAt, Terminal, has_screen, open_browser, serve
-    from reread.web.server_state import standing
-
-    found = None if is_straight(config) else standing(config.home)
+    found = None if is_straight(config) else server_state.standing(config.home)
     if found is not None:
         _announce(found.address(path), is_open=False)
-        if opens_browser and has_screen():
-            open_browser(found.address(path))
+        if opens_browser and server.has_screen():
+            server.open_browser(found.address(path))
         return
-    terminal = Terminal(announce=_announce, complain=tell_lines)
+    terminal = server.Terminal(announce=_announce, complain=tell_lines)
     with _settings(config) as settings:
-        place = ListenAt("127.0.0.1", path=path)
-        serve(settings._replace(captures=config.home / "wire"), place, terminal, opens_browser=opens_browser)
+        place = server.ListenAt("127.0.0.1", path=path)
+        server.serve(settings._replace(captures=config.home / "wire"), place, terminal, opens_browser=opens_browser)
 
 
 def _announce(address: str, *, is_open: bool) -> None:
@@ -94,11 +98,9 @@ def _announce(address: str, *, is_open: bool) -> None:
 
 
 @contextmanager
-def _settings(config: Config) -> Iterator[ServerSettings]:
+def _settings(config: Config) -> Iterator[web_settings.ServerSettings]:
     """The archive to serve; sources that are only looked at get one that is gone afterwards."""
     from tempfile import TemporaryDirectory
-
-    from reread.web.settings import ServerSettings
 
     days = cleanup_days_of(config)
     if is_straight(config):
@@ -107,14 +109,14 @@ def _settings(config: Config) -> Iterator[ServerSettings]:
             missing = [source for source in places if not source.exists()]
             if missing:
                 raise BadInput(f"{missing[0]}: no such file or folder")
-            yield ServerSettings(Path(folder), places, config.prices, config.timezone, days)
+            yield web_settings.ServerSettings(Path(folder), places, config.prices, config.timezone, days)
         return
     with bare_archive(config) as archive:
         sources = tuple(archive.sources)
-    yield ServerSettings(config.home, sources, config.prices, config.timezone, days)
+    yield web_settings.ServerSettings(config.home, sources, config.prices, config.timezone, days)
 
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text[:9]) > _HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number")
     return int(text)

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from reread import archive as archives
+from reread import lazy
 from reread.errors import BadInput, RereadError, SourceError
+from reread.views.numbers import count
 
 from . import options
 from .progress import SyncProgress
@@ -19,11 +22,14 @@ from .stderr import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from reread import loading
     from reread.archive import Archive, Listed, StoredSession, SyncResult
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.features.edits.history import ReadBackup
     from reread.sessions import Session
+else:
+    loading = lazy.module("reread.loading")
 
 
 @contextmanager
@@ -47,15 +53,13 @@ def refuse_nothing(archive: Archive, config: Config) -> None:
 
 
 @contextmanager
-def bare_archive(config: Config) -> Iterator[Archive]:
+def bare_archive(config: Config) -> Iterator[archives.Archive]:
     """The archive as it is."""
-    from reread.archive import Archive
-
     for source in config.sources:
         if is_protected(config.home, source):
             raise BadInput(f"the archive {config.home} would lie below the source {source}; choose another --home")
     absolute = [source.absolute() for source in config.sources]
-    with Archive(config.home, absolute, price_file=config.prices) as archive:
+    with archives.Archive(config.home, absolute, price_file=config.prices) as archive:
         archive.sources = tuple(_existing(archive, config))
         yield archive
 
@@ -70,7 +74,7 @@ def readable_archive(config: Config) -> Iterator[Archive]:
             return
         sources = archive.sources
     options.refuse_no_sources(config)
-    tell(f"{problem}; this answer comes straight from the sources, and nothing is kept")
+    tell(f"{problem}; answered straight from the sources; nothing is kept")
     with passing_archive(config, sources) as archive:
         yield archive
 
@@ -101,24 +105,33 @@ def _is_file(path: Path) -> bool:
 
 
 @contextmanager
-def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[Archive]:
+def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archives.Archive]:
     """An archive of some sources that is gone afterwards, for what is looked at and not kept."""
     from tempfile import TemporaryDirectory
-
-    from reread.archive import Archive
 
     for source in sources:
         if not source.exists():
             raise SourceError(source, "no such file or folder")
     with TemporaryDirectory(prefix="reread-") as folder:
         places = [source.absolute() for source in sources]
-        with Archive(Path(folder), places, price_file=config.prices) as archive:
+        with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
             progress = SyncProgress()
             try:
                 result = archive.sync(progress, with_backups=False)
             finally:
                 progress.close()
             tell_problems(result)
+            yield archive
+
+
+@contextmanager
+def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
+    """The archive; sources that are only looked into go into one that is gone afterwards."""
+    if is_straight(config):
+        with passing_archive(config, config.sources) as archive:
+            yield archive
+    else:
+        with open_archive(given, config, only_reads=True) as archive:
             yield archive
 
 
@@ -139,7 +152,7 @@ def _existing(archive: Archive, config: Config) -> Iterator[Path]:
         if source in there:
             yield source
         elif archive.keeps(source):
-            tell(f"{source} is gone; what was taken from it is kept")
+            tell(f"{source} is gone; what was imported from it is kept")
         elif config.is_source_named or not there:
             raise SourceError(source, "no such file or folder")
         else:
@@ -161,7 +174,7 @@ def freshen(archive: Archive) -> None:
         progress.close()
         if not archive.is_open:  # nor can it answer
             raise
-        tell(f"not brought up to date: {problem}")
+        tell(f"not up to date: {problem}")
     else:
         progress.close()
         tell_problems(result)
@@ -173,9 +186,9 @@ def tell_outdated(archive: Archive) -> None:
     """Until an archive of an older version is read anew, what this one learned to find is missing from answers."""
     number = archive.outdated() if archive.exists else 0
     if number:
-        from reread.views.numbers import count
-
-        tell(f"{count(number, 'session')} not yet read anew by this version, answers may lack some; see `reread sync`")
+        tell(
+            f"{count(number, 'session')} not yet re-read by this version, answers may be incomplete; run `reread sync`"
+        )
 
 
 def tell_problems(result: SyncResult) -> None:
@@ -186,16 +199,12 @@ def is_straight(config: Config) -> bool:
     """Whether the named sources are read without the archive."""
     if not config.is_source_named or config.is_home_named:
         return False
-    from reread.archive import Archive
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         return not all(archive.keeps(source) for source in config.sources)
 
 
 def cleanup_days_of(config: Config) -> float:
-    from reread.archive.listing import cleanup_days, settings_files
-
-    return cleanup_days(settings_files(config.sources))
+    return archives.listing.cleanup_days(archives.listing.settings_files(config.sources))
 
 
 class Opened:
@@ -216,11 +225,9 @@ class Opened:
 @contextmanager
 def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
     """A session by path, id, beginning of an id, `@last` or `@2`. Outputs of tools are read while this is open."""
-    from reread.loading import load
-
     path = options.as_path(given.session)
     if path is not None:
-        yield Opened(load(path), None)
+        yield Opened(loading.load(path), None)
         return
     if is_straight(config):
         yield Opened(options.open_shelf(config).session(given.session), None)
@@ -228,7 +235,7 @@ def open_session(given: argparse.Namespace, config: Config) -> Iterator[Opened]:
     with open_archive(given, config, only_reads=True) as archive:
         found = find(archive, given.session)
         kept = archive.listed(found, cleanup_days_of(config)) if given.json else None
-        yield Opened(archive.session_of(found), kept, archive)
+        yield Opened(archive.session(found), kept, archive)
 
 
 def find(archive: Archive, wanted: str) -> StoredSession:
@@ -264,10 +271,8 @@ def open_sessions(
         shelf = options.open_shelf(config)
         yield shelf.oldest_first(), shelf.problems, wanted
     else:
-        from reread.archive import window_of
-
         with open_archive(given, config, only_reads=True) as archive:
-            yield archive.read_all(window_of(wanted)), [], knowing(wanted, archive)
+            yield archive.read_all(archives.window_of(wanted)), [], knowing(wanted, archive)
 
 
 def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
@@ -279,4 +284,4 @@ def without_needless_sources(wanted: Filter, archive: Archive) -> Filter:
 
 def knowing(wanted: Filter, archive: Archive | None) -> Filter:
     """With the names that a project is found under, too."""
-    return wanted if archive is None else wanted._replace(moves=archive.moves())
+    return wanted if archive is None else wanted._replace(moves=archive.marks.moves())

@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options
+from .session_source import open_session
 
 if TYPE_CHECKING:
+    from reread.cli import follow_all
     from reread.config import Config
     from reread.sessions import Branch, Session
 
     from .session_source import Opened
+else:
+    follow_all = lazy.module("reread.cli.follow_all")
 
 SHOW_EXAMPLES = """\
   reread show @last                     the newest session
@@ -28,11 +34,7 @@ def run_show(arguments: list[str]) -> int:
     given = show_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.follow:
-        from .follow_all import follow_session
-
-        return follow_session(given, config)
-    from .session_source import open_session
-
+        return follow_all.follow_session(given, config)
     with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
@@ -41,16 +43,11 @@ def run_show(arguments: list[str]) -> int:
 def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:
     chosen = _chosen(opened.session, given)
     if given.json:
-        from reread.views.archive_json import kept_fields
-        from reread.views.session_json import session_document
-
-        kept = kept_fields(opened.kept) if opened.kept is not None else None
-        options.print_json(session_document(opened.session, chosen.branches, chosen.turns, kept))
+        kept = views.archive_json.kept_fields(opened.kept) if opened.kept is not None else None
+        options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
     else:
-        from reread.views.terminal import session_lines
-
         view = options.make_view(config, thinking=given.thinking, tools=given.tools, marked=chosen.marked)
-        options.print_lines(session_lines(opened.session, chosen.branches, chosen.turns, view))
+        options.print_lines(views.terminal.session_lines(opened.session, chosen.branches, chosen.turns, view))
 
 
 class _Chosen(NamedTuple):
@@ -62,28 +59,33 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(session: Session, given: argparse.Namespace) -> _Chosen:
-    from reread.archive.answers import chosen_turns, place_of
-
     if given.around is None:
         branches = chosen_branches(session, given.branch)
-        return _Chosen(branches, chosen_turns(given.turns, branches, "--turns"))
+        return _Chosen(branches, archives.answers.chosen_turns(given.turns, branches, "--turns"))
     if given.turns:
         raise BadInput("--around and --turns both choose turns; give one of them")
-    branch, index = place_of(session, given.around)
+    branch, index = archives.answers.place_of(session, given.around)
     return _Chosen([branch], range(index - 1, index + 2), index)
 
 
 def show_parser() -> options.Parser:
-    about = "The conversation by turns: prompt, reply, thinking nested, tool calls, subagents, compactions, rewinds."
+    about = "Show a conversation turn by turn: prompts, replies, thinking, tool calls, subagents, compactions, rewinds."
     made = options.make_parser("show", about, SHOW_EXAMPLES)
-    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or its beginning, @last, @2")
+    made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
     made.add_argument("--thinking", action=argparse.BooleanOptionalAction, default=True, help="show thinking")
-    made.add_argument("--tools", choices=("none", "brief", "full"), default="brief", help="how much of tool calls")
-    made.add_argument("--branch", default="main", metavar="ID|all", help="another branch of a rewound session")
-    made.add_argument("--turns", metavar="A-B", help="only these turns, such as 3, 3-7 or 5-")
-    made.add_argument("--around", metavar="UUID", help="the turn that holds this line, and the turns beside it")
+    made.add_argument(
+        "--tools",
+        choices=("none", "brief", "full"),
+        default="brief",
+        help="how much of tool calls to show (default: brief)",
+    )
+    made.add_argument(
+        "--branch", default="main", metavar="ID|all", help="show another branch of a rewound session, or all"
+    )
+    made.add_argument("--turns", metavar="A-B", help="show only these turns: 3, 3-7 or 5-")
+    made.add_argument("--around", metavar="UUID", help="show the turn with this record, and its neighbours")
     made.add_argument("--follow", action="store_true", help="keep printing as the session grows")
-    made.add_argument("--no-pager", dest="pager", action="store_false", help="print at once, without $PAGER or less")
+    made.add_argument("--no-pager", dest="pager", action="store_false", help="do not use $PAGER or less")
     return made
 
 

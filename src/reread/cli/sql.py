@@ -21,14 +21,14 @@ SQL_EXAMPLES = """\
 
 
 def sql_parser() -> options.Parser:
-    about = "One SQL statement on the archive's tables; it can only read."
+    about = "Run one SQL statement on the archive, read-only."
     made = options.make_parser("sql", about, SQL_EXAMPLES)
     made.add_argument("query", nargs="?", metavar="QUERY", help="a SELECT")
-    made.add_argument("--schema", action="store_true", help="print the tables and what their columns mean")
+    made.add_argument("--schema", action="store_true", help="describe the tables and columns")
     made.add_argument(
         "--csv",
         action="store_true",
-        help="comma-separated values, with a header, without control characters (--json has them)",
+        help="print CSV with a header; control characters are left out (--json keeps them)",
     )
     return made
 

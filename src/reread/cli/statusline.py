@@ -19,14 +19,14 @@ STATUSLINE_EXAMPLES = """\
 
 in the settings.json of Claude Code:
   "statusLine": {"type": "command", "command": "reread statusline"}"""
-ABOUT = """Reads the JSON that Claude Code gives its status line on standard input, and prints one line: the model,
-today's cost over all sessions, this session's cost as Claude Code counts it, the cost per hour in the open
-five-hour block, how full the context is, and the usage limits with the time until they begin anew. What is not
-known is left out; input that is no JSON is not an error, the line then has only what the archive knows.
+ABOUT = """Print one line for Claude Code's status bar from the JSON it gives on standard input: the model,
+today's cost of all sessions, this session's cost as Claude Code counts it, cost per hour in the current
+five-hour block, context size, and usage limits with the time until they reset. Unknown values are left out;
+without valid JSON the line has only what the archive knows.
 
-Nothing is taken in here. Today's cost is as of the last sync (`reread sync --watch` keeps it fresh), and for
-sessions that began today at least what Claude Code says. Cost and limits are kept, once there is an archive, for
-`reread usage session --reconcile` and `reread usage block`; while a sync writes they wait for the next line."""
+This does not import anything: today's cost is as of the last sync (`reread sync --watch` keeps it fresh), and
+for sessions started today at least what Claude Code reports. Cost and limits are stored, if there is an
+archive, for `reread usage session --reconcile` and `reread usage block`."""
 
 
 def statusline_parser() -> options.Parser:
@@ -43,9 +43,11 @@ def statusline_parser() -> options.Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("--home", metavar="DIR", help="the archive's folder; the default is REREAD_HOME or a data folder")
+    made.add_argument(
+        "--home", metavar="DIR", help="archive folder (default: REREAD_HOME, or the platform's data folder)"
+    )
     fields = ", ".join(f"{{{name}}}" for name in PARTS)
-    made.add_argument("--format", metavar="TEXT", help=f"a line of your own; it may hold {fields}")
+    made.add_argument("--format", metavar="TEXT", help=f"your own line; may contain {fields}")
     return made
 
 

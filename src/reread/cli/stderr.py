@@ -21,4 +21,4 @@ def tell_lines(text: str, end: str = "\n") -> None:
 def tell_hidden(texts: int) -> None:
     """What an answer lacks because of damage."""
     if texts:
-        tell(f"{texts:,} more cannot be read: there is damage in the safe, which `reread archive verify` names")
+        tell(f"{texts:,} more cannot be read: the archive is damaged; run `reread archive verify`")

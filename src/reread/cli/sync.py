@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from reread.views.numbers import count, duration, left_out_document, left_out_lines, size
+
 from . import options
+from .progress import SyncProgress
+from .session_source import bare_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +24,11 @@ SYNC_EXAMPLES = """\
 
 def sync_parser() -> options.Parser:
     about = (
-        "Takes every new or grown transcript, with its subagents, tool results and backups, into the archive, for good."
+        "Import new and changed transcripts, with subagents, tool results and backups, into the archive and keep them."
     )
     made = options.make_parser("sync", about, SYNC_EXAMPLES, syncs=False)
-    made.add_argument("--watch", action="store_true", help="keep following; ends with Ctrl-C")
-    made.add_argument("--full", action="store_true", help="read everything again, changed or not")
+    made.add_argument("--watch", action="store_true", help="keep importing until Ctrl-C")
+    made.add_argument("--full", action="store_true", help="read everything again, even if unchanged")
     return made
 
 
@@ -32,8 +36,6 @@ def run_sync(arguments: list[str]) -> int:
     given = sync_parser().parse_args(arguments)
     config = options.make_config(given)
     options.refuse_no_sources(config)
-    from .session_source import bare_archive
-
     with bare_archive(config) as archive:
         _tell(_sync(archive, is_full=given.full), given)
         if given.watch:
@@ -42,8 +44,6 @@ def run_sync(arguments: list[str]) -> int:
 
 
 def _sync(archive: Archive, *, is_full: bool) -> SyncResult:
-    from .progress import SyncProgress
-
     progress = SyncProgress()
     try:
         return archive.sync(progress, full=is_full)
@@ -75,8 +75,6 @@ def _tell(result: SyncResult, given: argparse.Namespace) -> None:
 
 def sentence(result: SyncResult) -> str:
     """`took 3 sessions, 7 files, 1.2 MB in 0.4s; 2 files vanished from the sources and are kept`."""
-    from reread.views.numbers import count, duration, left_out_lines, size
-
     if result.files:
         what = f"{count(result.sessions, 'session')}, {count(result.files, 'file')}, {size(result.bytes)}"
         said = f"took {what} in {duration(result.seconds)}"
@@ -89,8 +87,6 @@ def sentence(result: SyncResult) -> str:
 
 
 def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
-    from reread.views.numbers import left_out_document
-
     document = {
         "schema": "reread.sync/1",
         "sessions": result.sessions,

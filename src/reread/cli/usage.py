@@ -10,21 +10,42 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput
 from reread.views.charts import Chart, chart_lines
 
 from . import options
 from .output_files import refuse_sources, write_whole
+from .session_source import (
+    bare_archive,
+    freshen,
+    is_straight,
+    knowing,
+    open_archive,
+    open_session,
+    passing_archive,
+    readable_archive,
+    refuse_nothing,
+    without_needless_sources,
+)
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from reread import billing, loading
     from reread.archive import Archive, Reconciled, UsageReport
     from reread.archive.cache_report import CacheReport
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UnpricedModel
     from reread.billing import ModelPrices, Prices
     from reread.config import Config
+    from reread.views.charts import png, svg
+else:
+    svg = lazy.module("reread.views.charts.svg")
+    png = lazy.module("reread.views.charts.png")
+    billing = lazy.module("reread.billing")
+    loading = lazy.module("reread.loading")
 
 
 TERMINAL = "-"
@@ -53,15 +74,11 @@ def check_target(target: str, config: Config) -> None:
 
 
 def _svg(chart: Chart) -> bytes:
-    from reread.views.charts.svg import chart_svg
-
-    return chart_svg(chart).encode()
+    return svg.chart_svg(chart).encode()
 
 
 def _png(chart: Chart) -> bytes:
-    from reread.views.charts.png import chart_png
-
-    return chart_png(chart)
+    return png.chart_png(chart)
 
 
 _DRAWINGS: dict[str, Callable[[Chart], bytes]] = {".svg": _svg, ".png": _png}
@@ -79,8 +96,8 @@ USAGE_EXAMPLES = """\
 
 
 def usage_parser() -> options.Parser:
-    about = """Tokens and what they cost at list prices, every API response once over all files and agents.
-A response that calls several tools is shared evenly between them in a report by tool."""
+    about = """Report tokens and their cost at list prices; every API response counts once across all files and agents.
+By tool, a response that calls several tools is split evenly between them."""
     made = options.make_parser("usage", about, USAGE_EXAMPLES)
     made.add_argument(
         "by",
@@ -89,24 +106,22 @@ A response that calls several tools is shared evenly between them in a report by
         metavar="GROUPING",
         help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine",
     )
-    made.add_argument("--breakdown", action="store_true", help="a line for every model")
+    made.add_argument("--breakdown", action="store_true", help="add a line for every model")
+    made.add_argument("--reconcile", action="store_true", help="by session: compare with the cost Claude Code reported")
     made.add_argument(
-        "--reconcile", action="store_true", help="by session: what Claude Code said it cost, and the difference"
+        "--fold-worktrees", action="store_true", help="by project: count worktrees as part of their main project"
     )
-    made.add_argument(
-        "--fold-worktrees", action="store_true", help="by project: worktrees count to the one they were made from"
-    )
-    made.add_argument("--plot", metavar="FILE", help="draw it: FILE.svg, FILE.png, or - for the terminal")
+    made.add_argument("--plot", metavar="FILE", help="draw a chart: FILE.svg, FILE.png, or - for the terminal")
     made.add_argument(
         "--csv",
         action="store_true",
-        help="comma-separated values, for spreadsheets; names that look like a formula are quoted",
+        help="print CSV for spreadsheets; names that look like formulas are quoted",
     )
     made.add_argument(
         "--cost",
         choices=("computed", "recorded"),
         default="computed",
-        help="recorded shows what clients of 1.0.x wrote into their lines instead",
+        help="recorded: the cost that 1.0.x clients wrote into their transcripts",
     )
     options.add_filters(made, limit=None)
     options.add_prices(made)
@@ -116,14 +131,9 @@ A response that calls several tools is shared evenly between them in a report by
 def run_usage(arguments: list[str]) -> int:
     given = usage_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.usage_report import ALIASES, GROUPINGS
-    from reread.billing import load_prices
-
-    from .session_source import freshen, readable_archive, refuse_nothing, without_needless_sources
-
-    by = ALIASES.get(given.by, given.by)
-    if by not in GROUPINGS:
-        raise BadInput(f"usage by {given.by!r} is not there; try {', '.join(GROUPINGS)}")
+    by = archives.usage_report.ALIASES.get(given.by, given.by)
+    if by not in archives.usage_report.GROUPINGS:
+        raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
     if given.reconcile and by != "session":
         raise BadInput("Claude Code counts by session; try `reread usage session --reconcile`")
     if given.fold_worktrees and by != "project":
@@ -132,7 +142,7 @@ def run_usage(arguments: list[str]) -> int:
         check_target(given.plot, config)
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
-    load_prices(config.prices)  # a price file that is none is refused before anything is taken in
+    billing.load_prices(config.prices)  # a price file that is none is refused before anything is taken in
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
@@ -144,7 +154,7 @@ def run_usage(arguments: list[str]) -> int:
             is_recorded = given.cost == "recorded"
             folds = given.fold_worktrees
             report = archive.usage(by, wanted, config.timezone, is_recorded=is_recorded, folds_worktrees=folds)
-            _show(given, config, report, archive.reconciliation() if given.reconcile else None)
+            _show(given, config, report, archive.billing.reconciliation() if given.reconcile else None)
     return 0
 
 
@@ -153,13 +163,13 @@ def _show_ahead(given: argparse.Namespace, config: Config, archive: Archive, by:
     then the sync; a script goes on at once."""
     if given.cost == "recorded":
         return False
-    report = archive.usage_ahead(by, wanted, config.timezone)
+    report = archive.billing.usage_ahead(by, wanted, config.timezone)
     if report is None:
         return False
     _show(given, config, report, None)
     sys.stdout.flush()
     follows = "this now" if sys.stdout.isatty() else "`reread sync`"
-    tell(f"counted straight from the sources; {follows} takes them into the archive")
+    tell(f"counted straight from the sources; {follows} imports them into the archive")
     return True
 
 
@@ -167,21 +177,21 @@ def _show(
     given: argparse.Namespace, config: Config, report: UsageReport, reconciliation: dict[str, Reconciled] | None
 ) -> None:
     report = options.limited(report, given.limit)
-    from reread.views.usage_table import usage_csv, usage_document, usage_lines
-
     if given.plot is not None:
-        from reread.views.usage_table import usage_chart
-
-        save_chart(usage_chart(report, config.timezone), given.plot, config)
+        save_chart(views.usage_table.usage_chart(report, config.timezone), given.plot, config)
         return
     if given.csv:
-        options.print_text(usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation))
+        options.print_text(
+            views.usage_table.usage_csv(report, breakdown=given.breakdown, reconciliation=reconciliation)
+        )
         return
     options.show_answer(
         given,
         config,
-        lambda: usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
-        lambda view: usage_lines(report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation),
+        lambda: views.usage_table.usage_document(report, options.zone_name(given.timezone), config.now, reconciliation),
+        lambda view: views.usage_table.usage_lines(
+            report, view, config.now, breakdown=given.breakdown, reconciliation=reconciliation
+        ),
     )
 
 
@@ -194,9 +204,9 @@ CACHE_EXAMPLES = """\
 
 
 def cache_parser() -> options.Parser:
-    about = """What the prompt cache saved against sending every token anew, and what rebuilds cost: requests that read
-less than half of the prompt before them from the cache and wrote it again. The cause is what the API tells,
-else inferred. Every API response counts once over all files; for one session, once over its own files."""
+    about = """Report what the prompt cache saved compared with sending every token again, and what cache rebuilds cost:
+requests that read less than half of the previous prompt from the cache and wrote it again. The cause is the one
+the API reports, or else inferred. Every API response counts once across all files."""
     made = options.make_parser("cache", about, CACHE_EXAMPLES)
     options.add_session(made)
     made.add_argument(
@@ -212,42 +222,30 @@ else inferred. Every API response counts once over all files; for one session, o
 def run_cache(arguments: list[str]) -> int:
     given = cache_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.archive.cache_report import check_grouping
-
     by = given.by or ("day" if given.session is None else "model")
-    check_grouping(by)
+    archives.cache_report.check_grouping(by)
     wanted = options.make_filter(given, config)
     found = _over_everything if given.session is None else _of_a_session
     report = options.limited(found(given, config, by, wanted), given.limit)
-    from reread.views.cache_table import cache_document, cache_lines
-
     options.show_answer(
         given,
         config,
-        lambda: cache_document(report, options.zone_name(given.timezone)),
-        lambda view: cache_lines(report, view),
+        lambda: views.cache_table.cache_document(report, options.zone_name(given.timezone)),
+        lambda view: views.cache_table.cache_lines(report, view),
     )
     return 0
 
 
 def _over_everything(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from .session_source import open_archive, without_needless_sources
-
     with open_archive(given, config, only_reads=True) as archive:
-        return archive.caching(by, without_needless_sources(wanted, archive), config.timezone)
+        return archive.billing.caching(by, without_needless_sources(wanted, archive), config.timezone)
 
 
 def _of_a_session(given: argparse.Namespace, config: Config, by: str, wanted: Filter) -> CacheReport:
-    from reread.archive.cache_report import session_report
-    from reread.archive.usage_report import UsageQuestion
-    from reread.billing import load_prices
-
-    from .session_source import knowing, open_session
-
     with open_session(given, config) as opened:
-        copied = opened.archive.copied_into(given.session) if opened.archive is not None else frozenset[str]()
-        ask = UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
-        return session_report(opened.session, ask, load_prices(config.prices), copied)
+        copied = opened.archive.billing.copied_into(given.session) if opened.archive is not None else frozenset[str]()
+        ask = archives.usage_report.UsageQuestion(by=by, wanted=knowing(wanted, opened.archive), zone=config.timezone)
+        return archives.cache_report.session_report(opened.session, ask, billing.load_prices(config.prices), copied)
 
 
 EXPLAIN_EXAMPLES = """\
@@ -260,13 +258,13 @@ EXPLAIN_EXAMPLES = """\
 
 
 def explain_parser() -> options.Parser:
-    about = """How the cost of a response or a session comes about: every line that tells of it, in every file; which
-one counts, and why; the row of the price table; each product, to the nano-dollar; and the sum, as `usage` counts it."""
+    about = """Explain the cost of a response or session: every line that reports it, in every file; which one counts,
+and why; the price used; each product to the nano-dollar; and the sum, as `usage` counts it."""
     made = options.make_parser("explain", about, EXPLAIN_EXAMPLES)
     made.add_argument(
         "id",
         metavar="ID",
-        help="a message id or its beginning, a request id, an advisor's, a gateway's; or a session: id, @last, file",
+        help="a message or request id (or the start of one), or a session: id, @last, file",
     )
     options.add_prices(made)
     return made
@@ -277,15 +275,13 @@ def run_explain(arguments: list[str]) -> int:
     config = options.make_config(given)
     path = _trunk(given.id)
     with _archive(given, config, path) as archive:
-        explained = archive.explain(given.id if path is None else path)
+        explained = archive.billing.explain(given.id if path is None else path)
         as_of = archive.prices.as_of
-        from reread.views.cost_lines import explained_document, explained_lines
-
         options.show_answer(
             given,
             config,
-            lambda: explained_document(explained, as_of),
-            lambda view: explained_lines(explained, as_of, view),
+            lambda: views.cost_lines.explained_document(explained, as_of),
+            lambda view: views.cost_lines.explained_lines(explained, as_of, view),
         )
     return 0
 
@@ -301,12 +297,8 @@ def _trunk(wanted: str) -> Path | None:
 @contextmanager
 def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> Iterator[Archive]:
     """The archive, or one for the moment over sources that it does not keep."""
-    from .session_source import is_straight, open_archive, passing_archive
-
     if path is not None and not _is_kept(config, path):
-        from reread.loading import parts_of
-
-        opened = passing_archive(config, [path, *parts_of(path)])
+        opened = passing_archive(config, [path, *loading.parts_of(path)])
     elif path is None and is_straight(config):
         opened = passing_archive(config, config.sources)
     else:
@@ -316,9 +308,7 @@ def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> It
 
 
 def _is_kept(config: Config, path: Path) -> bool:
-    from reread.archive import Archive
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         return archive.exists and str(path) in archive.kept_bytes()
 
 
@@ -334,10 +324,10 @@ your own prices, in prices.json in the archive's folder:
 
 
 def prices_parser() -> options.Parser:
-    about = "What a million tokens cost per model, which prices are yours, and which models of the archive have none."
+    about = "Show prices per million tokens by model, which ones are your own, and which models have none."
     made = options.make_parser("prices", about, PRICES_EXAMPLES)
-    made.add_argument("--model", metavar="TEXT", help="part of a model's name, or an id as transcripts have it")
-    made.add_argument("--all", action="store_true", help="rows of other days, too, not only today's")
+    made.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT, or a model id")
+    made.add_argument("--all", action="store_true", help="include past and future prices, not only today's")
     options.add_prices(made)
     return made
 
@@ -345,18 +335,15 @@ def prices_parser() -> options.Parser:
 def run_prices(arguments: list[str]) -> int:
     given = prices_parser().parse_args(arguments)
     config = options.make_config(given)
-    from reread.billing import load_prices
-    from reread.views.price_table import price_lines, prices_document
-
-    prices = load_prices(config.prices)
+    prices = billing.load_prices(config.prices)
     models = [model for model in prices.models() if _is_wanted(given.model, model, prices)]
     unpriced = _unpriced(given, config)
     day = None if given.all else config.now.astimezone(UTC).date()
     options.show_answer(
         given,
         config,
-        lambda: prices_document(prices, models, unpriced, day),
-        lambda view: price_lines(prices, models, unpriced, view, day),
+        lambda: views.price_table.prices_document(prices, models, unpriced, day),
+        lambda view: views.price_table.price_lines(prices, models, unpriced, view, day),
     )
     return 0
 
@@ -370,16 +357,12 @@ def _is_wanted(text: str | None, model: ModelPrices, prices: Prices) -> bool:
 
 def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] | None:
     """None where nothing was ever taken in: a look at prices makes no archive."""
-    from reread.archive import Archive
-
-    from .session_source import bare_archive, freshen
-
-    with Archive(config.home) as archive:
+    with archives.Archive(config.home) as archive:
         if not archive.exists:
             return None
     with bare_archive(config) as archive:
         if not given.no_sync:
             freshen(archive)
-        found = archive.unpriced_models()
+        found = archive.billing.unpriced_models()
     wanted = (given.model or "").lower()
     return [each for each in found if wanted in (each.model or "").lower()]

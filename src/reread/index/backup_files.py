@@ -9,8 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, PiecePlace, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sources import FileKind
 from reread.sources.backups import history_of
 
@@ -45,12 +46,12 @@ class KnownPieces:
 
 
 def standing_for(header: PieceHeader) -> tuple[PieceHeader, bytes]:
-    """A piece without bytes in the stead of one with those that this header tells of."""
+    """A piece without bytes in place of one with those that this header tells of."""
     return seal(replace(header, more={**header.more, _SAME: header.sha256}), b"")
 
 
 def full_piece(header: PieceHeader) -> PieceHeader:
-    """The header of one that has its bytes itself, in the stead of one that stands for another's."""
+    """The header of one that has its bytes itself, in place of one that stands for another's."""
     return replace(header, more={name: value for name, value in header.more.items() if name != _SAME})
 
 

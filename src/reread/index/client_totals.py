@@ -83,7 +83,7 @@ _UPDATE = """UPDATE client_said SET time = ?,
 def replace_said(
     connection: sqlite3.Connection, file: int, session: str | bytes, machine: str, rows: Iterable[SaidRow]
 ) -> None:
-    """What a file says now, in the stead of what it said before; inside the caller's transaction."""
+    """What a file says now, in place of what it said before; inside the caller's transaction."""
     connection.execute("DELETE FROM client_said WHERE file = ?", (file,))
     for row in rows:
         models = None if row.models is None else _encoded(row.models)

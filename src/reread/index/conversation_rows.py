@@ -44,7 +44,7 @@ def write_talk(
     prompts: Iterable[PromptRow],
     thoughts: Iterable[ThoughtRow],
 ) -> None:
-    """What a file tells now, in the stead of what it told before; inside the caller's transaction."""
+    """What a file tells now, in place of what it told before; inside the caller's transaction."""
     for table in TABLES:
         connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
     connection.executemany(

@@ -12,15 +12,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from reread.billing import Prices
-from reread.errors import printable
+from reread.errors import SafeDamaged, SafeError, StoreError, printable
 from reread.safe.packs import make_private
-from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe, SafeDamaged, SafeError
+from reread.safe.safe import Damage, PieceHeader, PiecePlace, Rewrite, Safe
 
 from . import meta, read
 from .backup_files import give_away
 from .client_totals import forget_said
 from .conversation_rows import CopyMarker
-from .database import FILE_NAME, StoreError, transaction
+from .database import FILE_NAME, transaction
 from .friction_rows import forget_friction
 from .ledger import Ledger
 from .meta import as_path, session_mark, stored_path
@@ -394,7 +394,7 @@ def forget_damaged(connection: sqlite3.Connection, safe: Safe, prices: Prices) -
 
 def _find(connection: sqlite3.Connection, safe: Safe) -> _Found:
     if damaged_index(connection):
-        raise StoreError("the index is damaged, too; `reread archive rebuild` makes it anew, and comes first")
+        raise StoreError("the index is damaged as well; run `reread archive rebuild` first")
     find_again(connection, safe)
     damages: list[Damage] = []
     proved: dict[tuple[int, int], PieceHeader] = {}

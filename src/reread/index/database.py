@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reread.errors import RereadError
+from reread.errors import NewerArchive, StoreError
 
 from .schema import MIGRATIONS
 
@@ -17,14 +17,6 @@ FILE_NAME = "reread.db"
 BUSY_MS = 30_000
 """How long a writer waits for another before it gives up."""
 _LEAST_ROOM = 1 << 17
-
-
-class StoreError(RereadError):
-    """The archive cannot be opened or written; the text says why."""
-
-
-class NewerArchive(StoreError):
-    """Another version of reread has given it a form that this one does not know."""
 
 
 def make_home(home: Path) -> None:

@@ -29,7 +29,7 @@ _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLU
 
 
 def replace_friction(connection: sqlite3.Connection, session: int, batch: FrictionBatch) -> None:
-    """What a session shows now, in the stead of what it showed before; inside the caller's transaction."""
+    """What a session shows now, in place of what it showed before; inside the caller's transaction."""
     drop_friction(connection, session)
     connection.executemany(_INSERT, [(session, *msgspec.structs.astuple(row)) for row in batch.moments])
     connection.execute(

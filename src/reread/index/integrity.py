@@ -13,7 +13,7 @@ from reread.features.friction.scene import Cause, FrictionKind
 from reread.times import EARLIEST, LATEST
 
 from .friction_rows import are_prompts, is_material
-from .schema import FIELDS
+from .meta import FIELDS
 
 _TYPES = {
     "INTEGER": ("integer", "null"),

@@ -76,7 +76,7 @@ class Ledger:
         self._were_fresh = is_fresh(connection)
 
     def replace(self, file: int, batch: FileBatch) -> None:
-        """What a file tells now, in the stead of what it told before."""
+        """What a file tells now, in place of what it told before."""
         self.drop(file)
         numbers = [self._circumstances.id_of(each) for each in batch.circumstances]
         self._connection.executemany(

@@ -7,30 +7,19 @@ were ids the host name stood in their place: pieces in the safe still carry it, 
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from reread.errors import BadInput
-from reread.home import this_machine
+from reread.errors import BadInput, StoreError
 
-from .database import FILE_NAME, StoreError, connect, last_set_aside, transaction
+from .database import FILE_NAME, connect, last_set_aside, transaction
+from .machine_file import Machine, read_file, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-FILE = "machine.json"
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LONGEST_LABEL = 60
-
-
-class Machine(NamedTuple):
-    id: str
-    label: str
-    """What a person calls it; the host name until they say otherwise."""
-    names: tuple[str, ...] = ()
-    """Host names that rows and pieces carried before there was an id."""
 
 
 def own_machine(connection: sqlite3.Connection, home: Path, *, may_write: bool = True) -> Machine:
@@ -123,27 +112,6 @@ def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
     return tuple(json.loads(row[0])) if row is not None else ()
 
 
-def read_file(home: Path) -> Machine | None:
-    """None where there is none, or nothing that we wrote."""
-    try:
-        found: Mapping[str, Any] = json.loads((home / FILE).read_bytes())
-        number, label, names = found["id"], found["label"], tuple(found["names"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    texts = (number, label, *names)
-    return Machine(number, label, names) if all(isinstance(each, str) for each in texts) and number else None
-
-
-def write_file(home: Path, machine: Machine) -> None:
-    from reread.home import write_durably
-
-    document = {"id": machine.id, "label": machine.label, "names": machine.names}
-    try:
-        write_durably(home / FILE, json.dumps(document, indent=1))
-    except OSError as error:
-        raise StoreError(f"{home / FILE}: cannot be written ({error.strerror or error})") from error
-
-
 def keep_file(home: Path) -> None:
     """Before a database is made anew: the file has what the old one, or one that was set aside, says of the machine."""
     if read_file(home) is not None:
@@ -162,51 +130,3 @@ def keep_file(home: Path) -> None:
         if found is not None:
             write_file(home, found)
             return
-
-
-def settle_in(connection: sqlite3.Connection) -> None:
-    """Makes an archive that of a machine with an id: its rows get it in the stead of host names. In a migration.
-
-    Under two names of one host the same session may be there twice: of these one gets the id, and the other keeps its
-    name until it is found to be the same.
-    """
-    home = Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent
-    named = connection.execute("SELECT machine FROM file GROUP BY machine ORDER BY max(mtime_ns) DESC").fetchall()
-    said = connection.execute("SELECT DISTINCT machine FROM client_said").fetchall()
-    host = this_machine()
-    known = read_file(home) or Machine(_id_in_safe(home) or _new_id(), host)
-    names = [name for (name,) in (*named, *said) if name != known.id]
-    names.sort(key=lambda name: name != host)  # what is taken in today goes on with its own rows
-    known = known._replace(names=tuple(dict.fromkeys((*names, *known.names))))
-    connection.execute("INSERT INTO machine VALUES (?, ?, ?, 1)", (known.id, known.label, json.dumps(known.names)))
-    rename_rows(connection, known.id, names)
-    connection.execute("DELETE FROM seen")
-
-
-def rename_rows(connection: sqlite3.Connection, number: str, names: Sequence[str]) -> None:
-    """Rows that carry earlier names of a machine get its id, where nothing else has their place."""
-    for name in names:
-        connection.execute("UPDATE OR IGNORE session SET machine = ? WHERE machine = ?", (number, name))
-        connection.execute(
-            """UPDATE file SET machine = ? WHERE machine = ? AND (ifnull(session, backup_of) IS NULL
-                   OR ifnull(session, backup_of) IN (SELECT id FROM session WHERE machine = ?))""",
-            (number, name, number),
-        )
-        connection.execute("UPDATE client_said SET machine = ? WHERE machine = ?", (number, name))
-
-
-def _id_in_safe(home: Path) -> str | None:
-    """Where file and database are both gone: the id that the last pieces carry, if all carry the same."""
-    from reread.safe.safe import FoundPiece, Safe
-
-    safe = Safe(home / "safe")
-    packs = safe.packs() if safe.folder.is_dir() else {}
-    found = {each.header.machine for each in safe.scan(max(packs, default=1)) if isinstance(each, FoundPiece)}
-    only = found.pop() if len(found) == 1 else ""
-    return only if _ID.fullmatch(only) else None
-
-
-def _new_id() -> str:
-    from uuid import uuid4
-
-    return str(uuid4())

@@ -6,16 +6,13 @@ import os
 import sqlite3
 from collections.abc import Sequence
 
-from .schema import FIELDS
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from .rows import FileRow
+    pass
 
 
+FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
+"""Columns of the full-text index, in order; `block.field` counts from 0."""
 PRICES = "prices"
 """Digest of the prices all money was counted with."""
 PRICE_FILES = "price_files"
@@ -114,41 +111,6 @@ def session_mark(uuid: str) -> str:
     return file_key("session", uuid)
 
 
-class FileKeys:
-    """The keys of a machine's files, by path.
-
-    A file keeps the key it was first given, whatever the machine was called then and wherever the file lay: pieces in
-    the safe carry it. Only a new file is named after the machine and its path.
-    """
-
-    def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
-        self._machine = machine
-        self._names = (machine, *names)
-        self._keys: dict[Path, str] = {}
-        self._taken: set[str] = set()
-        for row in sorted(rows, key=lambda row: row.id):
-            self.learn(row)
-
-    def learn(self, row: FileRow) -> None:
-        self._keys[row.path] = row.key
-        self._taken.add(row.key)
-
-    def of(self, path: Path) -> str:
-        key = self._keys.get(path)
-        if key is None:
-            key = file_key(self._machine, str(path))
-            while key in self._taken:  # of a file that lies elsewhere by now
-                key = file_key(key, str(path))
-        return key
-
-    def knows(self, path: Path) -> bool:
-        return path in self._keys
-
-    def ever_of(self, path: Path) -> set[str]:
-        """Also those that it had, or would have had, under earlier names of the machine."""
-        return {self.of(path), *(file_key(name, str(path)) for name in self._names)}
-
-
 _PROMPT = FIELDS.index("prompt")
 _WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
@@ -170,6 +132,14 @@ def bytes_by_path(connection: sqlite3.Connection) -> dict[str, int]:
         "SELECT place.path, taken FROM place JOIN file ON file.id = place.file UNION ALL SELECT path, taken FROM file"
     )
     return {as_path(path): taken for path, taken in rows}
+
+
+def has_sessions(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
+
+
+def has_files(connection: sqlite3.Connection, kind: str) -> bool:
+    return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
 
 
 def sessions_written_before(connection: sqlite3.Connection, mtime_ns: int) -> int:

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.billing import Prices
+from reread.errors import SafeDamaged
 from reread.safe.pieces import PieceHeader, seal
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 
 from . import read
 from .conversation_rows import CopyMarker
 from .database import transaction
 from .friction_rows import drop_friction
 from .ledger import Ledger
-from .machines import kept_machine, rename_rows
+from .machine_file import rename_rows
+from .machines import kept_machine
 from .meta import as_path, file_key, stored_path
 from .rows import FileRow
 from .safe_reader import SafeReader

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from reread.safe.safe import PiecePlace
 
-from .meta import EXTRACTOR, as_path, stored_path
+from .meta import EXTRACTOR, FIELDS, as_path, stored_path
 from .rows import FileRow
-from .schema import FIELDS
 from .sessions import integers
 
 _FILE = ", ".join(FileRow.__struct_fields__)

@@ -12,15 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .database import BUSY_MS, FILE_NAME, StoreError, configure, refuse_newer
+from reread.errors import StoreError
+
+from .database import BUSY_MS, FILE_NAME, configure, refuse_newer
 from .schema import MIGRATIONS
-
-
-class ReadOnlyArchive(StoreError):
-    """It can be read and not written."""
-
-    def __init__(self, home: Path) -> None:
-        super().__init__(f"{home}: the archive cannot be written here, only read")
 
 
 def look_into(home: Path) -> sqlite3.Connection:
@@ -76,4 +71,4 @@ def _refuse_other_versions(connection: sqlite3.Connection, path: Path) -> None:
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
     refuse_newer(applied)
     if MIGRATIONS.keys() - applied:
-        raise StoreError(f"{path}: was written by an older reread, and has to be brought up to date where it can be")
+        raise StoreError(f"{path}: was written by an older reread and must be upgraded where it can be written")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from reread.billing.response import Response
 
+from .meta import file_key
 from .sessions import SessionRow as SessionRow
 
 OWN = "wire"
@@ -200,3 +202,38 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     """The session that the files are backups of; it is known already."""
     unread: list[tuple[str, str]] = []
     """Path and reason of files that could not be read, where the others do not need them."""
+
+
+class FileKeys:
+    """The keys of a machine's files, by path.
+
+    A file keeps the key it was first given, whatever the machine was called then and wherever the file lay: pieces in
+    the safe carry it. Only a new file is named after the machine and its path.
+    """
+
+    def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
+        self._machine = machine
+        self._names = (machine, *names)
+        self._keys: dict[Path, str] = {}
+        self._taken: set[str] = set()
+        for row in sorted(rows, key=lambda row: row.id):
+            self.learn(row)
+
+    def learn(self, row: FileRow) -> None:
+        self._keys[row.path] = row.key
+        self._taken.add(row.key)
+
+    def of(self, path: Path) -> str:
+        key = self._keys.get(path)
+        if key is None:
+            key = file_key(self._machine, str(path))
+            while key in self._taken:  # of a file that lies elsewhere by now
+                key = file_key(key, str(path))
+        return key
+
+    def knows(self, path: Path) -> bool:
+        return path in self._keys
+
+    def ever_of(self, path: Path) -> set[str]:
+        """Also those that it had, or would have had, under earlier names of the machine."""
+        return {self.of(path), *(file_key(name, str(path)) for name in self._names)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from reread.safe.errors import SafeDamaged
+from reread.errors import SafeDamaged
 from reread.safe.safe import Safe
 
 from . import read

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from sqlite3 import Connection
 
-FIELDS = ("prompt", "text", "thinking", "tool", "result", "title")
-"""Columns of the full-text index, in order; `block.field` counts from 0."""
+from .meta import FIELDS
 
 _FILES = """
 -- One row per source file ever seen.
@@ -458,7 +457,7 @@ def _statements(sql: str) -> list[str]:
 
 
 def _machines(connection: Connection) -> None:
-    from .machines import settle_in
+    from .machine_file import settle_in
 
     _script(_MACHINES)(connection)
     settle_in(connection)

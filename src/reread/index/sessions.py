@@ -215,10 +215,6 @@ def count_sessions(connection: sqlite3.Connection, wanted: SessionFilter = EVERY
     return int(row[0])
 
 
-def has_sessions(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None
-
-
 class ProjectRow(NamedTuple):
     """Sessions that began in the same folder, on the same branches."""
 
@@ -349,10 +345,6 @@ _GIVEN: dict[str, Callable[[Any], Any]] = {
 def _unhexed(path: str) -> str:
     """Names that are no UTF-8 cannot be joined as text: they come as hexadecimal, behind what begins no full path."""
     return os.fsdecode(bytes.fromhex(path[1:])) if path.startswith("\1") else path
-
-
-def has_files(connection: sqlite3.Connection, kind: str) -> bool:
-    return connection.execute("SELECT 1 FROM file WHERE kind = ? LIMIT 1", (kind,)).fetchone() is not None
 
 
 def names_by_id(connection: sqlite3.Connection) -> dict[int, str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 
-from reread.safe.errors import SafeDamaged
+from reread.errors import SafeDamaged
 
 from . import read
+from .meta import FIELDS
 from .rows import FileRow
-from .schema import FIELDS
 from .session_files import SessionFileReader
 from .text_index import indexable, text_at
 

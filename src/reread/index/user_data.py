@@ -9,10 +9,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.errors import RereadError
+from reread.errors import RereadError, StoreError
+from reread.home import write_durably
 from reread.marks import NO_MARK, MarkChange
 
-from .database import StoreError
 from .meta import as_path, stored_path
 from .schema import WORDS
 from .sessions import MarkRow, MoveRow, all_rows, columns_of, keep_moves, keep_rows, marks, move_rows, moves
@@ -194,8 +194,6 @@ def write_copy(connection: sqlite3.Connection, home: Path) -> None:
     said = [[uuid, kind, as_path(session), at] for uuid, kind, session, at in labels(connection)]
     document = {"marks": rows, "moved": moved, "labels": said, "forgotten": forgotten_rows(connection)}
     text = json.dumps(document, indent=1)
-    from reread.home import write_durably
-
     try:
         write_durably(home / COPY, text)
     except OSError as error:

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from reread.billing import Prices
 from reread.billing.response import Response
-from reread.errors import RereadError, printable
+from reread.errors import RereadError, SafeDamaged, printable
 from reread.safe.pieces import PieceHeader, digest
-from reread.safe.safe import Damage, PiecePlace, Safe, SafeDamaged
+from reread.safe.safe import Damage, PiecePlace, Safe
 from reread.times import moment
 
 from . import meta

@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from reread.billing import Prices
-from reread.safe.safe import PieceHeader, PiecePlace, Safe, SafeDamaged
+from reread.errors import SafeDamaged
+from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
 
 from . import meta
@@ -25,11 +26,10 @@ from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
 from .friction_rows import drop_friction, replace_friction
 from .ledger import Ledger
-from .meta import EXTRACTOR, file_key, stored_path
+from .meta import EXTRACTOR, FIELDS, file_key, stored_path
 from .piece_order import ORDER, Piece
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
-from .schema import FIELDS
 from .session_files import SessionFileReader
 from .source_state import UNREAD, remember
 from .unindex import unindex

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from reread.billing import load_prices
+from reread.errors import SafeDamaged
 from reread.index import meta, read
 from reread.index.backup_files import KnownPieces, history_folders, resolved, shared_digest
 from reread.index.custody import acknowledged_end
@@ -27,7 +28,7 @@ from reread.index.safe_reader import LOST
 from reread.index.source_state import look_again
 from reread.index.verify import unnamed_pieces
 from reread.index.write import StoreWriter
-from reread.safe.safe import FoundPiece, PieceHeader, Safe, SafeDamaged
+from reread.safe.safe import FoundPiece, PieceHeader, Safe
 from reread.sources import FileKind, place
 
 from .extract import DiskAndSafe

@@ -12,13 +12,13 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from reread.errors import SourceError
+from reread.errors import RefusedBackup, SourceError
 from reread.index import read
 from reread.index.backup_files import history_folders, sessions_with_backups
-from reread.index.meta import FileKeys
+from reread.index.rows import FileKeys
 from reread.index.source_state import last_seen
 from reread.sources import SourceFile
-from reread.sources.backups import FOLDER, RefusedBackup, config_folders, list_backups
+from reread.sources.backups import FOLDER, config_folders, list_backups
 
 from .survey import FileJob, SessionJob, Survey, file_job
 

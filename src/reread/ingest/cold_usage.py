@@ -25,7 +25,7 @@ from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, told_elsewhere
 from reread.index.machines import names_of
-from reread.index.meta import FileKeys
+from reread.index.rows import FileKeys
 from reread.loading import read
 from reread.sessions import Conversation, scope_of, told_in, with_final_counts
 from reread.sources import FileKind, SourceFile, opens_array

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from reread import sources
 from reread.billing import load_prices
+from reread.errors import SafeDamaged
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
@@ -22,7 +23,7 @@ from reread.index.rows import OWN, FileRow, SessionBatch
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
-from reread.safe.safe import PieceHeader, Safe, SafeDamaged
+from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
 
 from .extract import take

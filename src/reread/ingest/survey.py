@@ -14,19 +14,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import sources
-from reread.errors import SourceError
+from reread.errors import SafeDamaged, SourceError
 from reread.index import read
 from reread.index.database import is_durable
 from reread.index.machines import names_of
-from reread.index.meta import FileKeys, session_mark
+from reread.index.meta import session_mark
 from reread.index.places import KnownPlace, Original, Role, move_session, originals, places_on, role_of
 from reread.index.read import StoredPiece
-from reread.index.rows import OWN, FileRow
+from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.session_files import source_file
 from reread.index.sessions import names_by_id
 from reread.index.user_data import content_marks
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids_of
-from reread.safe.safe import Safe, SafeDamaged
+from reread.safe.safe import Safe
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
 
@@ -352,7 +352,7 @@ class PlaceSurvey:
     def _is_kept(
         self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[Path, Path]
     ) -> bool:
-        """Whether the archive has it already. One that has more, or is left alone, is read in the stead of what it is a
+        """Whether the archive has it already. One that has more, or is left alone, is read in place of what it is a
         copy of, and then it is not."""
         here = _by_role(files)
         for original in (

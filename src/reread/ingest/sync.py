@@ -13,12 +13,11 @@ from queue import SimpleQueue
 import msgspec
 
 from reread.billing import load_prices
-from reread.errors import SourceError
+from reread.errors import RefusedBackup, SourceError
 from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
-from reread.sources.backups import RefusedBackup
 
 from .backup_survey import BackupSurvey
 from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool

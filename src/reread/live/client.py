@@ -275,7 +275,7 @@ class Client:
         environment = child_environment(os.environ if self._environment is None else self._environment)
         command = [*program(self._program, environment), *self._start.flags()]
         if self._cwd is not None and not is_folder(self._cwd):
-            raise BadInput(f"{str(self._cwd)!r} is no folder to work in")
+            raise BadInput(f"{str(self._cwd)!r} is not a folder to work in")
         if self._capture_folder is not None:
             self.capture = Capture(self._capture_folder, on_problem=lambda problem: self._tell("capture", problem))
             about = {"claude": command[0], "arguments": command[1:], "cwd": str(self._cwd or Path.cwd())}

@@ -163,7 +163,7 @@ def program(claude: Program | None, environment: Mapping[str, str]) -> list[str]
         return [found]
     if claude is None:
         raise ClientError(NOT_FOUND)
-    raise ClientError(f"{wanted!r} is no program that can be run; {NOT_FOUND}")
+    raise ClientError(f"{wanted!r} is not a program that can be run; {NOT_FOUND}")
 
 
 class Resumed(NamedTuple):
@@ -180,7 +180,7 @@ def resumed(session: str, project: str | None, *, is_there: bool) -> Resumed:
         how = f"`reread archive restore {session} --to DIR` gives its files back"
         raise BadInput(f"Claude Code does not have the session {session} any more; {how}")
     if not _ID.fullmatch(session):
-        raise BadInput(f"{session!r} is no id that Claude Code could be given")
+        raise BadInput(f"{session!r} is not an id that Claude Code accepts")
     return Resumed(session, project if project and is_folder(project) else None)
 
 

@@ -67,7 +67,7 @@ class Server:
         try:
             message = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            return _refused(None, MALFORMED, f"this is no JSON: {error}")
+            return _refused(None, MALFORMED, f"this is not valid JSON: {error}")
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             is_answer = isinstance(message, dict) and ("result" in message or "error" in message)
             return None if is_answer else _refused(None, NO_REQUEST, "this is no request")

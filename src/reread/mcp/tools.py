@@ -12,6 +12,8 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct, field
 
+from reread import archive as archives
+from reread import lazy, views
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.errors import BadInput
 from reread.views.text import one_line, without_controls
@@ -21,10 +23,13 @@ from .protocol import Tool
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive
-    from reread.archive.answers import PathToLine
     from reread.archive.file_history import TouchedFile, Traced
+    from reread.features.edits import blame as edits_blame
+    from reread.features.edits import shell
     from reread.sessions import Session
-    from reread.views.mcp_text import Recall
+else:
+    edits_blame = lazy.module("reread.features.edits.blame")
+    shell = lazy.module("reread.features.edits.shell")
 
 INSTRUCTIONS = """\
 A searchable memory of every past Claude Code session on this machine: what the user asked, what was thought, said, \
@@ -52,10 +57,8 @@ class Memory(NamedTuple):
     sources: tuple[str, ...] = ()
 
     @property
-    def recall(self) -> Recall:
-        from reread.views.mcp_text import Recall
-
-        return Recall(self.timezone, self.cleaner())
+    def recall(self) -> views.mcp_text.Recall:
+        return views.mcp_text.Recall(self.timezone, self.cleaner())
 
 
 Project = Annotated[
@@ -113,15 +116,14 @@ class Search(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _search(memory: Memory, asked: Search) -> str:
-    from reread.archive.search_language import DEFAULT_FIELDS, fields_of
-    from reread.views.mcp_text import search_text
-
-    fields = fields_of(asked.fields) if asked.fields else DEFAULT_FIELDS
+    fields = (
+        archives.search_language.fields_of(asked.fields) if asked.fields else archives.search_language.DEFAULT_FIELDS
+    )
     wanted = asked.chosen(memory)
     wanted = wanted._replace(without=None) if asked.current else wanted
     with memory.opened() as archive:
         answer = archive.search(asked.query, fields, wanted, asked.limit)
-    return search_text(answer, asked.where(memory), memory.recall)
+    return views.mcp_text.search_text(answer, asked.where(memory), memory.recall)
 
 
 class Sessions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,12 +131,10 @@ class Sessions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _sessions(memory: Memory, asked: Sessions) -> str:
-    from reread.views.mcp_text import sessions_text
-
     wanted = asked.chosen(memory)._replace(limit=asked.limit, without_hidden=True)
     with memory.opened() as archive:
         found = archive.sessions(wanted)
-    return sessions_text(found, asked.where(memory), memory.recall)
+    return views.mcp_text.sessions_text(found, asked.where(memory), memory.recall)
 
 
 class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,28 +145,24 @@ class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _read(memory: Memory, asked: Read) -> str:
-    from reread.views.mcp_text import outline_text, way_text
-
     if sum(map(bool, (asked.around, asked.after, asked.turns))) > 1:
         raise BadInput("around, after and turns each choose a part; give one of them")
     with memory.opened() as archive:
         session = archive.session(asked.session)
         recall = memory.recall
         if not (asked.around or asked.after or asked.turns):
-            return outline_text(session, recall)
+            return views.mcp_text.outline_text(session, recall)
         # Inside: long outputs of tools are read from the archive as they are shown.
-        return way_text(session, _way(session, asked), recall, is_onward=not asked.around)
+        return views.mcp_text.way_text(session, _way(session, asked), recall, is_onward=not asked.around)
 
 
-def _way(session: Session, asked: Read) -> PathToLine:
-    from reread.archive.answers import PathToLine, chosen_turns, pieces_of, way_to
-
+def _way(session: Session, asked: Read) -> archives.answers.PathToLine:
     if asked.turns:
         branches = session.branches[:1]
-        wanted = chosen_turns(asked.turns, branches, "turns") or range(0)
+        wanted = archives.answers.chosen_turns(asked.turns, branches, "turns") or range(0)
         turns = (turn for branch in branches for turn in branch.turns if turn.index in wanted)
-        return PathToLine("", list(pieces_of(turns)), 0)
-    way = way_to(session, asked.around or asked.after)
+        return archives.answers.PathToLine("", list(archives.answers.pieces_of(turns)), 0)
+    way = archives.answers.way_to(session, asked.around or asked.after)
     if asked.around:
         return way
     if way.at + 1 == len(way.pieces):
@@ -179,32 +175,27 @@ class File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _file(memory: Memory, asked: File) -> str:
-    from reread.archive.file_history import FileIndex, literal
-    from reread.features.edits.blame import blame
-    from reread.views.mcp_text import FileStory, file_text
-
     with memory.opened() as archive:
-        index = FileIndex(archive.connection, archive.safe)
+        index = archive.files.index
         path = index.meant(asked.path, memory.folder)
-        glob = literal(path)
+        glob = archives.file_history.literal(path)
         found = index.touched(glob, Filter()).files or index.touched(glob, Filter(), with_shell=True).files
         traced = _traced(archive, found[0])
         # Inside: backups of the file are read from the archive as they are needed.
-        lines = blame(traced.history) if traced is not None else None
+        lines = edits_blame.blame(traced.history) if traced is not None else None
     changes = traced.history.changes if traced is not None else []
-    return file_text(FileStory(found[0], changes, lines), memory.recall)
+    return views.mcp_text.file_text(views.mcp_text.FileStory(found[0], changes, lines), memory.recall)
 
 
 def _traced(archive: Archive, file: TouchedFile) -> Traced | None:
     """The history of a file from the sessions that changed it last; None where none tells what it did."""
-    from reread.archive.file_history import trace
-    from reread.features.edits.shell import Action
-
-    changed = [each.session.row.uuid for each in file.operations if each.action in (Action.WRITE, Action.EDIT)]
+    changed = [
+        each.session.row.uuid for each in file.operations if each.action in (shell.Action.WRITE, shell.Action.EDIT)
+    ]
     newest = list(dict.fromkeys(changed))[:_MOST_TRACED]
     sessions = (archive.session(name) for name in reversed(newest))
     try:
-        return trace(sessions, file.path, None, datetime.fromisoformat, archive.kept_backups())
+        return archives.file_history.trace(sessions, file.path, None, datetime.fromisoformat, archive.kept_backups())
     except BadInput:  # it was changed by shell commands alone, whose words are all there is
         return None
 
@@ -215,13 +206,12 @@ class Decisions(Scope, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _decisions(memory: Memory, asked: Decisions) -> str:
-    from reread.archive.answers import asking, decisions
-    from reread.views.mcp_text import decisions_text
-
     wanted = asked.chosen(memory)._replace(limit=asked.limit)
     with memory.opened() as archive:
-        found = decisions(archive.read_all(asking(wanted)), wanted, asked.topic or None)
-    return decisions_text(found, asked.where(memory), memory.recall)
+        found = archives.answers.decisions(
+            archive.read_all(archives.answers.asking(wanted)), wanted, asked.topic or None
+        )
+    return views.mcp_text.decisions_text(found, asked.where(memory), memory.recall)
 
 
 _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [

@@ -38,7 +38,7 @@ _MILLISECONDS_FROM = 10**11
 
 
 class Limit:
-    """How much of a usage limit is used, in percent, and when it begins anew, in milliseconds since 1970."""
+    """How much of a usage limit is used, in percent, and when it resets, in milliseconds since 1970."""
 
     __slots__ = ("percent", "resets")
 

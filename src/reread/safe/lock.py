@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import SafeBusy, SafeError
+from reread.errors import SafeBusy, SafeError
+
 from .packs import make_private
 
 __all__ = ["lock"]

@@ -16,9 +16,9 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.errors import SafeError
 from reread.home import JOURNAL, make_private, sync_folder
 
-from .errors import SafeError
 from .pieces import (
     HEADER_LIMIT,
     MAGIC,

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from .errors import SafeBusy, SafeDamaged, SafeError, SafeFull
+from reread.errors import SafeBusy, SafeDamaged, SafeError, SafeFull
+
 from .lock import lock
 from .packs import Pack, PackFolder, PackWriter, Rewrite, begin_rewrite, finish_rewrite, make_private, sync_folder, walk
 from .pieces import MAGIC, Damage, FoundPiece, PieceHeader, PiecePlace, compress, encode_piece, seal

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from reread.billing import Prices
 from reread.marks import NO_MARK, Mark
 from reread.records import AgentMeta, Record, StreamEvent, Usage
@@ -10,6 +12,8 @@ from reread.records.sidefiles import IndexEntry
 from .agents import Subagent
 from .captured import Captured, Final, FinalCounts, Joined, ToolPermission, completed
 from .session import FindOutput, Session, SessionSourceFile
+
+AnySession = TypeVar("AnySession", bound=Session)
 
 
 class SessionBuilder:
@@ -92,6 +96,10 @@ class SessionBuilder:
         self._captures.append(capture)
 
     def session(self) -> Session:
+        return self.build(Session)
+
+    def build(self, kind: type[AnySession]) -> AnySession:
+        """The same as a session of another kind."""
         id = self._id or self.recorded_id  # noqa: A001
         trunk = completed(self._trunk, self._counts.finals)
         joined = Joined(trunk, self._agents, self._captures, id) if self._captures else None
@@ -109,7 +117,7 @@ class SessionBuilder:
             )
             for name, records in self._agents.items()
         ]
-        return Session(
+        return kind(
             trunk if joined is None else completed(joined.records, finals),
             id=id,
             agents=agents,

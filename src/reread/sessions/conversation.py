@@ -7,6 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.records import (
@@ -248,7 +250,8 @@ class Conversation:
     def branches(self) -> tuple[Branch, ...]:
         """The active branch first, then the abandoned ones, newest first."""
         writer = TurnWriter(self.call_of, self.traceless)
-        return tuple(BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches())
+        found = BranchWriter(self.id, self.tree, self.line, self.kinds, writer).branches()
+        return tuple(found if self._prices is None else (replace(each, prices=self._prices) for each in found))
 
     @cached_property
     def coverage(self) -> Coverage:

@@ -73,6 +73,9 @@ class Session(Conversation):
         self._title_file = title_file
         self._find_output = find_output
 
+    def __repr__(self) -> str:
+        return f"<Session {self.id}, {len(self.records)} records>"
+
     @cached_property
     def line(self) -> tuple[Record, ...]:
         inline = {id(record) for record in self._inline}

@@ -76,7 +76,7 @@ def grow(records: Sequence[Record], kinds: Mapping[int, Speaker]) -> Tree:
     links = _Links(records)
     order = _reading_order(links.parent) if links.has_forward_link else list(range(len(records)))
     holds = _held_below(records, kinds, order, links.parent)
-    forks = _Forks(records, kinds, holds)
+    forks = _Forks(records, holds)
     segment_of, segments = _cut(records, order, links, forks)
     leaf = _last_leaf(records, kinds, links.index)
     active = segment_of[leaf] if leaf >= 0 else 0
@@ -177,23 +177,22 @@ def _held_below(
 class _Forks:
     """Tells rewinds from artefacts, one node with several children at a time."""
 
-    def __init__(self, records: Sequence[Record], kinds: Mapping[int, Speaker], holds: list[int]) -> None:
+    def __init__(self, records: Sequence[Record], holds: list[int]) -> None:
         self.records = records
-        self.kinds = kinds
         self.holds = holds
 
-    def starts(self, node: int, children: list[int]) -> tuple[list[int], bool]:
+    def starts(self, children: list[int]) -> tuple[list[int], bool]:
         """The children that begin a branch of their own, and whether that is certain.
 
-        Lines that lead to no talk at all or to local commands alone, copies, further blocks and results of one
-        message, and ways that pass through progress or attachments are recording. Prompts side by side are a rewind.
-        If nothing explains the node, it is taken for a rewind only where a person went on talking on both sides.
+        Lines that lead to no talk at all or to local commands alone, copies, and ways that pass through progress or
+        attachments are recording. Prompts side by side are a rewind. If nothing explains the node, as with further
+        blocks and results of one message, it is a rewind only where a person went on talking on both sides.
         """
         live = self._without_copies([child for child in children if self.holds[child] & MORE])
         prompts = [child for child in live if self.holds[child] & LEADS]
         if len(prompts) > 1:
             return prompts, True
-        if self._is_one_message(node, live) or not all(self._is_spoken(child) for child in live):
+        if not all(self._is_spoken(child) for child in live):
             return [], True
         going_on = [child for child in live if self.holds[child] & PROMPT]
         return (going_on, False) if len(going_on) > 1 else ([], True)
@@ -208,20 +207,6 @@ class _Forks:
             if not any(_same_content(self.records[child], self.records[other]) for other in kept):
                 kept.append(child)
         return kept
-
-    def _is_one_message(self, node: int, children: list[int]) -> bool:
-        """Next blocks of the same API message and results of its calls: parallel tools."""
-        record = self.records[node]
-        message = record.message if isinstance(record, Assistant) else None
-        if message is None:
-            return False
-        return all(self._continues(message.id, child) for child in children)
-
-    def _continues(self, message_id: str | None, child: int) -> bool:
-        record = self.records[child]
-        if isinstance(record, Assistant):
-            return record.message is not None and record.message.id == message_id
-        return self.kinds.get(child) is Speaker.TOOL_RESULT
 
 
 def _same_content(one: Record, other: Record) -> bool:
@@ -253,7 +238,7 @@ def _cut(records: Sequence[Record], order: list[int], links: _Links, forks: _For
             current = _segment_of_root(records[i], links.index, segment_of, previous)
         segment_of[i] = previous = current
         if i in links.several:
-            starts, certain = forks.starts(i, links.several[i])
+            starts, certain = forks.starts(links.several[i])
             for start in starts:
                 opened[start] = len(segments)
                 segments.append(Segment(current, i, start, certain))

@@ -7,9 +7,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from reread.billing import Prices, packaged_prices
+from reread.billing.report import Tokens
 from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, Text, Thinking, ToolUse, Usage, User
 
 from .calls import FromLine, ToolCall
+from .requests import add_up, requests_of, spoken_groups
 from .speaker import Speaker, kind_of
 
 MINIMUM_THOUGHT = 11
@@ -157,6 +160,18 @@ class Branch(Struct, frozen=True, kw_only=True):
     """All turns for the active branch; for an abandoned one those after the fork."""
     certain: bool = True
     """False when the fork was guessed: it is not two prompts side by side."""
+    prices: Prices | None = None
+    """Other than the packaged ones."""
+
+    @property
+    def usage(self) -> Tokens:
+        """Tokens and money of these turns, without agents that have files of their own."""
+        lines = (record for turn in self.turns for record in turn.records)
+        return add_up(requests_of(spoken_groups(lines)), self.prices if self.prices is not None else packaged_prices())
+
+    def __repr__(self) -> str:
+        kind = "active" if self.active else f"left at {self.forked_at}"
+        return f"<Branch {self.id}, {kind}, {len(self.turns)} turns>"
 
 
 class Unplaced(Struct, frozen=True, kw_only=True):

@@ -11,21 +11,17 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from reread.errors import SourceError
+from reread.errors import RefusedBackup, SourceError
 
 from .find import FileKind, SourceFile
 from .lines import source_error
 
-__all__ = ["FOLDER", "LARGEST", "RefusedBackup", "backup_reader", "config_folders", "history_of", "list_backups"]
+__all__ = ["FOLDER", "LARGEST", "backup_reader", "config_folders", "history_of", "list_backups"]
 
 FOLDER = "file-history"
 LARGEST = 128 << 20
-"""A larger backup is not kept: it would have to be held in memory, and is no text that anybody edits."""
+"""A larger backup is not kept: it would have to be held in memory, and is not text that anybody edits."""
 _NAME = re.compile(r"[0-9A-Za-z]+@v\d+")
-
-
-class RefusedBackup(SourceError):
-    """What lies among the backups and is none, or too large: trying again is of no use."""
 
 
 def history_of(project: Path) -> Path | None:

@@ -19,7 +19,7 @@ Reason = Literal["truncated", "replaced", "deleted"]
 
 
 class Reset(NamedTuple):
-    """The lines given so far are no longer the file's: it begins anew at offset 0, line 1."""
+    """The lines given so far are no longer the file's: it starts over at offset 0, line 1."""
 
     reason: Reason
 

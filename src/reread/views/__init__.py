@@ -2,3 +2,73 @@
 
 Nothing here reads a file, asks a database or knows a terminal.
 """
+
+from reread.lazy import fetcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import (
+        archive_json,
+        budgets,
+        cache_table,
+        calls,
+        cost_lines,
+        exports,
+        file_tables,
+        hits,
+        mark_list,
+        markdown,
+        mcp_text,
+        numbers,
+        outcome,
+        permissions,
+        price_table,
+        progress_bar,
+        project_list,
+        reports,
+        retro_report,
+        screen,
+        secret_list,
+        session_json,
+        session_list,
+        statusline,
+        summary,
+        terminal,
+        text,
+        usage_table,
+        values,
+    )
+
+__all__ = [
+    "archive_json",
+    "budgets",
+    "cache_table",
+    "calls",
+    "cost_lines",
+    "exports",
+    "file_tables",
+    "hits",
+    "mark_list",
+    "markdown",
+    "mcp_text",
+    "numbers",
+    "outcome",
+    "permissions",
+    "price_table",
+    "progress_bar",
+    "project_list",
+    "reports",
+    "retro_report",
+    "screen",
+    "secret_list",
+    "session_json",
+    "session_list",
+    "statusline",
+    "summary",
+    "terminal",
+    "text",
+    "usage_table",
+    "values",
+]
+
+__getattr__ = fetcher(__name__, {}, modules=__all__)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+import msgspec
+
 from reread.blocks.model import CallBlock
 from reread.sessions import CallStatus, split_tool_name
 
@@ -80,9 +82,7 @@ def relative(path: str, project: str) -> str:
 
 
 def _compact(value: Any) -> str:
-    from msgspec import json
-
-    return json.encode(value).decode("utf-8", "replace")
+    return msgspec.json.encode(value).decode("utf-8", "replace")
 
 
 def _todos(given: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from reread.features.secrets import Redactor
 from reread.features.secrets.redact import left_in_value
+from reread.records import parse_or_none
 
 _IMAGES = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*")
 _COLOURS = re.compile(r"</?span[^>]*>")
@@ -25,8 +26,6 @@ def left_in_export(redactor: Redactor, text: str, form: str) -> Counter[str]:
 
 
 def _readable(text: str, form: str) -> Iterator[Any]:
-    from reread.records import parse_or_none
-
     if form == "html":
         shown = _IMAGES.sub("", text)
         yield html.unescape(_TAGS.sub("\n", _COLOURS.sub("", shown)))

@@ -17,7 +17,7 @@ from .text import cells, harmless, one_line, shorten, table, wrap
 from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
-    from reread.archive.friction import FrictionGroup, Retro, TurningPoint, Week
+    from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint, Week
     from reread.features.friction.patterns import RepeatedPattern
     from reread.features.friction.scene import Moment
     from reread.features.friction.suggestions import Suggestion

@@ -10,10 +10,16 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reread import lazy
+
 from .text import OBEYED, Style
 
 if TYPE_CHECKING:
+    import msgspec
+
     from reread.billing.report import Tokens
+else:
+    msgspec = lazy.module("msgspec")  # takes longer than a list of sessions, which is mostly shown as text
 
 
 Document = dict[str, Any]
@@ -22,13 +28,16 @@ _OBEYED = re.compile(f"[{OBEYED}]")
 _LETTERS = bytes(range(0x20, 0x7F))
 
 
+def indented(document: object) -> str:
+    """A document as JSON that a person can read."""
+    return msgspec.json.format(encoded(document), indent=2).decode()
+
+
 def encoded(document: object) -> bytes:
     """A document as JSON. Names of files and texts may hold what UTF-8 cannot: it is shown as an escape.
 
     What a terminal would obey is written as an escape too, and reads as the same value: JSON is looked at as well.
     """
-    import msgspec  # takes longer than a list of sessions, which is mostly shown as text
-
     try:
         raw = msgspec.json.encode(document)
     except UnicodeEncodeError:

@@ -210,7 +210,7 @@ def make_app(
         middleware=[Middleware(GZipMiddleware, minimum_size=2_000, compresslevel=pages.COMPRESSION)],
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
-    app.state.site = pages.Site(settings, library, hub, watch, driver)
+    app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
     app.state.doctor = doctor.Doctor(library)
     app.state.secrets = secrets_page.SecretWatch(library)
 

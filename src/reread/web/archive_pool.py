@@ -67,13 +67,13 @@ class PooledArchive:
 
     def moments(self) -> list[Moment]:
         """What went wrong in it, but for what was said to be none meanwhile."""
-        return self.archive.moments_of(self.stored)
+        return self.archive.friction.in_session(self.stored)
 
     def read(self, stored: StoredSession) -> None:
         stamp = stamp_of(stored)
         if self._session is None or self.stamp != stamp:
             self.made = None
-            self._session = self.archive.session_of(stored)
+            self._session = self.archive.session(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
             self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from reread.archive import Archive
 from reread.archive.health import Health, examine
 from reread.errors import RereadError
 from reread.loading import SourceTree
@@ -69,7 +68,7 @@ def doctor(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     doctor: Doctor = request.app.state.doctor
     is_busy, found = doctor.is_busy, doctor.found  # in this order: what ends meanwhile has its result
-    kept = site.library.answer("status", Archive.status)
+    kept = site.library.answer("status", lambda archive: archive.safe.status())
     values: dict[str, Any] = {"kept": kept, "is_busy": is_busy, "found": found, **_lists(found)}
     values |= {"progress": doctor.progress, "problem": doctor.problem}
     if request.headers.get("x-part"):

@@ -36,7 +36,7 @@ from reread.views.text import harmless, shorten
 from . import pages
 from .archive_pool import link_name
 from .paging import FIRST_STEPS, PageStretch
-from .runs import MOST_AT_ONCE, NOT_HERE, Run, RunRequest, checked_prompt, decision_of
+from .runs import MOST_AT_ONCE, NOT_HERE, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
 from .sse import BEAT, told
 
@@ -79,7 +79,7 @@ def runs_of(site: pages.Site) -> list[RunningSnapshot]:
     """Inside the loop, or where a moment's difference does no harm."""
     return [
         RunningSnapshot(run.id, run.session_id, run.title, str(run.wanted.folder), run.activity, run.began, run.problem)
-        for run in site.driver.runs
+        for run in site.part(Driver).runs
     ]
 
 
@@ -281,7 +281,7 @@ async def start(request: Request) -> Response:
     given = {name: values[0] for name, values in form.items()}
     try:
         wanted = await run_in_threadpool(_wanted, given)
-        run = await pages.site_of(request).driver.start(wanted)
+        run = await pages.site_of(request).part(Driver).start(wanted)
     except RereadError as problem:
         return await _page(request, given, str(problem), status=400)
     return RedirectResponse(f"/live/{run.id}", status_code=303)
@@ -295,18 +295,18 @@ def _wanted(given: dict[str, str]) -> RunRequest:
         raise BadInput("Say in which folder to work.")
     folder = expanded(name[: pages.LONGEST_VALUE])
     if not folder.is_absolute() or "\0" in name or not is_folder(folder):
-        raise BadInput(f"{name[:200]!r} is no folder on this machine; give the whole path of one that exists.")
+        raise BadInput(f"{name[:200]!r} is not a folder on this machine; give the full path of one that exists.")
     model = given.get("model", "").strip()
     if model and (not _NAME.fullmatch(model) or model.startswith("-")):
-        raise BadInput(f"{model[:100]!r} is no name of a model; try opus, sonnet or haiku.")
+        raise BadInput(f"{model[:100]!r} is not a model name; try opus, sonnet or haiku.")
     thinking = given.get("thinking", "").strip()
     if thinking and (not thinking.isdecimal() or len(thinking) > 7):
-        raise BadInput(f"{thinking[:100]!r} is no number of tokens; leave it empty for the usual.")
+        raise BadInput(f"{thinking[:100]!r} is not a number of tokens; leave it empty for the default.")
     permission = given.get("permission", "ask")
     mode = permission.removeprefix("mode:") if permission.startswith("mode:") else None
     policy: Policy = next((each for each in POLICIES if each == permission), "ask")
     if mode is not None and mode not in MODES:
-        raise BadInput(f"{mode[:100]!r} is no permission mode that is known here.")
+        raise BadInput(f"{mode[:100]!r} is not a known permission mode.")
     word = permission.removeprefix("mode:")
     if permission in WIDER and given.get("confirm", "").strip() != word:
         raise BadInput(f"That allows more than usual: type {word} in the field below it to confirm.")
@@ -319,7 +319,7 @@ async def go_on(request: Request) -> Response:
     site = pages.site_of(request)
     stored = await run_in_threadpool(site.library.find, request.path_params["session"])
     prompt, fork = checked_prompt(form.get("prompt", [""])[0]), bool(form.get("fork"))
-    run = site.driver.of_session(stored.row.uuid)
+    run = site.part(Driver).of_session(stored.row.uuid)
     if run is not None and not run.has_ended and not fork:
         await run.say(prompt)
     else:
@@ -338,7 +338,7 @@ class Going(NamedTuple):
 
 def going_of(site: pages.Site, name: str) -> Going:
     stored = site.library.find(name)
-    run = site.driver.of_session(stored.row.uuid)
+    run = site.part(Driver).of_session(stored.row.uuid)
     if run is not None and not run.has_ended:
         return Going(run=run.id)
     if not site.settings.may_run:
@@ -364,7 +364,7 @@ def _folder(stored: StoredSession) -> Resumed:
 async def _resume(site: pages.Site, stored: StoredSession, prompt: str, *, fork: bool) -> Run:
     found = await run_in_threadpool(_folder, stored)
     wanted = RunRequest(prompt, Path(found.folder or ""), resume=found.session, fork=fork)
-    return await site.driver.start(wanted)
+    return await site.part(Driver).start(wanted)
 
 
 REDRAW_SECONDS = 0.04
@@ -374,7 +374,7 @@ GONE = "It was answered already, or the client does not ask any more."
 
 
 def _run_of(request: Request) -> Run:
-    run = pages.site_of(request).driver.find(request.path_params["run"])
+    run = pages.site_of(request).part(Driver).find(request.path_params["run"])
     if run is None:
         raise HTTPException(404)
     return run
@@ -489,7 +489,7 @@ def _nothing() -> Response:
 
 async def conversation_events(site: pages.Site, name: str) -> AsyncGenerator[str]:
     """Blocks as they form, and which version of the run there is; a page that shows another asks again."""
-    run, topic = site.driver.find(name), f"/live/{name}"
+    run, topic = site.part(Driver).find(name), f"/live/{name}"
     seen, sent = -1, dict[str, int]()
     while run is not None and not run.hub.is_closed:
         news = [told(topic, "forming", **each) for each in _grown(run, sent)]

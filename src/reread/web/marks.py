@@ -50,7 +50,7 @@ async def mark_many(request: Request) -> Response:
 
 def tag_names(library: ArchivePool) -> list[str]:
     """Tags to suggest."""
-    return library.answer("tags", lambda archive: [tag for tag, _ in archive.tags()[:MOST_TAGS]])
+    return library.answer("tags", lambda archive: [tag for tag, _ in archive.marks.tags()[:MOST_TAGS]])
 
 
 def _mark_one(library: ArchivePool, wanted: str, given: pages.Form) -> MarkForm:
@@ -63,7 +63,7 @@ def _mark(library: ArchivePool, wanted: Sequence[str], given: pages.Form) -> Non
     known = {link_name(each.stored): each.stored for each in library.sessions()}
     found = [known.get(name) or library.find(name) for name in wanted]
     with library.archive() as archive:
-        archive.mark(
+        archive.marks.set(
             *found,
             starred=_SWITCHES.get(given.get("starred", [""])[0]),
             hidden=_SWITCHES.get(given.get("hidden", [""])[0]),

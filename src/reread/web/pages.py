@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -33,10 +33,7 @@ from .paging import LATER_FROM
 from .settings import ServerSettings
 from .sync_thread import Hub, Watch
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .runs import Driver  # which shows sessions, and so needs this
-
+Part = TypeVar("Part")
 LONGEST_VALUE = 1_000
 """Characters of one value in an address."""
 MOST_FIELDS = 400
@@ -88,7 +85,13 @@ class Site(NamedTuple):
     library: ArchivePool
     hub: Hub
     watch: Watch
-    driver: Driver
+    parts: Mapping[type, object]
+    """What only some pages need, by its type: it may need this module itself."""
+
+    def part(self, kind: type[Part]) -> Part:
+        found = self.parts[kind]
+        assert isinstance(found, kind)  # noqa: S101  for the type checker: `make_app` puts it there
+        return found
 
 
 def site_of(request: Request) -> Site:
@@ -209,7 +212,7 @@ async def form(request: Request) -> Form:
     except ClientDisconnect:
         raise BadInput("the form did not come whole") from None
     if body.count("&") >= MOST_FIELDS:
-        raise BadInput(f"a form of {body.count('&') + 1:,} fields is none of ours")
+        raise BadInput(f"a form with {body.count('&') + 1:,} fields is not one of these pages'")
     return parse_qs(body, keep_blank_values=True)
 
 

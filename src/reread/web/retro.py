@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive import Listed, StoredSession
-from reread.archive.friction import ORDERS, FrictionGroup, Retro, cost_of, kind_called, ranked
+from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, cost_of, kind_called, ranked
 from reread.errors import BadInput
 from reread.features.friction.patterns import RepeatedPattern
 from reread.features.friction.scene import FrictionKind, Moment
@@ -358,7 +358,7 @@ def _found(site: pages.Site, given: Mapping[str, str], span: str, stored: Stored
     session = stored.row.uuid if stored is not None else None
     return site.library.answer(
         ("retro", hour, kind, switches, session),
-        lambda archive: archive.retro(
+        lambda archive: archive.friction.retro(
             hour,
             session,
             kinds=[kind] if kind is not None else None,
@@ -420,9 +420,9 @@ def _judge(site: pages.Site, uuid: str, kind: str, is_wrong: bool) -> None:
     name = kind_called(kind).value
     with site.library.archive() as archive:
         if is_wrong:
-            archive.mark_wrong(uuid, name)
+            archive.friction.mark_wrong(uuid, name)
         else:
-            archive.mark_right(uuid, name)
+            archive.friction.mark_right(uuid, name)
 
 
 _MARKED = {

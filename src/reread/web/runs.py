@@ -372,7 +372,7 @@ def _edited(text: str) -> dict[str, Any]:
     try:
         edited = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"That is no JSON: {error}.") from error
+        raise BadInput(f"That is not valid JSON: {error}.") from error
     if not isinstance(edited, dict):
         raise BadInput("The input of a tool is a JSON object.")
     return edited

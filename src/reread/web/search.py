@@ -120,7 +120,7 @@ def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
 
     def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
         answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
-        cells = archive.count_hits(query, wanted.fields, wanted.filter)
+        cells = archive.text.count_hits(query, wanted.fields, wanted.filter)
         listed = {each.stored.id: each for each in site.library.sessions()}
         return answer, facets(cells, listed, site.settings.timezone)
 

@@ -45,7 +45,7 @@ class SecretWatch:
     def _run(self) -> None:
         try:
             with self._library.archive() as archive:
-                self.answer = archive.secrets(Filter(limit=SHOWN), self._tell)
+                self.answer = archive.secrets.report(Filter(limit=SHOWN), self._tell)
         except RereadError as problem:
             self.problem = str(problem)
         except Exception as problem:  # noqa: BLE001  else every look at the page would begin again, and none would end

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from reread.archive import Archive, StoredSession
-from reread.archive.file_history import edits_of
 from reread.archive.search_language import ALL_FIELDS, DEFAULT_FIELDS, Field, fields_of, parse
 from reread.archive.text_search import Letters, as_read, readied
 from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
@@ -21,6 +20,7 @@ from reread.errors import BadInput
 from reread.features.branch_comparison import Comparison, compare
 from reread.features.edits.history import ReadBackup
 from reread.features.edits.net import SessionEdits
+from reread.loading import edits_of
 from reread.records import Record
 from reread.sessions import Branch, Conversation, Session
 from reread.views.html import call_parts, parts
@@ -365,7 +365,7 @@ def _searched(
     library: ArchivePool, stored: StoredSession, reading: SessionView, unfolding: SessionPages, wanted: Sought
 ) -> FindAnswer:
     def ask(archive: Archive) -> set[str]:
-        return archive.hits_in(stored, wanted.words, wanted.fields)
+        return archive.text.hits_in(stored, wanted.words, wanted.fields)
 
     uuids = library.answer(("hits in", stored.id, wanted.words, wanted.fields), ask)
     if not uuids:

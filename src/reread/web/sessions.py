@@ -21,7 +21,7 @@ from .marks import tag_names
 ON_A_PAGE = 100
 MOST_PROJECTS = 200
 FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "file", "tag")
-SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "hidden, too"}
+SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "include hidden"}
 SORTS: Mapping[str, Callable[[Listed], Any]] = {
     "last": lambda each: each.stored.row.ended or 0,
     "started": lambda each: each.stored.row.started or 0,
@@ -118,7 +118,7 @@ def _found_or_why_not(site: pages.Site, given: Mapping[str, str]) -> tuple[list[
 def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
     wanted = make_filter(site, given)
     if wanted.tool is None and wanted.file is None:
-        moves = site.library.answer("moves", lambda archive: archive.moves())
+        moves = site.library.answer("moves", lambda archive: archive.marks.moves())
         found = filtered(site.library.sessions(), wanted._replace(moves=moves))
     else:
         days = site.settings.cleanup_days

@@ -237,7 +237,7 @@ async def set_budgets(request: Request) -> Response:
             if text:
                 limits[name] = dollars_to_nano(text[:40])
         except ValueError:
-            raise BadInput(f"{text[:40]!r} is no amount of dollars for a {name}") from None
+            raise BadInput(f"{text[:40]!r} is not an amount in dollars for a {name}") from None
     await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
     return RedirectResponse("/usage#budgets", status_code=303)
 
@@ -270,7 +270,7 @@ def _by_project(site: pages.Site, given: UsageFilters) -> tuple[UsageReport, Cac
     zone = site.settings.timezone
     return site.library.answer(
         ("beside", given.wanted),
-        lambda archive: archive.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
+        lambda archive: archive.billing.usage_and_caching("project", given.wanted, zone, folds_worktrees=True),
     )
 
 
@@ -331,7 +331,9 @@ def _beside(site: pages.Site, given: UsageFilters) -> dict[str, Any]:
 def _limits(site: pages.Site) -> dict[str, Any]:
     """The open block and the windows that a status line told of, whatever the page is narrowed to."""
     now, zone = site.settings.now, site.settings.timezone
-    limits = site.library.answer(("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.limits(now))
+    limits = site.library.answer(
+        ("limits", now.replace(second=0, microsecond=0)), lambda archive: archive.billing.limits(now)
+    )
     recent = Filter(since=now.replace(minute=0, second=0, microsecond=0) - _LAST_BLOCKS)
     found = site.library.answer(("blocks", recent.since), lambda archive: archive.usage("block", recent, zone))
     open_block = _open_block(found, site)

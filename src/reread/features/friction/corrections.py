@@ -139,7 +139,7 @@ class Correction(Detector):
     def find(self, scene: Scene) -> Iterator[Moment]:
 
         model = model_of(self.kind)
-        for each in scene.judged:
+        for each in scene.once(judge):
             verdict = each.verdict(model) if each.after else None
             if verdict is not None:
                 is_slip = bool(OWN_SLIP.search(each.text[:_LOOKED_AT].lower()))

@@ -12,6 +12,7 @@ from reread.sessions import CallStatus, Notice
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
+from . import corrections
 from .refusals import refused_by
 from .scene import (
     EDITS,
@@ -46,10 +47,8 @@ class ReAsk(Detector):
     )
 
     def find(self, scene: Scene) -> Iterator[Moment]:
-        from .corrections import model_of
-
-        model = model_of(self.kind)
-        for each in scene.judged:
+        model = corrections.model_of(self.kind)
+        for each in scene.once(corrections.judge):
             verdict = each.verdict(model) if each.again is not None else None
             if verdict is not None:
                 yield scene.event(
@@ -352,15 +351,13 @@ class ManualStep(Detector):
     heuristics = "terminals, stacks, logs, errors and outputs among what was typed, by learned weights: 0.5 to 0.97"
 
     def find(self, scene: Scene) -> Iterator[Moment]:
-        from .corrections import model_of
-
         for record in scene.lines_of(Speaker.SHELL):
             command = shell_input(record.text) or ""
             yield scene.event(
                 self.kind, record, f"! {command}", Cause.ENVIRONMENT, 1.0, about=prefix_of(command), how="shell"
             )
-        model = model_of(self.kind)
-        for each in scene.judged:
+        model = corrections.model_of(self.kind)
+        for each in scene.once(corrections.judge):
             verdict = each.verdict(model)
             if verdict is not None:
                 how = next((how for name, how in _HOW if name in each.features), "output")

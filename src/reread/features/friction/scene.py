@@ -6,13 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -22,12 +22,8 @@ from reread.records import Assistant, Record, User
 from reread.sessions import MAIN, CallStatus, Conversation, Notice, Prompt, Said, Thought, ToolCall, ToolOutput, Turn
 from reread.sessions import Speaker as Speaker
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .corrections import Judged
-
-
 LONGEST_QUOTE = 200
+Found = TypeVar("Found")
 
 
 class FrictionKind(StrEnum):
@@ -668,12 +664,16 @@ class Scene:
             found.append(ScenePrompt(stretch, prompt, prose, len(set(words)), sketch_of_words(words)))
         return found
 
-    @cached_property
-    def judged(self) -> list[Judged]:
-        """Every prompt the person typed, with what speaks for and against its being friction."""
-        from .corrections import judge
+    def once(self, make: Callable[[Scene], Found]) -> Found:
+        """What somebody makes of the scene, made once however many ask."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: Found = self._made[make]
+        return found
 
-        return judge(self)
+    @cached_property
+    def _made(self) -> dict[Callable[[Scene], Any], Any]:
+        return {}
 
     @cached_property
     def spent(self) -> TurnCost:

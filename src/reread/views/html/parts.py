@@ -99,12 +99,12 @@ class CallPart(NamedTuple):
     questions: tuple[AskedQuestion, ...]
     output: Cut
     report: Markup
-    """What an agent reported, in the stead of its plain output."""
+    """What an agent reported, in place of its plain output."""
     pictures: list[Picture]
     agent: AgentPart | None
     raw: str
     listing: Diff | None = None
-    """A file as it was read, in the stead of its plain output."""
+    """A file as it was read, in place of its plain output."""
     is_decision: bool = False
     """Whether it put something before the person: it is shown open, and never in a fold."""
     kind: str = "call"
@@ -171,7 +171,7 @@ class Note(NamedTuple):
     time: datetime | None
     raw: str
     output: Cut = NOTHING
-    """What a command printed, in the stead of the text."""
+    """What a command printed, in place of the text."""
     kind: str = "note"
 
 

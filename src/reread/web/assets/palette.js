@@ -22,7 +22,7 @@
     ...(project() ? [{title: "Usage of this project", about: project(), href: `/usage?${new URLSearchParams({project: project(), since: "all"})}`}] : []),
   ].map(each => ({kind: "command", ...each}));
 
-  let offers = [], at = 0, running = null, shownFor = null, hurried = null;
+  let offers = [], at = 0, running = null, shownFor = null, hurried = null, isSearch = false;
   const show = () => {
     list.replaceChildren(...offers.map((offer, number) => {
       const row = document.createElement("li");
@@ -47,8 +47,9 @@
     const asked = ask(`/palette?${new URLSearchParams({q: words})}`, {signal: mine.signal}).then(answer => answer.ok ? answer.json() : null);
     const got = await asked.catch(problem => { if (problem.name !== "AbortError") throw problem; });
     if (!got || mine !== running) return;
-    const first = words ? [...own.slice(0, 4), ...got] : [...got.slice(0, 5), ...own];
-    offers = words ? [...first, {kind: "search", title: `Search everything for “${words}”`, about: "", href: `/search?${new URLSearchParams({q: words})}`}] : first;
+    const search = {kind: "search", title: `Search everything for “${words}”`, about: "", href: `/search?${new URLSearchParams({q: words})}`};
+    const found = [...own.slice(0, 4), ...got];
+    offers = !words ? [...got.slice(0, 5), ...own] : isSearch ? [search, ...found] : [...found, search];
     at = 0;
     shownFor = words;
     show();
@@ -58,6 +59,7 @@
   const open = () => {
     if (sheet.open) { sheet.close(); return; }
     if (one("dialog[open]")) return;
+    isSearch = false;
     sheet.showModal();
     field.select();
     look();
@@ -91,12 +93,13 @@
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") { event.preventDefault(); open(); }
   });
   one(".palette-open").addEventListener("click", open);
-  // The field of the header answers while one types: it is the same list.
+  // The field of the header answers while one types: it is the same list, but Enter alone searches.
   const quick = one(".quick input");
   quick.addEventListener("input", () => {
     if (quick.value.trim().length < 2 || sheet.open) return;
     field.value = quick.value;
     quick.value = "";
+    isSearch = true;
     sheet.showModal();
     field.focus();
     field.setSelectionRange(field.value.length, field.value.length);

@@ -1,0 +1,194 @@
+"""An archive that is open: its folder, its database, its safe, its prices, and how a session is found in it.
+
+Every namespace of `Archive` is built over this. What a list of sessions needs is imported at the top; what it does not
+is imported where it is first asked for: parsers, worker pools and the search language take longer than the list.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from reread import lazy
+from reread.errors import BadInput, ReadOnlyArchive
+from reread.index import client_totals, meta
+from reread.index.database import FILE_NAME, connect, file_number, is_only_readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread import billing, loading
+    from reread.archive import listing
+    from reread.billing import Prices, money
+    from reread.index import backup_files, ledger, machines, read_only, safe_reader, session_files
+    from reread.index.machine_file import Machine
+    from reread.index.sessions import StoredSession
+    from reread.loading import LoadedSession
+    from reread.safe import safe
+
+    from .listing import SessionName
+else:
+    read_only = lazy.module("reread.index.read_only")
+    safe = lazy.module("reread.safe.safe")
+    session_files = lazy.module("reread.index.session_files")
+    safe_reader = lazy.module("reread.index.safe_reader")
+    backup_files = lazy.module("reread.index.backup_files")
+    machines = lazy.module("reread.index.machines")
+    billing = lazy.module("reread.billing")
+    money = lazy.module("reread.billing.money")
+    ledger = lazy.module("reread.index.ledger")
+    listing = lazy.module("reread.archive.listing")
+    loading = lazy.module("reread.loading")
+
+LOCK_SECONDS = 120.0
+"""How long one that writes waits for another one."""
+
+
+class ArchiveBase:
+    """An archive's folder; each thing in it is opened when it is first asked for."""
+
+    def __init__(
+        self,
+        home: str | Path,
+        sources: Sequence[str | Path] = (),
+        machine: str | None = None,
+        price_file: Path | None = None,
+    ) -> None:
+        self.home = Path(home)
+        self.sources = tuple(map(Path, sources))
+        if machine is not None:
+            self.machine = machine
+        self.price_file = price_file
+        """The user's own prices, over the packaged ones."""
+        self._file = 0
+        """Which file the database was when it was opened."""
+
+    def close(self) -> None:
+        for name in ("reader", "connection", "packs"):
+            opened = self.__dict__.pop(name, None)
+            if name != "reader" and opened is not None:
+                opened.close()
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever taken in here; asking makes nothing."""
+        try:
+            return (self.home / FILE_NAME).exists()
+        except OSError:  # below a folder that may not be entered
+            return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its database could be opened, and was."""
+        return "connection" in self.__dict__
+
+    @cached_property
+    def connection(self) -> sqlite3.Connection:
+        if self.is_read_only:
+            return read_only.look_into(self.home)
+        made = connect(self.home)
+        self._file = file_number(self.home)
+        return made
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether it lies where it can be read and not written: then it answers, and nothing changes."""
+        return is_only_readable(self.home)
+
+    def refuse_read_only(self) -> None:
+        """Raises ReadOnlyArchive; one that cannot be read either says that."""
+        if self.is_read_only and self.connection:
+            raise ReadOnlyArchive(self.home)
+
+    @cached_property
+    def packs(self) -> safe.Safe:
+        """The bytes of all files that were taken in."""
+        return safe.Safe(self.home / "safe")
+
+    @cached_property
+    def reader(self) -> session_files.SessionFileReader:
+        """Reads the files of sessions out of the safe."""
+        return session_files.SessionFileReader(self.connection, self.packs)
+
+    def line_reader(self) -> safe_reader.SafeReader:
+        """Reads single lines and files out of the safe."""
+        return safe_reader.SafeReader(self.connection, self.packs)
+
+    def kept_backups(self) -> backup_files.KeptBackups:
+        """Reads, out of the safe, what files held before Claude Code changed them: by session and name of the backup,
+        None where none was kept."""
+        return backup_files.KeptBackups(self.connection, self.reader)
+
+    @contextmanager
+    def locked(self, patience: float = LOCK_SECONDS) -> Iterator[None]:
+        """Nobody else writes meanwhile. A database that was set aside while one waited is let go of: what is written
+        there is found nowhere."""
+        with safe.lock(self.home / "safe", timeout=patience):
+            if self.is_open and self._file != file_number(self.home):
+                self.close()
+            yield
+
+    @cached_property
+    def machine(self) -> str:
+        """The id that rows and pieces of this machine carry."""
+        if self.is_read_only or (self.home / "machine.json").exists():
+            return client_totals.own_machine(self.connection)  # a sync that finds nothing new loads no JSON
+        return self.own_machine().id
+
+    def own_machine(self) -> Machine:
+        """Its id, and what it is called."""
+        return machines.own_machine(self.connection, self.home, may_write=not self.is_read_only)
+
+    def label_machine(self, label: str) -> Machine:
+        """Calls this machine something else; nothing that is kept changes. Raises BadInput."""
+        self.refuse_read_only()
+        if not isinstance(label, str):
+            raise BadInput(f"{label!r} is not a machine name")
+        return machines.set_label(self.connection, self.home, label)
+
+    @property
+    def wire(self) -> Path:
+        """Where captures of runs wait until they are taken in."""
+        return self.home / "wire"
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Raises BadInput for a price file that is none."""
+        return billing.load_prices(self.price_file)
+
+    def reprice(self) -> None:
+        """Money is kept as it was counted; when prices change it is counted again, which takes a second per GB."""
+        now = money.stamp(self.price_file)
+        if self.is_read_only or meta.read_note(self.connection, meta.PRICE_FILES) == now:
+            return
+        ledger.reprice(self.connection, self.prices, now)
+
+    def find(self, wanted: SessionName) -> StoredSession:
+        """A session by id, by a unique beginning of it, `@last`, or `@2` for the second newest.
+
+        Of copies of one session in several folders the newest; `StoredSession.name` has what names the others.
+        What a list, a search or this method gave back is found, too.
+        """
+        return listing.find_session(self.connection, self.home, wanted)
+
+    def copies(self, stored: StoredSession) -> list[StoredSession]:
+        """The other places that have a session of this id, the one that ended last first."""
+        return listing.copies_of(self.connection, stored)
+
+    def find_one(self, wanted: SessionName) -> StoredSession:
+        """The same as `find`, for what cannot be undone: copies are not chosen from, but raise AmbiguousSession."""
+        return listing.find_one(self.connection, self.home, wanted)
+
+    def session(self, wanted: SessionName) -> LoadedSession:
+        """A session read from the safe, whether its source still exists or not."""
+        stored = self.find(wanted)
+        files = self.reader.session_files(stored.id, stored.row.uuid)
+        return loading.load_session(
+            files, disk=self.reader, prices=self.prices, mark=stored.mark, read_backup=self._read_backup
+        )
+
+    def _read_backup(self, session: str, name: str) -> bytes | None:
+        """For sessions that outlive the archive: once it is closed, a backup counts as gone."""
+        return self.kept_backups()(session, name) if self.is_open else None

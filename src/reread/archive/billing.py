@@ -1,0 +1,161 @@
+"""`archive.billing`: what sessions cost, what the cache saved, how a cost comes about, what the client counted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reread import lazy
+from reread.index import source_state, usage_sums
+from reread.index.database import snapshot
+
+from . import usage_report
+from .filters import Filter, FilterOptions, Zone, make_filter, text_of, zone_of
+from .usage_report import UnpricedModel, UsageLimits, UsageQuestion, UsageReport
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from reread.archive import cache_report, explain, reconcile
+    from reread.ingest import cold_usage
+
+    from .base import ArchiveBase
+    from .cache_report import CacheReport
+    from .explain import Explained
+    from .listing import SessionName
+    from .reconcile import Reconciled
+else:
+    cold_usage = lazy.module("reread.ingest.cold_usage")
+    cache_report = lazy.module("reread.archive.cache_report")
+    reconcile = lazy.module("reread.archive.reconcile")
+    explain = lazy.module("reread.archive.explain")
+
+QUICK_SYNC = 50_000_000
+"""Source bytes that a sync takes in within about two seconds."""
+
+
+class ArchiveBilling:
+    """Questions about tokens and money. Every API response counts once over all files."""
+
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
+
+    def __repr__(self) -> str:
+        return f"<billing of {self._archive!r}>"
+
+    def usage(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: Zone | None = None,
+        *,
+        is_recorded: bool = False,
+        folds_worktrees: bool = False,
+        **filters: Unpack[FilterOptions],
+    ) -> UsageReport:
+        """Tokens and money by day, week, month, session, model, project, branch, tool, block, agent or skill.
+
+        Days are those of the machine unless a zone is given. A project is a working directory, unless worktrees are
+        folded into the project they were made from.
+        """
+        archive = self._archive
+        ask = UsageQuestion(
+            by=by,
+            wanted=make_filter(wanted, filters, timezone),
+            zone=zone_of(timezone),
+            is_recorded=is_recorded,
+            folds_worktrees=folds_worktrees,
+        )
+        archive.reprice()
+        with snapshot(archive.connection):
+            return usage_report.report(archive.connection, ask, archive.prices)
+
+    def usage_ahead(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> UsageReport | None:
+        """The same straight from the sources, while too much of them is not in the archive yet; nothing is taken in.
+
+        None when a sync is quick, or the question needs one.
+        """
+        archive = self._archive
+        ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
+        if not usage_report.can_be_ahead(ask) or source_state.has_captures(archive.wire):
+            return None
+        files = cold_usage.behind(archive.connection, archive.machine, archive.sources)
+        if sum(file.size for file in files) < QUICK_SYNC:
+            return None
+        counted = cold_usage.count(files, archive.connection, archive.prices)
+        return usage_report.ahead(archive.connection, ask, archive.prices, counted.cells, counted.lines)
+
+    def caching(
+        self,
+        by: str = "day",
+        wanted: Filter | None = None,
+        timezone: Zone | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> CacheReport:
+        """What the cache saved and what its rebuilds cost by day, week, month, model, project or session."""
+        archive = self._archive
+        ask = UsageQuestion(by=by, wanted=make_filter(wanted, filters, timezone), zone=zone_of(timezone))
+        archive.reprice()
+        with snapshot(archive.connection):
+            return cache_report.report(archive.connection, ask, archive.prices)
+
+    def usage_and_caching(
+        self,
+        by: str,
+        wanted: Filter | None = None,
+        timezone: Zone | None = None,
+        *,
+        folds_worktrees: bool = False,
+        **filters: Unpack[FilterOptions],
+    ) -> tuple[UsageReport, CacheReport]:
+        """`usage` and `caching` of the same responses, in the time of one of them."""
+        archive = self._archive
+        ask = UsageQuestion(
+            by=by,
+            wanted=make_filter(wanted, filters, timezone),
+            zone=zone_of(timezone),
+            folds_worktrees=folds_worktrees,
+        )
+        archive.reprice()
+        with snapshot(archive.connection):
+            return cache_report.with_usage(archive.connection, ask, archive.prices)
+
+    def reconciliation(self) -> dict[str, Reconciled]:
+        """By session: what the client itself counted, beside what all responses in the session's files add up to.
+
+        Only sessions that the client said something about are here.
+        """
+        archive = self._archive
+        archive.reprice()
+        with snapshot(archive.connection):
+            return reconcile.reconciliation(archive.connection)
+
+    def limits(self, now: datetime | None = None) -> UsageLimits:
+        """How much of the five-hour and the seven-day limit is used, as far as a status line told."""
+        return usage_report.limits(self._archive.connection, now or datetime.now(UTC))
+
+    def copied_into(self, wanted: SessionName) -> frozenset[str]:
+        """Keys of the responses in a session's files that were made in another session."""
+        return usage_sums.made_elsewhere(self._archive.connection, self._archive.find(wanted).id)
+
+    def explain(self, wanted: str | Path) -> Explained:
+        """How a cost comes about: of a response by message or request id, or of a session by id, `@last` or a file.
+
+        A response tells every line that shows it and each step of its price; raises BadInput where nothing answers.
+        """
+        archive = self._archive
+        wanted = wanted if isinstance(wanted, Path) else text_of(wanted, "the name")
+        archive.reprice()
+        with snapshot(archive.connection):
+            return explain.Explainer(archive.connection, archive.reader, archive.prices, archive.find).explain(wanted)
+
+    def unpriced_models(self) -> list[UnpricedModel]:
+        """Models with requests that have no price, each API response once; the one with most tokens first."""
+        return usage_report.unpriced_models(self._archive.connection)

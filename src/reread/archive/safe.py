@@ -1,0 +1,253 @@
+"""`archive.safe`: what is kept, whether it is intact, and what is done with it: restoring, forgetting, exchanging.
+
+Whoever writes holds the lock of the safe; what a crash left is put in order first.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from reread import exchange
+from reread.billing import load_prices
+from reread.errors import BadInput, NewerArchive, SafeDamaged, SafeError, SourceError, StoreError, printable
+from reread.exchange import Pulled, Pushed
+from reread.index import carry_over, custody, machines, meta, source_state
+from reread.index import verify as proof
+from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
+from reread.index.database import remove_set_aside, set_aside
+from reread.index.places import fold_copies
+from reread.index.read import outdated_sessions
+from reread.index.verify import Verified
+from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
+from reread.ingest.rebuild import rebuild, renew
+from reread.ingest.recount import recount
+from reread.ingest.survey import remove_waiting
+from reread.ingest.sync import sync
+
+from .base import LOCK_SECONDS
+from .filters import Filter, FilterOptions, make_filter, whole_number
+from .listing import passing_ids
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from reread.ingest.results import Report, SyncResult
+
+    from .base import ArchiveBase
+    from .listing import SessionName
+
+
+class ArchiveSafe:
+    """The safe, and the index over it."""
+
+    def __init__(self, archive: ArchiveBase) -> None:
+        self._archive = archive
+
+    def __repr__(self) -> str:
+        return f"<safe of {self._archive!r}>"
+
+    def status(self) -> ArchiveStatus:
+        """How much is kept, of how many sessions and files."""
+        return custody.status(self._archive.connection, self._archive.home, self._archive.packs)
+
+    def take_in(
+        self, report: Report | None = None, patience: float = LOCK_SECONDS, *, with_backups: bool = True
+    ) -> SyncResult:
+        """Takes in what changed in the sources; `Archive.sync` looks first whether anything did."""
+        archive = self._archive
+        with archive.locked(patience):
+            custody.note_first(archive.connection, archive.packs)
+            if custody.is_lost(archive.connection, archive.packs):  # asked here: another may just have made it anew
+                self._make_anew()
+            lost, _ = self._recover()
+            self._fold_copies()
+            result = sync(
+                archive.connection,
+                archive.packs,
+                archive.machine,
+                archive.sources,
+                report,
+                archive.price_file,
+                archive.wire if source_state.has_captures(archive.wire) else None,
+                with_backups=with_backups,
+            )
+            self._renew(report)
+            if lost is not None:
+                result.problems.append(SourceError(archive.packs.folder, str(lost)))
+            return result
+
+    def verify(self, *, deep: bool = False) -> Verified:
+        """Proves every byte of the safe, a row for each and each row's bytes, the pages of the index and its sums; a
+        database beyond opening is damage too. Responses are read again from the safe, of all sessions if it is to go
+        `deep`, else of some that chance chooses. What a crash left is put in order first, where that can be."""
+        archive = self._archive
+        may_write = not archive.is_read_only
+        with archive.locked() if may_write else nullcontext():
+            try:
+                connection = archive.connection
+            except NewerArchive:  # nothing is known to be damaged
+                raise
+            except StoreError as problem:
+                return proof.verify_without_database(archive.packs, problem)
+            return self._proved(connection, may_write=may_write, deep=deep)
+
+    def _proved(self, connection: sqlite3.Connection, *, may_write: bool, deep: bool) -> Verified:
+        archive = self._archive
+        adopted = 0
+        if may_write and not proof.damaged_index(connection):
+            with suppress(SafeError, SafeDamaged):  # what is lost, or cannot be cut, is told below
+                _, adopted = self._recover()
+        found = proof.verify(connection, archive.packs, archive.prices, may_write=may_write)
+        if may_write and found.unnamed:
+            named = adopt(connection, archive.packs, found.unnamed, archive.price_file)
+            adopted += len(named)
+            found = replace(found, unnamed=[each for each in found.unnamed if name_of_piece(each[0]) not in named])
+        if not found.is_index_sound:
+            return found
+        recounted = recount(connection, archive.reader, archive.price_file, deep=deep)
+        return replace(
+            found, adopted=adopted, recounted=recounted.responses, damaged=[*found.damaged, *recounted.wrong]
+        )
+
+    def _recover(self) -> tuple[SafeDamaged | None, int]:
+        """After a crash, for one who holds the lock: what is lost of the last pack, and how many pieces that no row
+        named have rows now."""
+        archive = self._archive
+        lost = custody.recover(archive.connection, archive.packs, archive.prices)
+        return lost, adopt_tail(archive.connection, archive.packs, archive.price_file)
+
+    def restore(self, wanted: SessionName, to: str | Path, generation: int | None = None) -> Restored:
+        """Writes every file of a session below `to`, byte for byte as it was last taken, or as it was before."""
+        archive = self._archive
+        found = archive.find(wanted)
+        if generation is not None:
+            generation = whole_number(generation, "generation")
+        return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
+
+    def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
+        """Where `restore` would write."""
+        stored = self._archive.find(wanted)
+        rows = custody.kept_files(self._archive.connection, stored)
+        return [_folder(to) / custody.below(row, stored) for row in rows]
+
+    def rebuild(self) -> int:
+        """A new index from the safe alone; the old database is kept beside it. Gives the number of sessions."""
+        with self._archive.locked():
+            return self._make_anew()
+
+    def _make_anew(self) -> int:
+        """The same for one who holds the lock."""
+        archive = self._archive
+        load_prices(archive.price_file)  # before anything is done: one that cannot be read stops it
+        archive.close()
+        machines.keep_file(archive.home)
+        known = carry_over.unsafe_if_readable(archive.home)  # last: what is noted meanwhile would stay behind
+        archive.packs.set_aside_record()
+        set_aside(archive.home)
+        carry_over.keep_unsafe(archive.connection, known, archive.home)
+        archive.reprice()
+        sessions = rebuild(archive.connection, archive.packs, archive.price_file)
+        sessions -= self._fold_copies()
+        meta.write_note(archive.connection, meta.REBUILD, meta.DONE)
+        return sessions
+
+    def _renew(self, report: Report | None) -> None:
+        """Makes rows of an older version anew from the safe, the newest first."""
+        archive = self._archive
+        if not meta.is_outdated(archive.connection):
+            return
+        if outdated_sessions(archive.connection):
+            renew(archive.connection, archive.packs, archive.price_file, report)
+        if meta.is_outdated(archive.connection):
+            meta.keep_renewed(archive.connection)
+
+    def _fold_copies(self) -> int:
+        """What an earlier version kept several times; once."""
+        archive = self._archive
+        if meta.read_note(archive.connection, meta.FOLDED) == meta.DONE:
+            return 0
+        folded = fold_copies(archive.connection, archive.packs, archive.prices)
+        meta.write_note(archive.connection, meta.FOLDED, meta.DONE)
+        return folded
+
+    def forget(self, wanted: SessionName) -> Forgotten:
+        """Removes a session for good: from the index, from the safe, and from databases that were set aside.
+
+        Captures of it go too, also those that were not taken in yet.
+        """
+        archive = self._archive
+        with archive.locked():
+            self._recover()
+            found = archive.find_one(wanted)
+            remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be taken in again
+            forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
+            remove_set_aside(archive.home)
+            return forgotten
+
+    def damaged(self) -> Damaged:
+        """What `forget_damaged` would let go of; proves every byte."""
+        with self._archive.locked():
+            return custody.find_damaged(self._archive.connection, self._archive.packs)
+
+    def forget_damaged(self) -> Damaged:
+        """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
+        bytes; a file whose source still exists is taken anew by the next sync."""
+        archive = self._archive
+        with archive.locked():
+            self._recover()
+            return custody.forget_damaged(archive.connection, archive.packs, archive.prices)
+
+    def push(
+        self,
+        to: str | Path,
+        wanted: Filter | None = None,
+        *,
+        is_dry: bool = False,
+        full: bool = False,
+        **filters: Unpack[FilterOptions],
+    ) -> Pushed:
+        """Sends what this machine keeps, and the folder has not yet, to a folder that other machines pull from. Of the
+        sessions that pass a filter, or all. `full` proves what is there already, and sends again what is damaged.
+        Raises BadInput where there is no such folder."""
+        archive, place = self._archive, _folder(to)
+        exchange.check_folder(place)
+        chosen = make_filter(wanted, filters) if wanted is not None or filters else None
+        with archive.locked():
+            self._recover()
+            ids = None if chosen is None else set(passing_ids(archive.connection, chosen))
+            own = archive.own_machine()
+            pushed = exchange.push(archive.connection, archive.packs, own, place, ids, is_dry=is_dry, is_full=full)
+            if not is_dry:
+                exchange.remember_folder(archive.home, place)
+            return pushed
+
+    def pull(self, folder: str | Path) -> Pulled:
+        """Takes what other machines have pushed to a folder; what they forgot is forgotten here, too. Raises BadInput
+        where there is no such folder."""
+        archive, source = self._archive, _folder(folder)
+        exchange.check_folder(source)
+        archive.reprice()
+        with archive.locked():
+            custody.note_first(archive.connection, archive.packs)
+            if custody.is_lost(archive.connection, archive.packs):
+                self._make_anew()
+            self._recover()
+            own = archive.own_machine()
+            pulled = exchange.pull(archive.connection, archive.packs, own, source, archive.prices, archive.price_file)
+            exchange.remember_folder(archive.home, source)
+            return pulled
+
+    def last_folder(self) -> Path | None:
+        """The folder that was pushed to or pulled from last."""
+        return exchange.last_folder(self._archive.home)
+
+
+def _folder(named: str | Path) -> Path:
+    if not isinstance(named, str | Path) or not str(named):
+        raise BadInput(f"{printable(repr(named))} is not a folder")
+    return Path(named)

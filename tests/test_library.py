@@ -1,0 +1,169 @@
+"""The library as people type it: keywords, texts, names of sessions, and errors that say what would have been right."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+import reread
+from reread import errors
+from reread.archive import Archive
+
+SAMPLES = Path(reread.__file__).parent / "samples"
+NEWEST = "3f2a9c10-5b7e-4d61-9a34-0c8f1e2d7b65"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    with reread.open(home=tmp_path_factory.mktemp("home"), sources=[SAMPLES]) as opened:
+        opened.sync()
+        yield opened
+
+
+def test_an_archive_is_a_collection_of_sessions(archive: Archive) -> None:
+    assert len(archive) == len(archive.sessions()) == 18
+    assert archive["@last"].id == archive["3f2a"].id == next(iter(archive)).id == NEWEST
+    assert [each.id for each in archive] == [each.id for each in archive.sessions()]
+    assert "3f2a" in archive
+    assert "zzzz" not in archive
+
+
+def test_a_session_is_found_by_whatever_named_one_before(archive: Archive) -> None:
+    listed = archive.sessions(limit=1)[0]
+    hit = archive.search("jitter", limit=1).hits[0]
+    for name in (NEWEST, "@last", "@1", listed, listed.stored, hit.session):
+        assert archive.session(name).id == NEWEST
+
+
+@pytest.mark.parametrize(
+    "since", ["2026-10-10", date(2026, 10, 10), datetime(2026, 10, 10), datetime(2026, 10, 10, tzinfo=UTC)]
+)
+def test_times_are_given_as_text_or_as_values(archive: Archive, since: str | date | datetime) -> None:
+    found = archive.sessions(since=since, timezone="UTC")
+    assert found
+    assert found == [each for each in archive.sessions() if each.ended and each.ended.date() >= date(2026, 10, 10)]
+    assert archive.usage(since=since, timezone="UTC").totals == archive.usage(since="2026-10-10", timezone=UTC).totals
+
+
+def test_every_question_takes_the_filters_by_name(archive: Archive) -> None:
+    ready = reread.Filter(project="lantern", tool="Edit")
+    assert archive.sessions(project="lantern", tool="Edit") == archive.sessions(ready)
+    assert archive.usage("model", project="lantern") == archive.usage("model", reread.Filter(project="lantern"))
+    assert archive.prompts(project="lantern", limit=3) == archive.prompts(reread.Filter(project="lantern", limit=3))
+    assert all("lantern" in (each.session.row.project or "") for each in archive.search("a", project="lantern").hits)
+    assert archive.count_sessions(project="lantern") == len(archive.sessions(project="lantern")) > 0
+    assert archive.search("jitter", fields="thinking") == archive.search("jitter", fields=["thinking"])
+
+
+def test_files_decisions_summaries_and_branches_are_asked_of_sessions(archive: Archive) -> None:
+    session = archive.session("5b2f")
+    assert [each.status for each in session.diff("queue.py")] == ["modified"]
+    assert session.diff("*.css") == []
+    assert [each.answer for each in session.decisions] == ["SQLite file"]
+    assert list(session.decisions) == archive.decisions()
+    assert session.summary().decisions == session.decisions
+    file = archive.file("checkout/Address.tsx")
+    written = file.blame()
+    assert "\n".join(each.text for each in written) == file.content.removesuffix("\n")
+    assert file.at("2020-01-01") != file.content
+    rewound = archive.session(NEWEST)
+    assert sum(each.usage.requests for each in rewound.branches) == rewound.usage.requests
+    assert reread.load(archive.sources[0] / "projects" / "-home-ann-lantern" / f"{NEWEST}.jsonl").diff()
+
+
+def test_a_session_outlives_its_archive(tmp_path: Path) -> None:
+    with reread.open(home=tmp_path, sources=[SAMPLES]) as opened:
+        opened.sync()
+        session = opened.session("5b2f")
+    assert [each.path for each in session.diff()] == ["/home/ann/lantern/src/lantern/queue.py"]
+
+
+def test_what_is_shown_says_what_it_is(archive: Archive, tmp_path: Path) -> None:
+    assert repr(archive) == f"<Archive {archive.home}, 18 sessions>"
+    nothing = Archive(tmp_path / "none")
+    assert repr(nothing) == f"<Archive {tmp_path / 'none'}, nothing taken in yet>"
+    assert nothing and not (tmp_path / "none").exists()
+    assert repr(archive.sessions(limit=1)) == f"[<Listed {NEWEST} 'Fix the flaky retry test', $0.45>]"
+    assert repr(archive.usage("project", project="lantern")).startswith("<UsageReport by project, 2 rows, ")
+    assert "2 turns" not in repr(archive.session(NEWEST).branches[0])
+
+
+WRONG: list[Callable[[Archive], object]] = [
+    lambda a: a.session(5),  # type: ignore[arg-type]
+    lambda a: a[None],  # type: ignore[index]
+    lambda a: a.sessions("lantern"),  # type: ignore[arg-type]
+    lambda a: a.sessions(sinse="7d"),  # type: ignore[call-arg]
+    lambda a: a.sessions(since="one day"),
+    lambda a: a.sessions(since=5),  # type: ignore[arg-type]
+    lambda a: a.sessions(since="2026-10-02", until="2026-10-01"),
+    lambda a: a.sessions(limit=0),
+    lambda a: a.sessions(limit=10**30),
+    lambda a: a.sessions(limit="3"),  # type: ignore[arg-type]
+    lambda a: a.sessions(starred="yes"),  # type: ignore[arg-type]
+    lambda a: a.sessions(tags=3),  # type: ignore[arg-type]
+    lambda a: a.sessions(project=7),  # type: ignore[arg-type]
+    lambda a: a.sessions(machine="nobody's"),
+    lambda a: a.usage("moon"),
+    lambda a: a.usage(["day"]),  # type: ignore[arg-type]
+    lambda a: a.usage(timezone="Nowhere/At_All"),
+    lambda a: a.usage(timezone=2),  # type: ignore[arg-type]
+    lambda a: a.search(5),  # type: ignore[arg-type]
+    lambda a: a.search("x", fields=["nowhere"]),
+    lambda a: a.search("x", fields=5),  # type: ignore[arg-type]
+    lambda a: a.search("x", limit=-1),
+    lambda a: a.search("(", is_regex=True),
+    lambda a: a.thinking(min_length="x"),  # type: ignore[arg-type]
+    lambda a: a.decisions(topic=5),  # type: ignore[arg-type]
+    lambda a: a.file(5),  # type: ignore[arg-type]
+    lambda a: a.file("no such file"),
+    lambda a: a.file("checkout/Address.tsx").at(5),  # type: ignore[arg-type]
+    lambda a: a.file("checkout/Address.tsx").at("never"),
+    lambda a: a.sql(5),  # type: ignore[arg-type]
+    lambda a: a.sql("DELETE FROM session"),
+    lambda a: a.billing.caching("moon"),
+    lambda a: a.billing.explain(5),  # type: ignore[arg-type]
+    lambda a: a.friction.retro(kinds="headache"),
+    lambda a: a.friction.retro(by="moon"),
+    lambda a: a.friction.mark_wrong(5),  # type: ignore[arg-type]
+    lambda a: a.marks.set("@last", tags=5),  # type: ignore[arg-type]
+    lambda a: a.marks.set("@last", note=5),  # type: ignore[arg-type]
+    lambda a: a.marks.set("@last", starred="yes"),  # type: ignore[arg-type]
+    lambda a: a.marks.move_project(1, 2),  # type: ignore[arg-type]
+    lambda a: a.safe.restore("@last", 5),  # type: ignore[arg-type]
+    lambda a: a.safe.push("/no/such/folder"),
+    lambda a: a.label_machine(5),  # type: ignore[arg-type]
+    lambda _: reread.load(5),  # type: ignore[arg-type]
+    lambda _: reread.open(home=5),  # type: ignore[arg-type]
+    lambda _: reread.open(sources=5),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("ask", WRONG, ids=range(len(WRONG)))
+def test_wrong_arguments_are_bad_input_in_one_sentence(archive: Archive, ask: Callable[[Archive], object]) -> None:
+    with pytest.raises(reread.BadInput) as raised:
+        ask(archive)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_exception_is_in_one_tree_and_can_be_imported() -> None:
+    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert {each.__name__ for each in found} == set(errors.__all__)
+    assert all(issubclass(each, reread.RereadError) for each in found)
+    assert all(getattr(reread, each.__name__) is each for each in found)
+
+
+def test_names_of_the_release_before_say_what_took_their_place(archive: Archive) -> None:
+    with pytest.warns(DeprecationWarning, match=r"archive\.tags is now archive\.marks\.tags"):
+        assert getattr(archive, "tags")() == archive.marks.tags()  # noqa: B009
+    with pytest.warns(DeprecationWarning, match=r"archive\.marks\(\) is now archive\.marks\.all\(\)"):
+        assert archive.marks() == archive.marks.all()
+    with pytest.warns(DeprecationWarning, match=r"archive\.mark is now archive\.marks\.set"):
+        assert getattr(archive, "mark")("@last", note="") == 0  # noqa: B009
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(AttributeError, match="an Archive has no 'no_such_name'"):
+            getattr(archive, "no_such_name")  # noqa: B009
