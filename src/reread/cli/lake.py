@@ -99,10 +99,11 @@ def _add_sources(made: options.Parser) -> None:
 def _opened(place: str) -> delta.DeltaLake:
     """A lake; a package of the extra that is missing is told in a sentence."""
     try:
-        return delta.DeltaLake(storage.lake_uri(place))
+        opened, _ = delta.DeltaLake, query.LakeAnswers  # all that may be missing
     except ImportError as missing:
         needed = f"a lake needs {missing.name}, which is not installed"
         raise BadInput(f"{needed}: pip install 'reread[lake]'") from missing
+    return opened(storage.lake_uri(place))
 
 
 def _kept(place: str) -> delta.DeltaLake:
@@ -259,7 +260,8 @@ def _verify(arguments: list[str]) -> int:
     made.add_argument("--sources", action="store_true", help="hold the source files against what was read of them, too")
     given = made.parse_args(arguments)
     config = options.make_config(given)
-    proof = upkeep.verify(_kept(given.lake), billing.load_prices(config.prices), with_sources=given.sources)
+    lake = _kept(given.lake)
+    proof = upkeep.verify(lake, billing.load_prices(config.prices), with_sources=given.sources)
     document = {
         "schema": "reread.lake_verify/1",
         "ok": proof.ok,
@@ -306,7 +308,8 @@ def _vacuum(arguments: list[str]) -> int:
     config = options.make_config(given)
     if given.hours < 0:
         raise BadInput(f"--hours {given.hours} lies in the future; 0 keeps nothing but what holds now")
-    removed = upkeep.vacuum(_kept(given.lake), hours=given.hours)
+    lake = _kept(given.lake)
+    removed = upkeep.vacuum(lake, hours=given.hours)
     document = {"schema": "reread.lake_vacuum/1", "files_removed": removed}
     options.show_answer(given, config, lambda: document, lambda _: [f"{removed:,} files removed"])
     return 0
