@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reread.archive.budgets import NEAR, Budget, dollars_to_nano, month_range, read_limits, spending, write_limits
-from reread.views.budgets import budget_words, projection_words, spending_lines
+from reread.archive.status import NEAR, Budget, dollars_to_nano, month_range, read_limits, spending, write_limits
+from reread.views.price_table import budget_words, projection_words, spending_lines
 
 DOLLAR = 10**9
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reread.archive import Archive, Reconciled
-from reread.archive.reconcile import figure_of
+from reread.archive.billing import figure_of
 from reread.index import client_totals
 from reread.records.client_input import StatusLine
 from reread.testing import Entry, a_line, a_prompt, a_reply, a_session, a_subagent, a_usage

@@ -15,8 +15,8 @@ from reread.archive.answers import place_of
 from reread.archive.filters import Filter
 from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, ranked
 from reread.errors import BadInput, UnknownSession
+from reread.features.activity import Rate, change, poisson
 from reread.features.friction import FrictionKind, Moment
-from reread.features.rates import Rate, change, poisson
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from troubled import ONE, RULE, THREE, TWO, an_archive, an_edit, troubled, write
 

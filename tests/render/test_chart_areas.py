@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from charting import a_chart, bars, parsed, pixels, rgb, texts, tips
 from reread.views.charts import Chart, Series, chart_lines
 from reread.views.charts.chart import LIGHT
-from reread.views.charts.png import chart_png
-from reread.views.charts.svg import MOST_AREAS, Box, Sheet, chart_svg, squarified
+from reread.views.charts.svg import MOST_AREAS, Box, Sheet, chart_png, chart_svg, squarified
 from reread.views.text import Style
 
 BOX = Box(10, 20, 310, 220)

@@ -8,8 +8,7 @@ import pytest
 
 from charting import BLUE, Pixel, a_chart, bars, pixels
 from reread.errors import BadInput
-from reread.views.charts.png import SCALE, chart_png
-from reread.views.charts.svg import WIDTH, chart_svg
+from reread.views.charts.svg import SCALE, WIDTH, chart_png, chart_svg
 
 
 def dark_in(picture: list[list[Pixel]], rows: range, columns: range) -> int:

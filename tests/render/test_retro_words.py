@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reread.archive.friction_report import FrictionGroup, Week
+from reread.features.activity import Rate
 from reread.features.friction.scene import Cause, FrictionKind, Moment
-from reread.features.rates import Rate
 from reread.views.charts import chart_lines
 from reread.views.charts.svg import chart_svg
 from reread.views.retro_report import MOST_WEEKS, compared, guess, kinds_line, weeks_chart

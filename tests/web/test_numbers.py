@@ -17,7 +17,7 @@ from reread.archive import Archive
 from reread.index import client_totals
 from reread.records.client_input import read_status_line
 from reread.testing import a_prompt, a_reply, a_session, a_title, a_tool_call, a_tool_result
-from reread.views.charts import png
+from reread.views.charts import svg
 from web.asking import Asking, asking, read
 
 
@@ -196,7 +196,7 @@ def test_charts_and_tables_are_files_to_keep(site: Asking) -> None:
 
 
 def test_without_the_extra_it_says_in_words_what_a_png_needs(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(png, "find_spec", lambda _: None)
+    monkeypatch.setattr(svg, "find_spec", lambda _: None)
     page = site.page("/usage?since=all&whole=1")
     assert "PNG needs an extra: pip install 'reread[png]'" in page.text
     assert not [link for link in page.links() if ".png" in link]

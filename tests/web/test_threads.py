@@ -79,6 +79,6 @@ def test_a_search_for_secrets_that_fails_says_so(site: Asking, monkeypatch: pyte
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("reread.archive.archive.Archive.secrets", fail)
+    monkeypatch.setattr("reread.archive.secret_scan.SecretScan.report", fail)
     shown = until(lambda: re.search(r'role="alert"[^>]*>([^<]*)<', site.get("/secrets", {"x-part": "1"}).text))
     assert shown[1] == "ZeroDivisionError: a mistake"

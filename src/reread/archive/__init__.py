@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         answers,
         base,
         billing,
-        budgets,
         cache_report,
         explain,
         file_history,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
         listing,
         lost_sessions,
         projects,
-        reconcile,
         regex,
         safe,
         search_language,
@@ -41,12 +39,12 @@ if TYPE_CHECKING:
     )
     from .answers import window_of
     from .archive import CLEANUP_DAYS, Archive, load, open_archive
+    from .billing import Reconciled
     from .cache_report import CacheReport
     from .explain import Explained
     from .friction_report import Retro
     from .listing import Listed
     from .projects import Project
-    from .reconcile import Reconciled
     from .text_search import SearchAnswer
     from .usage_report import UnpricedModel, UsageReport
 
@@ -64,7 +62,7 @@ _HOME = {
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",
     "Pushed": "reread.exchange",
-    "Reconciled": "reread.archive.reconcile",
+    "Reconciled": "reread.archive.billing",
     "Restored": "reread.index.custody",
     "Retro": "reread.archive.friction_report",
     "SearchAnswer": "reread.archive.text_search",
@@ -104,7 +102,6 @@ __all__ = [
     "answers",
     "base",
     "billing",
-    "budgets",
     "cache_report",
     "explain",
     "file_history",
@@ -117,7 +114,6 @@ __all__ = [
     "lost_sessions",
     "open_archive",
     "projects",
-    "reconcile",
     "regex",
     "safe",
     "search_language",

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.errors import BadInput, printable
+from reread.features.activity import Rate, change
 from reread.features.friction.patterns import (
     AskedPrompt,
     CountedPhrase,
@@ -26,7 +27,6 @@ from reread.features.friction.patterns import (
 from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
-from reread.features.rates import Rate, change
 from reread.index import friction_rows, user_data
 from reread.index.friction_rows import NO_TIME, KeptFriction, instruction_changes
 from reread.index.meta import as_path, stored_path

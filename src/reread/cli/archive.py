@@ -1,4 +1,4 @@
-"""`reread archive`: what is kept, proof that it is intact, getting it back, removing it for good."""
+"""`reread archive` and `machine`: what is kept, proof that it is intact, restoring, forgetting; whose it is."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from .session_source import bare_archive, find, is_below, is_protected, open_arc
 from .stderr import tell_lines
 
 if TYPE_CHECKING:
-    from reread.archive import Archive, Damaged, StoredSession, Verified
+    from reread.archive import Archive, Damaged, Machine, StoredSession, Verified
     from reread.config import Config
+
 
 ARCHIVE_EXAMPLES = """\
   reread archive status
@@ -299,3 +300,34 @@ _ACTIONS: dict[str, Callable[[list[str]], int]] = {
     "forget": _forget,
     "rebuild": _rebuild,
 }
+
+
+MACHINE_EXAMPLES = """\
+  reread machine
+  reread machine --label 'the old laptop'
+  reread machine --json
+  reread list --machine laptop             sessions of one machine
+  reread usage machine                     what each has used"""
+MACHINE_ABOUT = """\
+Show the id and label of this machine. The id is random, created once and kept in the archive folder, so
+renaming the host or moving the archive changes nothing. The label is for people: the host name, unless you set
+another."""
+
+
+def machine_parser() -> options.Parser:
+    made = options.make_parser("machine", MACHINE_ABOUT, MACHINE_EXAMPLES, syncs=False)
+    made.add_argument("--label", metavar="NAME", help="set the label to NAME")
+    return made
+
+
+def run_machine(arguments: list[str]) -> int:
+    given = machine_parser().parse_args(arguments)
+    config = options.make_config(given)
+    with bare_archive(config) as archive:
+        machine = archive.own_machine() if given.label is None else archive.label_machine(given.label)
+        options.show_answer(given, config, lambda: _document(machine), lambda _: [f"{machine.label}  {machine.id}"])
+    return 0
+
+
+def _document(machine: Machine) -> dict[str, object]:
+    return {"schema": "reread.machine/1", "id": machine.id, "label": machine.label}

@@ -63,8 +63,11 @@ COMMANDS: dict[str, str] = {
 MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
     **dict.fromkeys(("push", "pull"), "exchange"),
-    **dict.fromkeys(("cache", "explain", "prices"), "usage"),
-    **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary"), "contents"),
+    **dict.fromkeys(("budget", "cache", "explain", "prices"), "usage"),
+    **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
+    "machine": "archive",
+    "open": "serve",
+    "live": "run",
 }
 """Commands that share a module; every other one has a module of its own name."""
 

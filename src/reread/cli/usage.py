@@ -1,4 +1,4 @@
-"""`reread usage`, `cache`, `explain` and `prices`: tokens and money, every API response counted once."""
+"""`reread usage`, `budget`, `cache`, `explain` and `prices`: tokens and money, every API response counted once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from reread.archive import Archive, Reconciled, UsageReport
     from reread.archive.cache_report import CacheReport
     from reread.archive.filters import Filter
+    from reread.archive.status import Spending
     from reread.archive.usage_report import UnpricedModel
     from reread.billing import ModelPrices, Prices
     from reread.config import Config
-    from reread.views.charts import png, svg
+    from reread.views.charts import svg
 else:
     svg = lazy.module("reread.views.charts.svg")
-    png = lazy.module("reread.views.charts.png")
     billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
 
@@ -78,7 +78,7 @@ def _svg(chart: Chart) -> bytes:
 
 
 def _png(chart: Chart) -> bytes:
-    return png.chart_png(chart)
+    return svg.chart_png(chart)
 
 
 _DRAWINGS: dict[str, Callable[[Chart], bytes]] = {".svg": _svg, ".png": _png}
@@ -366,3 +366,62 @@ def _unpriced(given: argparse.Namespace, config: Config) -> list[UnpricedModel] 
         found = archive.billing.unpriced_models()
     wanted = (given.model or "").lower()
     return [each for each in found if wanted in (each.model or "").lower()]
+
+
+BUDGET_EXAMPLES = """\
+  reread budget                    what was spent, and of which budget
+  reread budget day 10             at most 10 dollars a day
+  reread budget month 200
+  reread budget day none           take it away
+  reread budget --json"""
+ABOUT = """\
+Show spending today, this week and this month, compared with the previous period, and a forecast for the month
+from the pace of the last one and four weeks. With a period and an amount, set a budget: `reread statusline` and
+the usage page show it and warn before it is used up. A budget never stops anything."""
+
+
+def budget_parser() -> options.Parser:
+    made = options.make_parser("budget", ABOUT, BUDGET_EXAMPLES)
+    made.add_argument("period", nargs="?", choices=("day", "week", "month"), help="budget to set")
+    made.add_argument("amount", nargs="?", metavar="DOLLARS", help="the limit, or `none` to remove it")
+    options.add_prices(made)
+    return made
+
+
+def run_budget(arguments: list[str]) -> int:
+    given = budget_parser().parse_args(arguments)
+    config = options.make_config(given)
+    if given.period is not None:
+        _set(config, given.period, given.amount)
+    with open_archive(given, config) as archive:
+        found = _spending(archive, config)
+    options.show_answer(
+        given,
+        config,
+        lambda: views.price_table.spending_document(found),
+        lambda _: views.price_table.spending_lines(found),
+    )
+    return 0
+
+
+def _set(config: Config, period: str, amount: str | None) -> None:
+    if amount is None:
+        raise BadInput(f"say how many dollars a {period} may cost, as in `reread budget {period} 10`")
+    limits = archives.status.read_limits(str(config.home))
+    try:
+        if amount == "none":
+            limits.pop(period, None)
+        else:
+            limits[period] = archives.status.dollars_to_nano(amount)
+    except ValueError:
+        raise BadInput(f"{amount!r} is not an amount in dollars") from None
+    archives.status.write_limits(str(config.home), limits)
+
+
+def _spending(archive: Archive, config: Config) -> Spending:
+    today = config.now.astimezone(config.timezone).replace(hour=0, minute=0, second=0, microsecond=0)
+    report = archive.usage(
+        "day", archives.filters.Filter(since=today - timedelta(days=archives.status.DAYS_BACK)), config.timezone
+    )
+    by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
+    return archives.status.spending(by_day, today.date().isoformat(), archives.status.read_limits(str(config.home)))

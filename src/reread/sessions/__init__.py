@@ -23,9 +23,8 @@ if TYPE_CHECKING:
         with_final_counts,
     )
     from .conversation import Conversation
-    from .copies import Copies
     from .requests import Request, add_up, collapse, is_of_one_file, requests_of, scope_of, spoken_groups, told_in
-    from .session import FindOutput, Session
+    from .session import Copies, FindOutput, Session
     from .speaker import Speaker, kind_of
     from .tree import MAIN
     from .turns import prompt_of
@@ -42,7 +41,7 @@ _HOME = {
     "AgentKind": ".agents",
     "Branch": ".values",
     "Conversation": ".conversation",
-    "Copies": ".copies",
+    "Copies": ".session",
     "Coverage": ".values",
     "FindOutput": ".session",
     "Speaker": ".speaker",

@@ -12,7 +12,7 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.billing.report import Tokens
 from reread.marks import NO_MARK, Mark
-from reread.records import ProgressLine, Record, Spoken, parse_time
+from reread.records import Assistant, ProgressLine, Record, Spoken, parse_time
 from reread.records.sidefiles import IndexEntry
 
 from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
@@ -237,3 +237,39 @@ def _names_a_call(record: Record) -> bool:
 def _started(agent: Subagent) -> float:
     started = agent.span[0]
     return started.timestamp() if started is not None else 0.0
+
+
+class Copies:
+    """Shown sessions one after the other, says how much of each was in an earlier one."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+        self._messages: set[str] = set()
+
+    def take(self, conversation: Conversation) -> int:
+        """How many leading records repeat a session taken before; the rest is the session's own."""
+        copied = self._copied(conversation.records)
+        for record in conversation.records:
+            if record.uuid is not None:
+                self._lines.add(record.uuid)
+            if (message_id := _message_id(record)) is not None:
+                self._messages.add(message_id)
+        return copied
+
+    def _copied(self, records: tuple[Record, ...]) -> int:
+        """Up to the last line known before the first answer that is not."""
+        copied = 0
+        for position, record in enumerate(records, 1):
+            message_id = _message_id(record)
+            if record.uuid in self._lines or message_id in self._messages:
+                copied = position
+            elif message_id is not None:
+                break
+        return copied
+
+
+def _message_id(record: Record) -> str | None:
+    """Ids of the API only: gateways give every answer the same one."""
+    message = record.message if isinstance(record, Assistant) else None
+    found = message.id if message is not None else None
+    return found if found is not None and found.startswith("msg_") else None

@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import (
         archive_json,
-        budgets,
         cache_table,
         calls,
         cost_lines,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "archive_json",
-    "budgets",
     "cache_table",
     "calls",
     "cost_lines",

@@ -1,11 +1,12 @@
-"""The price table for a terminal and as a document, and what in the archive has no price."""
+"""Prices and budgets for a terminal and as documents, and what in the archive has no price."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from reread.archive.status import PERIODS, Budget, Spending
 from reread.errors import printable
 
 from .numbers import count, tokens
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from reread.billing import ModelPrices, PerMillion, Prices, Row
 
     from .values import View
+
 
 _PER_TOKEN = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 _HEADERS = {
@@ -175,3 +177,63 @@ def _per_million(row: PerMillion) -> Document:
 def _unpriced_document(prices: Prices, each: UnpricedModel) -> Document:
     why = _why(prices, each.model)
     return {"model": each.model, "requests": each.requests, "tokens": each.tokens, "reason": why}
+
+
+NAMES = {"day": "today", "week": "this week", "month": "this month"}
+BEFORE = {"day": "yesterday", "week": "last week, same days", "month": "last month, same days"}
+
+
+def budget_words(budget: Budget) -> str:
+    """`82% of $10 for today, nearly used up`."""
+    ending = {"ok": "", "near": ", nearly used up", "over": ", used up"}[budget.state]
+    return f"{budget.share:.0%} of {dollars(budget.limit)} for {NAMES[budget.period]}{ending}"
+
+
+def dollars(nanodollars: int) -> str:
+    amount = nanodollars / 1e9
+    return f"${amount:,.0f}" if amount == int(amount) else f"${amount:,.2f}"
+
+
+def projection_words(spending: Spending) -> str:
+    """As a range: the pace of a week is not that of a month."""
+    low, high = f"${spending.low / 1e9:,.0f}", f"${spending.high / 1e9:,.0f}"
+    return f"at this pace {low}" if low == high else f"at this pace {low} to {high}"
+
+
+def spending_lines(spending: Spending) -> list[str]:
+    limits = {each.period: each for each in spending.budgets}
+    rows = [
+        [
+            NAMES[name],
+            f"${spending.spent[name] / 1e9:,.2f}",
+            budget_words(limits[name]) if name in limits else "no budget",
+            f"{BEFORE[name]}: ${spending.before[name] / 1e9:,.2f}",
+        ]
+        for name in PERIODS
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:<{widths[2]}}  {d}" for a, b, c, d in rows]
+    return [*lines, "", f"The whole month: {projection_words(spending)}."]
+
+
+def spending_document(spending: Spending) -> dict[str, Any]:
+    limits = {each.period: each for each in spending.budgets}
+    return {
+        "schema": "reread.budget/1",
+        "periods": [
+            {
+                "period": name,
+                "spent_usd": _exact(spending.spent[name]),
+                "limit_usd": _exact(limits[name].limit) if name in limits else None,
+                "state": limits[name].state if name in limits else None,
+                "before_usd": _exact(spending.before[name]),
+            }
+            for name in PERIODS
+        ],
+        "month_low_usd": _exact(spending.low),
+        "month_high_usd": _exact(spending.high),
+    }
+
+
+def _exact(nanodollars: int) -> str:
+    return f"{nanodollars // 10**9}.{nanodollars % 10**9:09d}"

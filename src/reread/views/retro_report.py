@@ -18,10 +18,10 @@ from .values import Document, View, dollars, utc, when
 
 if TYPE_CHECKING:
     from reread.archive.friction_report import FrictionGroup, Retro, TurningPoint, Week
+    from reread.features.activity import Rate
     from reread.features.friction.patterns import RepeatedPattern
     from reread.features.friction.scene import Moment
     from reread.features.friction.suggestions import Suggestion
-    from reread.features.rates import Rate
 
 
 MOST_SUBJECTS = 6

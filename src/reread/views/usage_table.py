@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from reread.archive.reconcile import REASONS, Reconciled
+from reread.archive.billing import REASONS, Reconciled
 from reread.archive.usage_report import Accounting, FiveHourBlock, ModelUse, UsageReport, UsageRow, block
 from reread.billing.report import Tokens
 

@@ -14,18 +14,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive import CacheReport, UsageReport
-from reread.archive.budgets import DAYS_BACK, PERIODS, dollars_to_nano, read_limits, spending, write_limits
 from reread.archive.filters import Filter
-from reread.archive.status import SECONDS
+from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
 from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
 from reread.errors import BadInput
-from reread.views.budgets import BEFORE, NAMES, budget_words, dollars, projection_words
 from reread.views.cache_table import cause_words, signed_money, told_or_inferred
 from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
-from reread.views.charts.png import NEEDED, can_draw_png, chart_png
-from reread.views.charts.svg import Sheet, chart_svg
+from reread.views.charts.svg import NEEDED, Sheet, can_draw_png, chart_png, chart_svg
 from reread.views.numbers import money, nano, percent
+from reread.views.price_table import BEFORE, NAMES, budget_words, dollars, projection_words
 from reread.views.usage_table import (
     TIMES,
     accounting_line,

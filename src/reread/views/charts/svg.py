@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from html import escape
+from importlib import resources
+from importlib.util import find_spec
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from reread.errors import BadInput
 
 from .chart import (
     DARK,
@@ -640,3 +645,33 @@ def _footer(notes: list[str], sheet: Sheet, bottom: float) -> tuple[list[str], f
         bottom += 20
         parts.append(text(MARGIN, bottom, fit(note, sheet.width - 2 * MARGIN, SMALL), look="muted", size=SMALL))
     return parts, bottom + 24
+
+
+NEEDED = "PNG needs an extra: pip install 'reread[png]'"
+SCALE = 2
+"""Pixels for each unit of the SVG, so that it is sharp on dense screens and in documents."""
+_DRAWN_BY_OURS = re.compile(r"[\n\x20-\x7e\xa0-\u017f\u0370-\u045f\u2010-\u2027\u2212\u2264\u2265]*")
+"""Scripts in our font. Only for others are the system's fonts looked at: that takes time, and differs by machine."""
+
+
+def can_draw_png() -> bool:
+    """Whether the extra is installed."""
+    return find_spec("resvg_py") is not None
+
+
+def chart_png(chart: Chart) -> bytes:
+    """The light theme, twice the size of the SVG. Raises `BadInput` where resvg is not installed."""
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        raise BadInput(f"{NEEDED}; SVG works without it") from error
+    svg = chart_svg(chart)
+    with resources.as_file(resources.files(__package__).joinpath("fonts")) as fonts:
+        return svg_to_bytes(
+            svg_string=svg,
+            width=WIDTH * SCALE,
+            font_dirs=[str(fonts)],
+            skip_system_fonts=_DRAWN_BY_OURS.fullmatch(svg) is not None,
+            font_family="Inter",
+            sans_serif_family="Inter",
+        )
