@@ -67,6 +67,7 @@ class ArchiveFriction:
         for. Raises BadInput for a kind nobody knows.
         """
         archive = self._archive
+        archive.reprice()
         ask = RetroQuestion(
             wanted=make_filter(wanted, filters, timezone),
             session=archive.find(session) if session is not None else None,

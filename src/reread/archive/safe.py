@@ -29,6 +29,7 @@ from reread.ingest.recount import recount
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
+from . import model_answers
 from .base import LOCK_SECONDS
 from .filters import Filter, FilterOptions, make_filter, whole_number
 from .listing import passing_ids
@@ -187,6 +188,7 @@ class ArchiveSafe:
             remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be taken in again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
+            model_answers.forget(archive.home, found.row.uuid)
             return forgotten
 
     def damaged(self) -> Damaged:
@@ -239,7 +241,7 @@ class ArchiveSafe:
             self._recover()
             own = archive.own_machine()
             pulled = exchange.pull(archive.connection, archive.packs, own, source, archive.prices, archive.price_file)
-            exchange.remember_folder(archive.home, source)
+            exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled
 
     def last_folder(self) -> Path | None:

@@ -58,7 +58,7 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
     rows = connection.execute(
         f"SELECT session, {_NAMES} FROM friction WHERE session IN ({integers(sessions)}) ORDER BY rowid"  # noqa: S608
     )
-    for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details in rows:
+    for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details, first, last in rows:
         event = Moment(
             kind=FrictionKind(kind),
             session=sessions[session],
@@ -68,11 +68,54 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
             confidence=confidence,
             cause=Cause(cause),
             about=about,
-            loss=Loss(seconds=loss[0], tokens=loss[1], nanodollars=loss[2]),
+            loss=Loss(
+                seconds=loss[0], tokens=loss[1], nanodollars=loss[2], span=None if first is None else (first, last)
+            ),
             agent=agent,
             details=details_of(details),
         )
         yield session, event
+
+
+def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | None]) -> None:
+    """What moments cost, after responses were priced anew; `before` is what each session had cost by then.
+
+    A moment that an earlier version found does not tell which responses it is about, and those of an agent that only
+    progress lines tell of are not kept: such a cost changes as that of its session did.
+    """
+    rows = connection.execute(
+        """SELECT friction.rowid, friction.session, agent, spent_first, spent_last, tokens, friction.nanodollars,
+                  session.nanodollars
+           FROM friction JOIN session ON session.id = friction.session WHERE friction.tokens > 0"""
+    ).fetchall()
+    changed: list[tuple[int, int]] = []
+    for row, session, agent, first, last, tokens, money, of_session in rows:
+        new = None if first is None else _spent(connection, session, agent, (first, last), tokens)
+        old = before.get(session)
+        if new is None and money and old:
+            new = round(money * (of_session or 0) / old)
+        if new is not None and new != money:
+            changed.append((new, row))
+    connection.executemany("UPDATE friction SET nanodollars = ? WHERE rowid = ?", changed)
+
+
+def _spent(
+    connection: sqlite3.Connection, session: int, agent: str | None, span: tuple[int, int], tokens: int
+) -> int | None:
+    """By the responses between two moments that have so many tokens: those of an agent's file, or of the conversation's
+    with or without agents whose lines stand there, too; None where none of these are they."""
+    files = connection.execute("SELECT id, agent, kind FROM file WHERE session = ?", (session,)).fetchall()
+    own = [number for number, name, kind in files if kind == "subagent" and name == agent and agent is not None]
+    others = [number for number, _, kind in files if kind != "subagent"]
+    for numbers, side in ((own, ""), (others, f"AND is_sidechain = {int(agent is not None)}"), (others, "")):
+        counted, money = connection.execute(
+            f"""SELECT sum(input + output + cache_read + cache_write_5m + cache_write_1h), ifnull(sum(nanodollars), 0)
+                FROM request WHERE file IN ({integers(numbers)}) AND time BETWEEN ? AND ? {side}""",  # noqa: S608
+            span,
+        ).fetchone()
+        if counted == tokens:
+            return int(money)
+    return None
 
 
 class KeptFriction(NamedTuple):

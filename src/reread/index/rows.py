@@ -140,6 +140,8 @@ class FrictionRow(Struct, frozen=True, kw_only=True):
     tokens: int | None
     nanodollars: int | None
     details: str
+    spent_first: int | None
+    spent_last: int | None
 
 
 class FrictionBatch(Struct, frozen=True, kw_only=True):

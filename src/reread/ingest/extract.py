@@ -223,6 +223,8 @@ def _row(event: Moment) -> FrictionRow:
         tokens=event.loss.tokens,
         nanodollars=event.loss.nanodollars,
         details=_json(event.details),
+        spent_first=event.loss.span[0] if event.loss.span is not None else None,
+        spent_last=event.loss.span[1] if event.loss.span is not None else None,
     )
 
 

@@ -511,6 +511,19 @@ def markdown_lines(
         yield f"*{_inline(left_out)}*"
 
 
+_MOST_EVIDENCE = 60
+"""Moments that a model is shown, the newest."""
+
+
+def evidence_lines(found: Retro, view: View) -> Iterator[str]:
+    """The report, and the newest moments with their quotes: what a model is shown."""
+    yield from markdown_lines(found, view)
+    yield from _markdown_heading("Moments")
+    for event in found.events[:_MOST_EVIDENCE]:
+        day = when(event.time, view.timezone, "%Y-%m-%d")
+        yield f"- {day} {kind_name(event.kind)}, {event.about}: {_inline(event.evidence)}"
+
+
 def _what_hurt(found: Retro, most: int) -> Iterator[str]:
     yield from _markdown_heading("What hurt most")
     if not found.events:

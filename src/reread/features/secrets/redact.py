@@ -85,6 +85,10 @@ class Redactor:
         joined = _BETWEEN.join(texts)
         return not any(value in joined for value in known)
 
+    def drop_texts(self) -> None:
+        """Remembers the secrets alone: whoever goes through gigabytes once gains nothing from texts seen before."""
+        self._found.clear()
+
     def found_in(self, text: str) -> list[FoundSecret]:
         """The secrets of a text by itself, whatever others told."""
         return self._find(text)
@@ -318,6 +322,12 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
 
 def redacted_session(session: Session, redactor: Redactor) -> Session:
     """The same session, every value of it without secrets. All of it is learned first."""
+    learn_session(redactor, session)
+    return session.rewritten(Rewriter(redactor))
+
+
+def learn_session(redactor: Redactor, session: Session) -> None:
+    """Takes note of all secrets of a session: what is one in a result is one in a prompt."""
     for raw in _everything(session):
         learn_line(redactor, raw)
     for talk in (session, *session.subagents):
@@ -326,7 +336,6 @@ def redacted_session(session: Session, redactor: Redactor) -> Session:
                 redactor.learn(session.full_output(call))
     for text in (session.title, *session.files, *session.problems):
         redactor.learn(text)
-    return session.rewritten(Rewriter(redactor))
 
 
 def _everything(session: Session) -> Iterator[bytes]:
