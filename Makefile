@@ -6,7 +6,7 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: run serve test quick check faults e2e bench eval house format clean
+.PHONY: run serve test quick check faults e2e spark bench eval house format clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -40,6 +40,11 @@ faults: $(VENV)/developing
 # More at once than there are processors: these tests wait for clients and browsers most of the time.
 e2e: $(VENV)/developing
 	$(BIN)/pytest -n 4 -m e2e tests/e2e
+
+# The lake on a real Spark with two executors, one of them killed, and on a real S3 server; needs Java.
+spark: $(VENV)/developing
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark]' 'moto[server]' boto3
+	$(BIN)/pytest -n 0 -m 'spark or not spark' tests/lake/test_lake_on_spark.py tests/lake/test_lake_in_object_storage.py
 
 bench: $(VENV)/developing
 	$(BIN)/python bench/reader.py

@@ -144,6 +144,13 @@ class FileReader:
         except OSError:
             return None
 
+    def recorded_ids(self, file: SourceFile) -> set[str]:
+        """The sessions that the first records of a file name."""
+        try:
+            return {record.session_id for record in islice(self.records(file), _PEEK) if record.session_id is not None}
+        except SourceError:  # whoever reads all of it says so
+            return set()
+
     def losses(self, file: SourceFile) -> Sequence[str]:  # noqa: ARG002  files on disk are read or raise
         """What could not be given of a file that was asked for, in sentences."""
         return ()
@@ -296,19 +303,12 @@ def ids_of(files: SessionFiles, disk: FileReader = DISK) -> set[str]:
     """The names a session answers to: its file's, and what its records say where the file was renamed."""
     if files.trunk is None or has_own_name(files):
         return {files.id}
-    return {files.id, *_recorded_ids(files.trunk, disk)}
+    return {files.id, *disk.recorded_ids(files.trunk)}
 
 
 def has_own_name(files: SessionFiles) -> bool:
     """Whether its file is called by an id, as the client calls it."""
     return _UUID.fullmatch(files.id) is not None
-
-
-def _recorded_ids(file: SourceFile, disk: FileReader) -> set[str]:
-    try:
-        return {record.session_id for record in islice(disk.records(file), _PEEK) if record.session_id is not None}
-    except SourceError:  # whoever reads all of it says so
-        return set()
 
 
 def _ended(files: SessionFiles) -> float:
@@ -338,7 +338,7 @@ class OrphanAgentFiles:
     def of(self, session: SessionFiles) -> list[SourceFile]:
         while self._waiting:
             file = self._waiting.pop()
-            for owner in _recorded_ids(file, self._disk):
+            for owner in self._disk.recorded_ids(file):
                 self._owned.setdefault((file.folder, owner), []).append(file)
         if session.trunk is None or not self._owned:
             return []
@@ -356,7 +356,7 @@ class OrphanAgentFiles:
         left: dict[tuple[Path, str], list[SourceFile]] = {}
         for file in self._all:
             if file.path not in taken:
-                owner = next(iter(sorted(_recorded_ids(file, self._disk))), file.path.stem)
+                owner = next(iter(sorted(self._disk.recorded_ids(file))), file.path.stem)
                 left.setdefault((file.folder, owner), []).append(file)
         return [SessionFiles(id=owner, subagents=tuple(files)) for (_, owner), files in left.items()]
 

@@ -38,6 +38,15 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "push": [["NAME", "HERE", "--dry-run"], ["--NAME"]],
     "pull": [["NAME", "HERE"], ["--NAME"]],
     "team": [["NAME"], ["grant", "NAME", "NAME"], ["status", "--store", "NAME"], ["--NAME"]],
+    "lake": [
+        ["NAME"],
+        ["build", "NAME", "--lake", "NAME"],
+        ["plan", "HERE", "--lake", "NAME"],
+        ["query", "--lake", "NAME", "usage", "NAME"],
+        ["query", "--lake", "NAME", "schema"],
+        ["verify", "--lake", "NAME"],
+        ["build", "--lake", "x", "--engine", "NAME", "HERE"],
+    ],
     "budget": [["HERE"], ["month", "NAME", "HERE"], ["NAME"], ["--NAME"]],
     "secrets": [["HERE"], ["HERE", "--project", "NAME"], ["--NAME"]],
     "list": [

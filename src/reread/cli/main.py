@@ -55,6 +55,7 @@ COMMANDS: dict[str, str] = {
     "push": "send this machine's sessions to a shared folder, or its numbers to a team store",
     "pull": "import what your other machines pushed to a shared folder",
     "team": "set up and manage a team store on PostgreSQL: members, teams, retention",
+    "lake": "write many people's transcripts to Delta tables and query them",
     "sql": "run read-only SQL on the archive",
     "demo": "try any command on sample sessions",
     "completion": "print a completion script for bash, zsh or fish",

@@ -53,7 +53,7 @@ def run_sql(arguments: list[str]) -> int:
         options.print_text(_csv(columns, rows))
     else:
         options.show_answer(
-            given, config, lambda: rows_document(columns, rows), lambda view: _table(columns, rows, view)
+            given, config, lambda: rows_document(columns, rows), lambda view: table_lines(columns, rows, view)
         )
     return 0
 
@@ -70,7 +70,8 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: View) -> Iterator[str]:
+    """Any rows as a table."""
     from reread.views.text import cells, table
 
     shown = [[_cell(value) for value in row] for row in rows]

@@ -22,7 +22,7 @@ from msgspec.structs import astuple, replace
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # fetched when used: not every sync looks for it
-from reread.features.search_text import Field, texts_of
+from reread.features.search_text import Field, FieldText, texts_of
 from reread.features.tool_use import paths_of
 from reread.index import read
 from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMarker, call_digest, digest_of, write_talk
@@ -410,15 +410,15 @@ def add_talk(connection: sqlite3.Connection, load: Callable[[StoredSession], Ses
                 copies.settle()
 
 
-def conversation_in(session: Session, row: FileRow) -> Conversation | None:
+def conversation_in(session: Session, file: FileRow | SourceFile) -> Conversation | None:
     """What one of its files tells; None for files that are no conversation."""
-    if row.kind == "transcript":
+    if file.kind == FileKind.TRANSCRIPT:
         return session.of_transcript()
-    if row.kind == "capture":
-        return next((added_by(each, session) for each in session.captures if each.path == str(row.path)), None)
-    if row.kind != "subagent":
+    if file.kind == FileKind.CAPTURE:
+        return next((added_by(each, session) for each in session.captures if each.path == str(file.path)), None)
+    if file.kind != FileKind.SUBAGENT:
         return None
-    name = row.agent or row.path.stem
+    name = file.agent or file.path.stem
     return next((each for each in session.subagents if each.id == name and not each.is_recorded_inline), None)
 
 
@@ -448,7 +448,11 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]
     else:
-        session, found, moments = _session_and_rows(job, job.files, disk)
+        loaded = load_session(job.files, job.strays, disk, load_prices(job.prices))
+        found = file_rows(job.changed, loaded, disk)
+        session = session_row(loaded, job)
+        moments = friction_of(loaded) if job.with_friction else None
+        del loaded
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
@@ -461,18 +465,20 @@ def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _
     batch = SessionBatch(session=None, files=[], backup_of=session, unread=[])
     for each in job.changed:
         try:
-            batch.files.append(_file_batch(each, _Rows([]), bytes_of(each)))
+            batch.files.append(_file_batch(each, ExtractedRows([]), bytes_of(each)))
         except SourceError as problem:
             batch.unread.append((str(problem.path), problem.reason))
     return batch
 
 
-class _Rows(NamedTuple):
+class ExtractedRows(NamedTuple):
     """What a file says."""
 
     blocks: list[BlockRow]
     indexed: int | None = None
     """Where its last whole line ends; None where the file is not read by lines."""
+    is_torn: bool = False
+    """Whether half a line follows."""
     lines: int = 0
     malformed: int = 0
     withdrawn: Sequence[int] = ()
@@ -486,37 +492,38 @@ class _Rows(NamedTuple):
     thoughts: Sequence[ThoughtRow] = ()
 
 
-def _session_and_rows(
-    job: SessionJob, files: SessionFiles, disk: FileReader
-) -> tuple[SessionRow, list[_Rows], FrictionBatch | None]:
-    session = load_session(files, job.strays, disk, load_prices(job.prices))
+def file_rows(
+    jobs: Iterable[FileJob], session: Session, disk: FileReader, *, with_words: bool = True
+) -> list[ExtractedRows]:
+    """What each of a session's files says; without the words for the index where nobody searches."""
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
     own = session.of_transcript()
-    for each in job.changed:
+    for each in jobs:
         if each.file.kind is FileKind.TRANSCRIPT:
-            found.append(_transcript_rows(each, own))
+            found.append(_transcript_rows(each, own, with_words))
         elif each.file.kind is FileKind.CAPTURE:
-            found.append(_capture_rows(each, session))
+            found.append(_capture_rows(each, session, with_words))
         elif each.file.kind is FileKind.SUBAGENT and (each.file.agent or each.file.path.stem) in agents:
-            found.append(_transcript_rows(each, agents[each.file.agent or each.file.path.stem]))
+            found.append(_transcript_rows(each, agents[each.file.agent or each.file.path.stem], with_words))
         else:
-            found.append(_side_rows(each, disk))
-    folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    row = _session_row(session, name_of(session, files, job.of_others), folder)
-    return row, found, friction_of(session) if job.with_friction else None
+            found.append(_side_rows(each, disk) if with_words else ExtractedRows([]))
+    return found
 
 
-def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
+def _transcript_rows(job: FileJob, conversation: Conversation, with_words: bool) -> ExtractedRows:
     records = conversation.records
     readable, end = records, 0
-    if records and _is_unfinished(records[-1]):  # it may stand behind a whole object on the same line
+    is_torn = bool(records) and _is_unfinished(records[-1])
+    if is_torn:  # it may stand behind a whole object on the same line
         readable, end = records[:-1], records[-1].offset
     elif records:
         end = records[-1].offset + len(records[-1].raw) + 1
-    return _Rows(
-        blocks=list(_blocks([record for record in records if record.offset >= job.indexed], conversation)),
+    new = [record for record in records if record.offset >= job.indexed] if with_words else []
+    return ExtractedRows(
+        blocks=list(_blocks(new, conversation)),
         indexed=end,
+        is_torn=is_torn,
         lines=len({record.line for record in records}),
         malformed=sum(type(record) is Unknown and record.malformed for record in readable),
         withdrawn=_withdrawn(job, conversation),
@@ -530,16 +537,16 @@ def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:
     )
 
 
-def _capture_rows(job: FileJob, session: Session) -> _Rows:
+def _capture_rows(job: FileJob, session: Session, with_words: bool) -> ExtractedRows:
     """What a capture adds to the transcript of its session, and what the client said of its own cost."""
     capture = next((each for each in session.captures if each.path == str(job.file.path)), None)
     if capture is None:
-        return _Rows([])
+        return ExtractedRows([])
     told = capture.told
     added = added_by(capture, session)
     counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
-    return _Rows(
-        blocks=list(_blocks(list(added.records), added)),
+    return ExtractedRows(
+        blocks=list(_blocks(list(added.records) if with_words else [], added)),
         lines=told.lines,
         malformed=told.malformed,
         calls=call_rows(added),
@@ -574,20 +581,22 @@ def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     return [replace(record, git_branch=branch) for record in completed(told, finals)]
 
 
-def _side_rows(job: FileJob, disk: FileReader) -> _Rows:
+def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
     """A file that is no transcript: kept whole; spilled tool outputs can be searched."""
     if job.file.kind is not FileKind.TOOL_RESULT:
-        return _Rows([])
+        return ExtractedRows([])
     try:
         content = disk.content(job.file)
     except OSError as error:
         raise _unreadable(job, error) from error
     text = indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
     time = job.file.mtime_ns // 10**6
-    return _Rows([BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)])
+    return ExtractedRows(
+        [BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)]
+    )
 
 
-def _file_batch(job: FileJob, rows: _Rows, taken: _Taken) -> FileBatch:
+def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
     file = job.file
     return FileBatch(
         key=job.key,
@@ -690,31 +699,37 @@ def _is_said_again(record: Record, conversation: Conversation) -> bool:
     return isinstance(record, QueueOperation) and id(record) not in conversation.traceless
 
 
-def _blocks(records: list[Record], conversation: Conversation) -> Iterator[BlockRow]:
+def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[tuple[Record, int, FieldText]]:
+    """Every text that lines say, with its place among those of the line."""
     for line in records:
-        if _is_said_again(line, conversation):
-            continue
-        record, time = conversation.by_progress.get(id(line), line), None
-        for part, (field, text) in enumerate(texts_of(record)):
-            words = indexable_bytes(text, with_parts=field is not Field.RESULT)
-            if words:
-                time = time if time is not None else milliseconds(record.time)
-                yield BlockRow(
-                    offset=record.offset,
-                    length=len(record.raw),
-                    part=part,
-                    field=_NUMBER[field],
-                    time=time,
-                    text=words,
-                )
+        if not _is_said_again(line, conversation):
+            record = conversation.by_progress.get(id(line), line)
+            yield from ((record, part, said) for part, said in enumerate(texts_of(record)))
 
 
-def _session_row(session: Session, name: str, folder: Path) -> SessionRow:
+def _blocks(records: Iterable[Record], conversation: Conversation) -> Iterator[BlockRow]:
+    for record, part, (field, text) in texts_in(records, conversation):
+        words = indexable_bytes(text, with_parts=field is not Field.RESULT)
+        if words:
+            yield BlockRow(
+                offset=record.offset,
+                length=len(record.raw),
+                part=part,
+                field=_NUMBER[field],
+                time=milliseconds(record.time),
+                text=words,
+            )
+
+
+def session_row(session: Session, job: SessionJob) -> SessionRow:
+    """What a session amounts to."""
+    files = job.files or SessionFiles(session.id)
+    folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
     usage = session.total_usage
     started, ended = session.span
     parts = (session, *session.subagents)
     return SessionRow(
-        uuid=name,
+        uuid=name_of(session, files, job.of_others),
         folder=str(folder),
         project=session.project,
         title=session.title,

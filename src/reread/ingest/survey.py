@@ -310,13 +310,13 @@ class PlaceSurvey:
         kept: list[Owned] = []
         new: list[Owned] = []
         for session, own in owned:
-            files = _own_files(session, own)
+            files = own_files(session, own)
             is_known = not files or any(file.path in self._paths for file in files)
             (kept if is_known else new).append((session, own))
         leaders: dict[str, list[Owned]] = {}
         copies: list[Owned] = []
-        for session, own in sorted(new, key=_largest_first):
-            files = _own_files(session, own)
+        for session, own in sorted(new, key=largest_first):
+            files = own_files(session, own)
             names = claims.names_of(session)
             if self._is_as_it_was(files):
                 self.unchanged += len(files)
@@ -328,7 +328,7 @@ class PlaceSurvey:
                 kept.append((session, own))
                 for name in names:
                     leaders.setdefault(name, []).append((session, own))
-        return _with_captures(kept, copies)
+        return with_captures(kept, copies)
 
     def gone(self, seen: Iterable[Path]) -> list[Path]:
         """Places that are there no more."""
@@ -414,16 +414,27 @@ class PlaceSurvey:
         self, files: Sequence[SourceFile], names: Iterable[str], leaders: Mapping[str, Sequence[Owned]]
     ) -> bool:
         """Whether another folder of this walk has all of it."""
-        here = _by_role(files)
-        for session, own in (each for name in sorted(names) for each in leaders.get(name, ())):
-            there = _by_role(_own_files(session, own))
-            if here.keys() <= there.keys() and all(_begins_with(there[role], file) for role, file in here.items()):
-                self.found += [FoundPlace(file, there[role].path, self._machine) for role, file in here.items()]
-                return True
-        return False
+        found = original_beside(files, names, leaders, _begins_with)
+        self.found += [FoundPlace(file, original.path, self._machine) for file, original in found]
+        return bool(found)
 
 
-def _own_files(session: SessionFiles, own: Sequence[SourceFile]) -> list[SourceFile]:
+def original_beside(
+    files: Sequence[SourceFile],
+    names: Iterable[str],
+    leaders: Mapping[str, Sequence[Owned]],
+    begins_with: Callable[[SourceFile, SourceFile], bool],
+) -> list[tuple[SourceFile, SourceFile]]:
+    """Each file of a session beside that of a larger session which holds all of it; nothing where none does."""
+    here = _by_role(files)
+    for session, own in (each for name in sorted(names) for each in leaders.get(name, ())):
+        there = _by_role(own_files(session, own))
+        if here.keys() <= there.keys() and all(begins_with(there[role], file) for role, file in here.items()):
+            return [(file, there[role]) for role, file in here.items()]
+    return []
+
+
+def own_files(session: SessionFiles, own: Sequence[SourceFile]) -> list[SourceFile]:
     return [file for file in (*session.all, *own) if file.kind is not FileKind.CAPTURE]
 
 
@@ -431,8 +442,8 @@ def _by_role(files: Iterable[SourceFile]) -> dict[Role, SourceFile]:
     return {role_of(file.kind, file.path): file for file in files}
 
 
-def _largest_first(each: Owned) -> tuple[int, str]:
-    files = _own_files(*each)
+def largest_first(each: Owned) -> tuple[int, str]:
+    files = own_files(*each)
     return -sum(file.size for file in files), min(str(file.path) for file in files)
 
 
@@ -441,7 +452,7 @@ def _begins_with(full: SourceFile, other: SourceFile) -> bool:
     return found is not None and found <= 0
 
 
-def _with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
+def with_captures(kept: list[Owned], copies: Sequence[Owned]) -> list[Owned]:
     """Captures of a copy go with what it is a copy of; where that is not met on this walk, the safe has it."""
     for session, _ in copies:
         if session.captures:

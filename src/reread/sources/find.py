@@ -202,7 +202,7 @@ class _Walk:
         while waiting:
             folder = waiting.pop()
             entries = self._entries(folder)
-            is_config = _is_config(folder, {entry.name for entry in entries})
+            is_config = is_config_folder(folder, {entry.name for entry in entries})
             if is_config:
                 entries = [entry for entry in entries if entry.name in (*_CONFIG_FILES, *_CONFIG_FOLDERS)]
             files = [Path(entry.path) for entry in entries if not _is_folder(entry)]
@@ -273,7 +273,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_config(folder: Path, names: set[str]) -> bool:
+def is_config_folder(folder: Path, names: set[str]) -> bool:
     return "projects" in names and (folder.name == ".claude" or not names.isdisjoint(_CONFIG_SIGNS))
 
 

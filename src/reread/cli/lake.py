@@ -1,0 +1,325 @@
+"""`reread lake`: an organisation's transcripts as Delta tables, on this machine or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reread import archive as archives
+from reread import lazy, views
+from reread.errors import BadInput, printable
+from reread.views.numbers import count, size
+
+from . import options
+from .archive import EXIT_DAMAGE
+from .common import word_first
+from .options import is_agreed
+from .sql import table_lines
+from .stderr import tell
+
+if TYPE_CHECKING:
+    from reread import billing
+    from reread.config import Config
+    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
+else:
+    billing = lazy.module("reread.billing")
+    build = lazy.module("reread.lake.build")
+    delta = lazy.module("reread.lake.delta")
+    plan = lazy.module("reread.lake.plan")
+    query = lazy.module("reread.lake.query")
+    share = lazy.module("reread.lake.share")
+    storage = lazy.module("reread.lake.storage")
+    tables = lazy.module("reread.lake.tables")
+    upkeep = lazy.module("reread.lake.upkeep")
+
+LAKE_EXAMPLES = """\
+  reread lake build ~/.claude --lake ~/lake
+  reread lake build s3://transcripts/2026 --lake s3://lake --engine spark --master spark://head:7077
+  reread lake query --lake ~/lake usage month --json
+  reread lake query --lake ~/lake sql "SELECT project, sum(nanodollars) / 1e9 FROM usage_day GROUP BY 1"
+  reread lake plan ~/.claude --lake ~/lake"""
+ABOUT = {
+    "build": "read what is new in the sources and write it to the lake, all of it or nothing",
+    "query": "answer `usage GROUPING` like `reread usage`, or one SELECT with `sql`",
+    "plan": "show what a build would read, without writing anything",
+    "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
+    "forget": "remove a session from every table and from the disk, for good; asks first",
+    "vacuum": "join small files and remove those that are no longer needed",
+}
+
+
+def lake_parser() -> options.Parser:
+    """For the general help and for completion; each action has its own."""
+    about = "Write many people's transcripts to Delta tables and query them. Needs `pip install 'reread[lake]'`."
+    made = options.make_parser("lake", about, LAKE_EXAMPLES, syncs=False)
+    actions = made.add_subparsers(title="actions", metavar="ACTION")
+    for name, what in ABOUT.items():
+        actions.add_parser(name, help=what)
+    return made
+
+
+def run_lake(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
+    action = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if action not in _ACTIONS:
+        if "-h" in arguments or "--help" in arguments:
+            lake_parser().print_help()
+            return 0
+        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread lake --help`")
+    rest = list(arguments)
+    rest.remove(action)
+    return _ACTIONS[action](rest)
+
+
+def _parser(action: str, examples: str) -> options.Parser:
+    about = ABOUT[action]
+    made = options.make_parser(f"lake {action}", about[0].upper() + about[1:] + ".", examples, syncs=False)
+    made.add_argument("--lake", metavar="PLACE", required=True, help="a folder, or s3://BUCKET/FOLDER and the like")
+    options.add_prices(made)
+    return made
+
+
+def _add_sources(made: options.Parser) -> None:
+    made.add_argument(
+        "sources", nargs="*", metavar="SOURCE", help="folders or object storage; by default Claude Code's"
+    )
+    made.add_argument(
+        "--what",
+        choices=("ledger", "text", "all"),
+        help="ledger: tokens, cost and tool calls, no words; text: words alone; all (default)",
+    )
+    made.add_argument(
+        "--redact",
+        choices=("secrets", "all", "none"),
+        help="take secrets (default), or also names and addresses, out of words before they are written",
+    )
+
+
+def _opened(place: str) -> delta.DeltaLake:
+    """A lake; a package of the extra that is missing is told in a sentence."""
+    try:
+        opened, _ = delta.DeltaLake, query.LakeAnswers  # all that may be missing
+    except ImportError as missing:
+        needed = f"a lake needs {missing.name}, which is not installed"
+        raise BadInput(f"{needed}: pip install 'reread[lake]'") from missing
+    return opened(storage.lake_uri(place))
+
+
+def _kept(place: str) -> delta.DeltaLake:
+    """The same, and it must be there."""
+    lake = _opened(place)
+    lake.require()
+    return lake
+
+
+def _share_options(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> share.ShareOptions:
+    """What was asked for, else what the lake holds already."""
+    what = given.what or lake.last.get("what") or "all"
+    redact = given.redact or lake.last.get("redact") or "secrets"
+    return share.ShareOptions(what=what, redact=redact, prices=config.prices)
+
+
+def _sources(given: argparse.Namespace, config: Config) -> list[str]:
+    if given.sources:
+        return list(given.sources)
+    options.refuse_no_sources(config)
+    return [str(source) for source in config.sources]
+
+
+def _build(arguments: list[str]) -> int:
+    made = _parser(
+        "build",
+        "  reread lake build ~/.claude --lake ~/lake\n  reread lake build ~/.claude --lake ~/lake --what ledger --json",
+    )
+    _add_sources(made)
+    made.add_argument(
+        "--engine", default="local", metavar="NAME", help="local (default): processes of this machine; spark"
+    )
+    made.add_argument("--master", metavar="URL", help="the Spark master, as local[2] or spark://host:7077")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    if given.master is not None and given.engine != "spark":
+        raise BadInput("--master is for Spark; add --engine spark")
+    lake = _opened(given.lake)
+    what = _share_options(given, config, lake)
+    done = build.build(lake, _sources(given, config), what, given.engine, given.master)
+    for problem in done.problems:
+        tell(problem)
+    options.show_answer(given, config, lambda: _build_document(done), lambda _: _build_lines(done))
+    return 0
+
+
+def _build_document(done: build.LakeBuilt) -> dict[str, object]:
+    return {
+        "schema": "reread.lake_build/1",
+        "engine": done.engine,
+        "sessions": {"read": done.sessions, "unchanged": done.unchanged, "failed": done.failed},
+        "bytes_read": done.bytes_read,
+        "rows": done.rows,
+        "problems": done.problems,
+    }
+
+
+def _build_lines(done: build.LakeBuilt) -> list[str]:
+    failed = f"; {count(done.failed, 'session')} left to the next build" if done.failed else ""
+    return [
+        f"{count(done.sessions, 'session')} read, {size(done.bytes_read)}; {done.unchanged:,} unchanged{failed}",
+        "the lake has " + ", ".join(f"{rows:,} rows of {name}" for name, rows in done.rows.items()),
+    ]
+
+
+def _plan(arguments: list[str]) -> int:
+    made = _parser("plan", "  reread lake plan ~/.claude --lake ~/lake --json")
+    _add_sources(made)
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    lake = _opened(given.lake)
+    found = build.plan_build(lake, _sources(given, config), _share_options(given, config, lake))
+    cost = lake.cpu_seconds_per_byte()
+    for problem in found.problems:
+        tell(problem)
+    seconds = None if cost is None else round(found.size * cost, 1)
+    document = {
+        "schema": "reread.lake_plan/1",
+        "sessions": {"to_read": len(found.jobs), "unchanged": found.unchanged},
+        "bytes_to_read": found.size,
+        "shares": len(plan.shares_of(found.jobs)),
+        "cpu_seconds": seconds,
+        "problems": found.problems,
+    }
+    about = "" if seconds is None else f", about {seconds:,.0f} s of processor time by the builds before"
+    line = f"{count(len(found.jobs), 'session')} to read, {size(found.size)}{about}; {found.unchanged:,} unchanged"
+    options.show_answer(given, config, lambda: document, lambda _: [line])
+    return 0
+
+
+QUERY_EXAMPLES = """\
+  reread lake query --lake ~/lake usage day --json
+  reread lake query --lake ~/lake usage project --since 30d
+  reread lake query --lake ~/lake sql "SELECT model, sum(output) FROM response GROUP BY model"
+  reread lake query --lake ~/lake schema"""
+
+
+def _query(arguments: list[str]) -> int:
+    made = _parser("query", QUERY_EXAMPLES)
+    made.add_argument("question", metavar="QUESTION", help="usage GROUPING, sql SELECT, or schema")
+    made.add_argument(
+        "about", nargs="?", metavar="GROUPING|SELECT", help="day (default), week, month, ...; or the SELECT"
+    )
+    group = made.add_argument_group("filters of usage")
+    group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
+    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
+    group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
+    group.add_argument("--model", metavar="TEXT", help="part of the model's name")
+    group.add_argument("--branch", metavar="NAME", help="git branch")
+    group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
+    made.set_defaults(file=None, machine=None, starred=False, tagged=None, limit=None)
+    given = made.parse_args(arguments)
+    if given.question not in ("usage", "sql", "schema"):
+        raise BadInput(f"a lake is asked for usage, sql or schema, not {given.question!r}")
+    config = options.make_config(given)
+    lake = _opened(given.lake)
+    if given.question == "schema":
+        options.print_lines(tables.described())
+        return 0
+    lake.require()
+    (_usage if given.question == "usage" else _sql)(given, config, lake)
+    return 0
+
+
+def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    by = archives.usage_report.ALIASES.get(given.about or "day", given.about or "day")
+    wanted = options.make_filter(given, config)._replace(sources=())
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
+    zone = options.zone_name(given.timezone)
+    options.show_answer(
+        given,
+        config,
+        lambda: views.usage_table.usage_document(report, zone, config.now),
+        lambda view: views.usage_table.usage_lines(report, view, config.now, breakdown=False),
+    )
+
+
+def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if given.about is None:
+        raise BadInput("a SELECT is missing; `reread lake query --lake PLACE schema` shows what can be asked")
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        columns, rows = answers.sql(given.about)
+    options.show_answer(
+        given,
+        config,
+        lambda: views.archive_json.rows_document(columns, rows),
+        lambda view: table_lines(columns, rows, view),
+    )
+
+
+def _verify(arguments: list[str]) -> int:
+    made = _parser("verify", "  reread lake verify --lake ~/lake --sources")
+    made.add_argument("--sources", action="store_true", help="hold the source files against what was read of them, too")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    lake = _kept(given.lake)
+    proof = upkeep.verify(lake, billing.load_prices(config.prices), with_sources=given.sources)
+    document = {
+        "schema": "reread.lake_verify/1",
+        "ok": proof.ok,
+        "rows": proof.rows,
+        "files": proof.files,
+        "sources": proof.sources,
+        "damaged": proof.damaged,
+    }
+    verdict = "everything is proved" if proof.ok else "damaged:"
+    lines = [f"{proof.files:,} files, {sum(proof.rows.values()):,} rows: {verdict}"]
+    lines += [f"  {printable(each)}" for each in proof.damaged]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0 if proof.ok else EXIT_DAMAGE
+
+
+def _forget(arguments: list[str]) -> int:
+    made = _parser("forget", "  reread lake forget 3f2a --lake ~/lake")
+    made.add_argument("session", metavar="SESSION", help="an id or its beginning")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    lake = _kept(given.lake)
+    name = upkeep.session_called(lake, given.session)
+    question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
+    if not given.yes and not is_agreed(question, "nobody is there to ask; add --yes to remove it"):
+        return 1
+    done = upkeep.forget(lake, name, billing.load_prices(config.prices))
+    document = {
+        "schema": "reread.lake_forget/1",
+        "session": done.session,
+        "files": done.files,
+        "rows": done.rows,
+        "files_removed": done.files_removed,
+    }
+    line = f"{done.session}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
+    options.show_answer(given, config, lambda: document, lambda _: [line])
+    return 0
+
+
+def _vacuum(arguments: list[str]) -> int:
+    made = _parser("vacuum", "  reread lake vacuum --lake ~/lake --hours 24")
+    made.add_argument("--hours", type=int, default=168, metavar="N", help="keep what was needed in the last N (168)")
+    given = made.parse_args(arguments)
+    config = options.make_config(given)
+    if given.hours < 0:
+        raise BadInput(f"--hours {given.hours} lies in the future; 0 keeps nothing but what holds now")
+    lake = _kept(given.lake)
+    removed = upkeep.vacuum(lake, hours=given.hours)
+    document = {"schema": "reread.lake_vacuum/1", "files_removed": removed}
+    options.show_answer(given, config, lambda: document, lambda _: [f"{removed:,} files removed"])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[list[str]], int]] = {
+    "build": _build,
+    "query": _query,
+    "plan": _plan,
+    "verify": _verify,
+    "forget": _forget,
+    "vacuum": _vacuum,
+}

@@ -1,0 +1,126 @@
+"""Builds a lake: plans, has shares made by an engine, and commits what they wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from reread.billing import load_prices
+from reread.errors import BadInput
+from reread.index.meta import EXTRACTOR
+
+from .delta import DeltaLake
+from .engines import ShareDone, ShareTask, engine_called
+from .plan import SHARE, CopiedFile, KnownFile, LakePlan, list_files, make_plan, shares_of
+from .query import LakeAnswers
+from .share import ShareOptions
+from .storage import key_of, uri_of
+from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
+
+
+class LakeBuilt(Struct, frozen=True, kw_only=True):
+    """What a build did."""
+
+    engine: str
+    sessions: int
+    unchanged: int
+    failed: int
+    bytes_read: int
+    rows: dict[str, int]
+    problems: list[str]
+
+
+def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) -> LakePlan:
+    """What a build would do; nothing is written."""
+    _refuse_other(lake, options)
+    problems: list[str] = []
+    files = list_files(places, problems)
+    forgotten = frozenset(lake.rows(FORGOTTEN.name)["mark"].to_pylist())
+    is_older = lake.exists and lake.last.get("extractor") != EXTRACTOR
+    plan = make_plan(files, known_files(lake), forgotten, anew=is_older)
+    plan.problems.extend(problems)
+    return plan
+
+
+def _refuse_other(lake: DeltaLake, options: ShareOptions) -> None:
+    """What is kept of each session is the same for all: some of them may not be there to be read again."""
+    held = lake.last.get("what"), lake.last.get("redact")
+    if lake.exists and held != (options.what, options.redact):
+        had = f"{lake.uri} was built with --what {held[0]} --redact {held[1]}"
+        raise BadInput(f"{had}; build anything else into a place of its own")
+
+
+def known_files(lake: DeltaLake) -> dict[str, KnownFile]:
+    rows = lake.rows(FILE.name, KnownFile._fields)
+    return {row["key"]: KnownFile(**row) for row in rows.to_pylist()}
+
+
+def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine: str, master: str | None) -> LakeBuilt:
+    """Brings a lake up to date with its sources. Whatever ends it before the last commit, nothing of it is seen."""
+    run = engine_called(engine, master)
+    prices = load_prices(options.prices)
+    plan = plan_build(lake, places, options)
+    done: list[ShareDone] = []
+    if not lake.exists or not plan.is_empty or lake.last.get("prices") != prices.digest:
+        lake.begin()
+        cores = os.cpu_count() or 1
+        shares = shares_of(plan.jobs, max(1, min(SHARE, plan.size // (2 * cores) + 1)))
+        tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
+        done = list(run(tasks)) if tasks else []
+        _replace_rows(lake, plan, done)
+        with LakeAnswers.of(lake, prices) as answers:
+            lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+        about: dict[str, Any] = {"action": "build", "engine": engine, "what": options.what, "redact": options.redact}
+        about |= {"sessions": sum(each.sessions for each in done), "bytes": sum(each.bytes_read for each in done)}
+        about["cpu_seconds"] = sum(each.cpu_seconds for each in done)
+        lake.commit({**about, "prices": prices.digest, "extractor": EXTRACTOR})
+    read = sum(each.sessions for each in done)
+    return LakeBuilt(
+        engine=engine,
+        sessions=read,
+        unchanged=plan.unchanged,
+        failed=len(plan.jobs) - read,
+        bytes_read=plan.bytes_read + sum(each.bytes_read for each in done),
+        rows={table.name: lake.count(table.name) for table in SHARED},
+        problems=[*plan.problems, *(problem for each in done for problem in each.problems)],
+    )
+
+
+def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> None:
+    """What was read in the stead of what the same files told before; what could not be read keeps its rows."""
+    files = [file for each in done for file in each.files]
+    taken = {key for each in done for key in each.keys} | {key_of(each.file.path) for each in plan.copies}
+    stale = [row for row in plan.stale if row.key in taken]
+    unread = {job.key for job in plan.jobs if key_of(job.all[0].path) not in taken}
+    gone = {key: month for key, month in plan.stale_sessions.items() if key not in unread}
+    for table in SHARED:
+        if table is SESSION:
+            lake.remove(table.name, "key", gone)
+        else:
+            column = "key" if table is FILE else "file"
+            lake.remove(table.name, column, {row.key: row.month for row in stale})
+        lake.add(table.name, [file for file in files if file.table == table.name])
+    if plan.copies:
+        lake.append(FILE.name, arrow_table(FILE, [_copy_row(each) for each in plan.copies]))
+
+
+def _copy_row(copied: CopiedFile) -> dict[str, Any]:
+    file = copied.file
+    return {
+        "key": key_of(file.path),
+        "session": "",
+        "uri": uri_of(file.path),
+        "kind": file.kind.value,
+        "agent": file.agent,
+        "size": file.size,
+        "mtime_ns": file.mtime_ns,
+        "lines": 0,
+        "malformed": 0,
+        "is_torn": False,
+        "names": copied.names,
+        "copy_of": copied.original,
+        MONTH: NO_MONTH,
+    }

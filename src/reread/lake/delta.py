@@ -1,0 +1,181 @@
+"""The tables of one lake as Delta keeps them, and the one commit that makes a change of several tables visible.
+
+Delta commits table by table. So the last row of `build` names the version of each table that holds, and everybody
+reads these: whatever a build that was killed has written lies in versions or files that no row names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from reread.errors import BadInput, RereadError
+from reread.times import milliseconds
+
+from .tables import BUILD, MONTH, TABLES, LakeTable, arrow_table
+
+_KEYS_AT_ONCE = 2_000
+_STATISTICS = {"session": "key", "file": "key", "request": "key,file", "call": "file", "text": "file"}
+"""Columns whose smallest and largest values Delta writes into its log: never words, which a log would keep."""
+
+
+class WrittenFile(NamedTuple):
+    """A file of a table that no commit names yet."""
+
+    table: str
+    path: str
+    size: int
+    rows: int
+    month: str
+
+
+class DeltaLake:
+    """One lake, by its folder or address. Reads what the last change made visible; writes for the next."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.last: Mapping[str, Any] = {}
+        self._builds: DeltaTable | None = None
+        self.versions: dict[str, int] = {}
+        self._read: list[tuple[int, float]] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Looks what the last change was."""
+        self._builds = self._open(BUILD.name)
+        rows = self._builds.to_pyarrow_table().to_pylist() if self._builds is not None else []
+        self.last = max(rows, key=lambda row: row["number"], default={})
+        self._read = [(row["bytes"], row["cpu_seconds"]) for row in rows if row["action"] == "build" and row["bytes"]]
+        self.versions = json.loads(self.last["versions"]) if self.last else {}
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.last)
+
+    def require(self) -> None:
+        """Raises `BadInput` where there is no lake."""
+        if not self.exists:
+            raise BadInput(f"there is no lake at {self.uri}; make one with `reread lake build SOURCE --lake PLACE`")
+
+    def _open(self, name: str, version: int | None = None) -> DeltaTable | None:
+        try:
+            return DeltaTable(f"{self.uri}/{name}", version=version)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise RereadError(f"{self.uri}: cannot be read ({str(error).partition(chr(10))[0]})") from error
+
+    def table(self, name: str) -> DeltaTable:
+        """A table as it holds."""
+        found = self._open(name, self.versions.get(name))
+        if found is None:
+            raise BadInput(f"{self.uri} has no table {name!r}")
+        return found
+
+    def rows(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        if name not in self.versions:
+            table = TABLES[name].schema.empty_table()
+            return table if columns is None else table.select(columns)
+        return self.table(name).to_pyarrow_table(columns=list(columns) if columns is not None else None)
+
+    def count(self, name: str) -> int:
+        return int(self.table(name).count()) if name in self.versions else 0
+
+    def cpu_seconds_per_byte(self) -> float | None:
+        """What reading cost so far; None before the first build."""
+        size = sum(size for size, _ in self._read)
+        return sum(seconds for _, seconds in self._read) / size if size else None
+
+    def begin(self) -> None:
+        """Makes what is missing, and takes back what a change that did not come to its end has committed."""
+        for table in TABLES.values():
+            if table is BUILD:
+                continue
+            found = self._open(table.name)
+            if found is None:
+                self._create(table)
+                self.versions.setdefault(table.name, 0)
+            else:
+                held = self.versions.setdefault(table.name, 0)
+                if found.version() != held:
+                    found.restore(held)
+                    self.versions[table.name] = self._head(table.name)
+
+    def _create(self, table: LakeTable) -> None:
+        statistics = _STATISTICS.get(table.name)
+        DeltaTable.create(
+            f"{self.uri}/{table.name}",
+            schema=Schema.from_arrow(table.schema),
+            partition_by=table.partition_by,
+            description=table.about,
+            configuration={"delta.dataSkippingStatsColumns": statistics} if statistics else None,
+        )
+
+    def _head(self, name: str) -> int:
+        return int(DeltaTable(f"{self.uri}/{name}").version())
+
+    def remove(self, name: str, column: str, keys: Mapping[str, str]) -> None:
+        """Rows by a column's values, each with the month it is in."""
+        wanted = sorted(keys)
+        for start in range(0, len(wanted), _KEYS_AT_ONCE):
+            some = wanted[start : start + _KEYS_AT_ONCE]
+            months = _listed({keys[key] for key in some})
+            DeltaTable(f"{self.uri}/{name}").delete(f"{MONTH} IN ({months}) AND {column} IN ({_listed(some)})")
+        self.versions[name] = self._head(name)
+
+    def add(self, name: str, files: Iterable[WrittenFile]) -> None:
+        """Names files in the log of their table."""
+        now = milliseconds(datetime.now(UTC)) or 0
+        actions: list[AddAction | RemoveAction] = [
+            AddAction(each.path, each.size, {MONTH: each.month}, now, True, json.dumps({"numRecords": each.rows}))
+            for each in files
+        ]
+        if actions:
+            table = DeltaTable(f"{self.uri}/{name}")
+            table.create_write_transaction(actions, "append", table.schema(), TABLES[name].partition_by)
+        self.versions[name] = self._head(name)
+
+    def append(self, name: str, rows: pa.Table) -> None:
+        write_deltalake(f"{self.uri}/{name}", rows, mode="append", partition_by=TABLES[name].partition_by or None)
+        self.versions[name] = self._head(name)
+
+    def overwrite(self, name: str, rows: pa.Table) -> None:
+        write_deltalake(f"{self.uri}/{name}", rows, mode="overwrite")
+        self.versions[name] = self._head(name)
+
+    def compact(self, name: str) -> None:
+        """Joins small files."""
+        DeltaTable(f"{self.uri}/{name}").optimize.compact()
+        self.versions[name] = self._head(name)
+
+    def commit(self, about: Mapping[str, Any]) -> None:
+        """Makes the versions visible, all at once. Raises when another change came first: then nothing is."""
+        row = {
+            **{name: self.last.get(name) for name in ("engine", "what", "redact", "prices", "extractor")},
+            **about,
+            "number": self.last.get("number", 0) + 1,
+            "time": milliseconds(datetime.now(UTC)),
+            "versions": json.dumps(self.versions),
+        }
+        new = arrow_table(BUILD, [row])
+        try:
+            if self._builds is None:
+                write_deltalake(f"{self.uri}/{BUILD.name}", new, mode="error")
+            else:
+                # Not appended: of two changes that began with the same table one must fail.
+                everything = pa.concat_tables([self._builds.to_pyarrow_table().select(new.column_names), new])
+                write_deltalake(self._builds, everything.cast(BUILD.schema), mode="overwrite")
+        except (CommitFailedError, FileExistsError, DeltaError) as error:
+            raise RereadError(f"{self.uri}: another change came first; run it again") from error
+        self.refresh()
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join("'{}'".format(value.replace("'", "''")) for value in sorted(values))

@@ -1,0 +1,248 @@
+"""What a build has to read: a listing of the sources held against what the lake knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reread import sources
+from reread.errors import SourceError
+from reread.index.meta import file_key, session_mark
+from reread.ingest.survey import Claims, Owned, largest_first, original_beside, own_files, with_captures
+from reread.loading import DISK, OrphanAgentFiles
+from reread.sources import FileKind, SessionFiles, SourceFile, place
+from reread.sources.find import SourcePlace
+
+from .share import ShareJob
+from .storage import LakeReader, find, is_remote, is_there, key_of, uri_of
+
+SHARE = 32_000_000
+"""Source bytes of a share: enough for files of a good size, little enough to be done again after a failure."""
+
+
+class KnownFile(NamedTuple):
+    """A file as the lake knows it; the fields are columns of `file`."""
+
+    key: str
+    session: str
+    uri: str
+    kind: str
+    size: int
+    mtime_ns: int
+    names: Sequence[str]
+    copy_of: str | None
+    month: str
+
+    @property
+    def as_listed(self) -> SourceFile:
+        """As a listing gave it."""
+        path, kind = Path(self.uri), FileKind(self.kind)
+        where = place(path)
+        if where is None or where.kind is not kind:
+            where = SourcePlace(kind, path.stem)
+        return SourceFile(path, *where, self.size, self.mtime_ns)
+
+
+class CopiedFile(NamedTuple):
+    """A file all of which another holds."""
+
+    file: SourceFile
+    original: str
+    """The key of the other."""
+    names: list[str]
+
+
+class LakePlan(Struct, frozen=True, kw_only=True):
+    """What is to be read, what goes, and what stays."""
+
+    jobs: list[ShareJob]
+    unchanged: int
+    """Sessions that are in the lake as they are."""
+    copies: list[CopiedFile]
+    """Files that are copies from now on."""
+    stale: list[KnownFile]
+    """Files whose rows are replaced, or go."""
+    stale_sessions: dict[str, str]
+    """Keys of sessions whose rows are replaced or go, with their months."""
+    problems: list[str]
+    bytes_read: int
+    """To tell copies, and whose the files of older agents are."""
+
+    @property
+    def size(self) -> int:
+        return sum(job.size for job in self.jobs)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.jobs and not self.copies
+
+
+class _Reader(LakeReader):
+    """Does not read again what the lake remembers."""
+
+    def __init__(self, known: Mapping[str, KnownFile], elsewhere: Collection[str], *, anew: bool) -> None:
+        super().__init__()
+        self._known = known
+        self.elsewhere = elsewhere
+        """Keys of files that the lake has and this listing has not: they stay as they are."""
+        self._anew = anew
+
+    def is_unchanged(self, file: SourceFile) -> bool:
+        key = key_of(file.path)
+        row = self._known.get(key)
+        is_same = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
+        return is_same and (not self._anew or key in self.elsewhere)
+
+    def is_taken(self, file: SourceFile) -> bool:
+        return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of is None
+
+    def recorded_ids(self, file: SourceFile) -> set[str]:
+        if self.is_unchanged(file):
+            return set(self._known[key_of(file.path)].names)
+        if not is_remote(uri_of(file.path)):
+            return DISK.recorded_ids(file)  # the first lines alone
+        found = super().recorded_ids(file)
+        self.forget()
+        return found
+
+    def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
+        if self.is_unchanged(full) and self.is_unchanged(other):
+            original = self._known[key_of(other.path)].copy_of
+            if original == key_of(full.path):
+                return True
+            if original is None and self.is_taken(full):  # an earlier build has found them apart
+                return False
+        return super().begins_with(full, other)
+
+
+def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
+    """The files of all sources, each once. A source that cannot be read at all raises SourceError."""
+    found: dict[str, SourceFile] = {}
+    told: list[SourceError] = []
+    for source in places:
+        for file in find(source, told):
+            found.setdefault(uri_of(file.path), file)
+    problems += map(str, told)
+    return list(found.values())
+
+
+def make_plan(
+    files: Sequence[SourceFile], known: Mapping[str, KnownFile], forgotten: frozenset[str], *, anew: bool = False
+) -> LakePlan:
+    """What other sources gave the lake, or these when they still had it, counts as listed: a copy is told from its
+    original wherever that came from. `anew` reads everything that is listed again."""
+    listed = {key_of(file.path) for file in files}
+    elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
+    reader = _Reader(known, elsewhere, anew=anew)
+    everything = [*files, *elsewhere.values()]
+    strays = OrphanAgentFiles(everything, reader)
+    owned = strays.shared_out(sources.group(everything))
+    claims = Claims((session for session, _ in owned), reader)
+    owned = [each for each in owned if not forgotten & set(map(session_mark, claims.names_of(each[0])))]
+    kept, copied = _without_copies(owned, claims, reader)
+    listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
+    jobs, there, unchanged = [], set(), 0
+    for session, own in kept:
+        job = ShareJob(key=_key(session), files=session, strays=own, of_others=claims.of_others(session))
+        if all(reader.is_unchanged(file) and _is_taken(known[key_of(file.path)], job) for file in job.all):
+            there.add(job.key)
+            unchanged += any(key_of(file.path) in listed for file in job.all)
+        else:
+            jobs.append(_present(job, elsewhere))
+    copies = [
+        CopiedFile(file, key_of(original.path), sorted(reader.recorded_ids(file)) if _is_told(file) else [])
+        for file, original in copied
+        if not reader.is_unchanged(file) or known[key_of(file.path)].copy_of != key_of(original.path)
+    ]
+    touched = {key_of(file.path) for job in jobs for file in job.all} | {key_of(each.file.path) for each in copies}
+    stale = [known[key] for key in sorted(touched & known.keys())]
+    gone = {row.session for row in stale} - there | {job.key for job in jobs}
+    return LakePlan(
+        jobs=jobs,
+        unchanged=unchanged,
+        copies=copies,
+        stale=stale,
+        stale_sessions={row.session: row.month for row in known.values() if row.session in gone},
+        problems=[],
+        bytes_read=reader.bytes_read,
+    )
+
+
+def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
+    """Without files that are gone: their rows stay."""
+    gone = {file.path for file in job.all if key_of(file.path) in elsewhere and not is_there(file.path)}
+    if not gone:
+        return job
+    files = job.files
+    lists = ("subagents", "metas", "tool_results", "others", "captures")
+    left = {name: tuple(file for file in getattr(files, name) if file.path not in gone) for name in lists}
+    trunk = files.trunk if files.trunk is None or files.trunk.path not in gone else None
+    strays = tuple(file for file in job.strays if file.path not in gone)
+    return replace(job, files=replace(files, trunk=trunk, **left), strays=strays)
+
+
+def _is_told(file: SourceFile) -> bool:
+    return file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+
+
+def _is_taken(row: KnownFile, job: ShareJob) -> bool:
+    return row.session == job.key and row.copy_of is None
+
+
+def _key(session: SessionFiles) -> str:
+    """The key of a session: of the place of its transcript, or of the files that are left of it."""
+    if session.trunk is not None:
+        return file_key("session", uri_of(session.trunk.path))
+    return file_key("session", f"{uri_of(session.all[0].folder)}\0{session.id}")
+
+
+def _without_copies(
+    owned: Sequence[Owned], claims: Claims, reader: _Reader
+) -> tuple[list[Owned], list[tuple[SourceFile, SourceFile]]]:
+    """A session all of whose files are the beginnings of another's is no session of its own, as in the archive; of
+    two that are the same, the one that is in the lake stays."""
+    kept: list[Owned] = []
+    copies: list[Owned] = []
+    pairs: list[tuple[SourceFile, SourceFile]] = []
+    leaders: dict[str, list[Owned]] = {}
+    captured = [each for each in owned if not own_files(*each)]
+
+    def rank(each: Owned) -> tuple[int, bool, str]:
+        size, path = largest_first(each)
+        return size, not all(reader.is_taken(file) for file in own_files(*each)), path
+
+    for each in sorted((each for each in owned if own_files(*each)), key=rank):
+        names = claims.names_of(each[0])
+        found = original_beside(own_files(*each), names, leaders, reader.begins_with)
+        if found:
+            copies.append(each)
+            pairs += found
+            continue
+        kept.append(each)
+        for name in names:
+            leaders.setdefault(name, []).append(each)
+    return with_captures([*kept, *captured], copies), pairs
+
+
+def shares_of(jobs: Iterable[ShareJob], size: int = SHARE) -> list[list[ShareJob]]:
+    """Sessions of one time together, so that a share touches few months."""
+    shares: list[list[ShareJob]] = []
+    held = size
+    for job in sorted(jobs, key=lambda job: (job.files.mtime_ns, job.key)):
+        if held >= size:
+            shares.append([])
+            held = 0
+        shares[-1].append(job)
+        held += job.size
+    return shares
+
+
+def share_name(jobs: Iterable[ShareJob], about: str) -> str:
+    """Of what is read and how: a share that is done twice is the same file."""
+    told = [f"{uri_of(file.path)}\0{file.size}\0{file.mtime_ns}" for job in jobs for file in job.all]
+    return sha256("\n".join([about, *told]).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,0 +1,330 @@
+"""Asks a lake, with DuckDB on this machine: every response once, priced by the rate card, in whole numbers."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+from msgspec.structs import replace
+
+from reread.archive.filters import Filter
+from reread.archive.listing import name_of
+from reread.archive.usage_report import (
+    GROUPINGS,
+    UsageCell,
+    UsageQuestion,
+    UsageReport,
+    cells_ahead,
+    is_manner,
+    is_place,
+    merged,
+    summed,
+    with_shown_models,
+)
+from reread.billing import Prices
+from reread.billing.report import Sums, shares
+from reread.errors import BadInput
+from reread.index.rows import RequestContext
+from reread.marks import NO_MOVES
+
+from .delta import DeltaLake
+from .tables import BUILD, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+
+# A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
+atexit.register(gc.unfreeze)
+
+NEAR = "is_sidechain, time IS NULL, time, began IS NULL, began, coalesce(epoch_ms(ended), 0), head, file"
+"""How `billing.settle.nearness` sorts copies; a test holds both against each other."""
+_OWNERS = (
+    *("file", "session", "is_agent_file", "is_sidechain", "is_abandoned", "time", "context", "project"),
+    *("git_branch", "agent", "skill"),
+)
+_COUNTED = (
+    *("key", "model", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "thinking", "recorded"),
+    *("speed", "geo", "tier", "tools", "context", "version", "stop_reason"),
+)
+
+
+def _columns(counted: str, owner: str) -> str:
+    """What the copy that counts tells, and what the one that owns it does."""
+    ours = [f"{counted}.{name}" for name in _COUNTED]
+    return ", ".join(
+        [*ours, f"{counted}.file AS counted_file", *(f"{owner}.{name} AS owner_{name}" for name in _OWNERS)]
+    )
+
+
+# Most responses are told once. Only the others are sorted: 3.0 s of a million rows instead of 5.0.
+SETTLED = f"""
+WITH repeated AS (SELECT key FROM request WHERE rows > 0 GROUP BY key HAVING count(*) > 1
+), told AS (
+    SELECT *, row_number() OVER (PARTITION BY key ORDER BY {NEAR}) AS near,
+        row_number() OVER (PARTITION BY key ORDER BY output DESC, {NEAR}) AS best,
+        count(*) OVER (PARTITION BY key) AS files, max(web_searches) OVER (PARTITION BY key) AS searches,
+        min(doubt) OVER (PARTITION BY key) AS surest, sum(rows) OVER (PARTITION BY key) AS lines
+    FROM request SEMI JOIN repeated USING (key) WHERE rows > 0
+), whole AS (
+    SELECT {_columns("counted", "owner")}, counted.searches AS web_searches, counted.surest AS doubt,
+        counted.lines AS rows, counted.files AS files
+    FROM told AS counted JOIN told AS owner ON owner.key = counted.key AND owner.near = 1 WHERE counted.best = 1
+    UNION ALL
+    SELECT {_columns("request", "request")}, web_searches, doubt, rows, 1
+    FROM request ANTI JOIN repeated USING (key) WHERE rows > 0
+), advice AS (
+    SELECT {", ".join(f"part.{name}" for name in _COUNTED)}, part.file AS counted_file,
+        {", ".join(f"whole.owner_{name}" for name in _OWNERS)},
+        part.web_searches, part.doubt, part.rows, whole.files
+    FROM request AS part JOIN whole ON whole.key = split_part(part.key, '#advisor:', 1)
+    WHERE part.rows = 0 AND part.file = whole.counted_file
+)
+SELECT *, input + cache_read + cache_write_5m + cache_write_1h AS prompt
+FROM (SELECT * FROM whole UNION ALL SELECT * FROM advice)
+"""  # noqa: S608  our own names
+_TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+_PART = """CASE WHEN settled.{0} = 0 THEN 0
+    ELSE (2::HUGEINT * settled.{0} * rate.{0} * numerator + per * denominator) // (2 * per * denominator) END"""
+PRICED = f"""
+SELECT settled.*, ({" + ".join(_PART.format(name) for name in _TOKENS)} + web_searches * rate.per_search)::BIGINT
+    AS nanodollars
+FROM settled LEFT JOIN terms ON terms.model IS NOT DISTINCT FROM settled.model
+    AND terms.speed IS NOT DISTINCT FROM settled.speed AND terms.geo IS NOT DISTINCT FROM settled.geo
+    AND terms.tier IS NOT DISTINCT FROM settled.tier
+LEFT JOIN rate ON rate.model = terms.name
+    AND coalesce(strftime(owner_time, '%Y-%m-%d'), '9999-12-31') >= rate.since
+    AND coalesce(strftime(owner_time, '%Y-%m-%d'), '9999-12-31') < rate.until
+    AND settled.prompt > rate.above AND settled.prompt <= rate.up_to
+"""  # noqa: S608  our own names
+RESPONSE = """
+SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key AS session_key, owner_time AS time,
+    owner_project AS project, owner_git_branch AS git_branch, owner_agent AS agent, owner_skill AS skill,
+    owner_is_sidechain OR owner_is_agent_file AS is_agent, owner_is_abandoned AS is_abandoned, priced.model AS model,
+    input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, thinking, tools, speed, geo, tier, version,
+    stop_reason, doubt, rows, files, nanodollars
+FROM priced LEFT JOIN session ON session.key = owner_session
+"""
+_SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
+    sum(web_searches), sum(nanodollars),
+    sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END),
+    sum(greatest(rows - 1, 0)), count(*) FILTER (doubt = 2), count(*) FILTER (doubt = 1),
+    min(epoch_ms(owner_time)), max(epoch_ms(owner_time))"""
+_QUARTER = "CASE WHEN epoch_ms(owner_time) >= 0 THEN epoch_ms(owner_time) // 900000 ELSE -1 END"
+_NEVER = 1 << 60
+_LAST_DAY = "9999-99-99"
+
+
+class _Terms(NamedTuple):
+    """What every token's rate of some responses is multiplied by."""
+
+    model: str | None
+    speed: str | None
+    geo: str | None
+    tier: str | None
+    name: str | None
+    numerator: int
+    denominator: int
+
+
+class LakeAnswers:
+    """Questions to one lake; closes what it opened."""
+
+    def __init__(self, tables: Mapping[str, Any], prices: Prices) -> None:
+        self._prices = prices
+        self._is_locked = False
+        self._connection = duckdb.connect()
+        self._connection.execute("SET python_enable_replacements = false")
+        for table in TABLES.values():
+            self._register(table, tables.get(table.name))
+        self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
+        self._price_tables()
+        self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
+        self._connection.execute(f"CREATE VIEW response AS {RESPONSE}")
+
+    @classmethod
+    def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
+        """On the tables of a lake as they hold now."""
+        there = [*lake.versions, *([BUILD.name] if lake.exists else [])]
+        return cls({name: lake.table(name).to_pyarrow_dataset() for name in there}, prices)
+
+    def _register(self, table: LakeTable, held: Any) -> None:
+        """A view of a table; times are plain ones in UTC, so that no time zone of this machine gets into an answer."""
+        kept = f"{table.name}_as_kept"
+        self._connection.register(kept, table.schema.empty_table() if held is None else held)
+        columns = (
+            f"make_timestamp(epoch_us({name})) AS {name}" if kind == MOMENT else name
+            for name, (kind, _) in table.columns.items()
+        )
+        self._connection.execute(f'CREATE VIEW "{table.name}" AS SELECT {", ".join(columns)} FROM {kept}')  # noqa: S608
+
+    def __enter__(self) -> LakeAnswers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def _price_tables(self) -> None:
+        """The rate card with the days and prompts that each row holds for, and what multiplies the rates."""
+        card = self._prices.rate_card()
+        rows: list[tuple[Any, ...]] = []
+        for model in {rate.model for rate in card.rates}:
+            own = [rate for rate in card.rates if rate.model == model]
+            days = sorted({rate.from_date or "" for rate in own})
+            for day, until in zip(days, [*days[1:], _LAST_DAY], strict=True):
+                tiers = sorted(
+                    (rate for rate in own if (rate.from_date or "") == day),
+                    key=lambda rate: rate.above_prompt_tokens or -1,
+                )
+                ends = [*(rate.above_prompt_tokens or 0 for rate in tiers[1:]), _NEVER]
+                for rate, end in zip(tiers, ends, strict=True):
+                    above = -1 if rate.above_prompt_tokens is None else rate.above_prompt_tokens
+                    money = (*(getattr(rate, name) for name in _TOKENS), rate.per, card.nanodollars_per_search)
+                    rows.append((model, day, until, above, end, *money))
+        numbers = ", ".join(f"{name} HUGEINT" for name in (*_TOKENS, "per", "per_search"))
+        self._make("rate", f"model TEXT, since TEXT, until TEXT, above BIGINT, up_to BIGINT, {numbers}", rows)
+        used = self._rows("SELECT DISTINCT model, speed, geo, tier FROM request")
+        terms = [self._terms(*each) for each in used]
+        texts = "model TEXT, speed TEXT, geo TEXT, tier TEXT, name TEXT"
+        self._make("terms", f"{texts}, numerator HUGEINT, denominator HUGEINT", terms)
+
+    def _terms(self, model: str | None, speed: str | None, geo: str | None, tier: str | None) -> _Terms:
+        meant = self._prices.model(model)
+        if meant is None:
+            return _Terms(model, speed, geo, tier, None, 1, 1)
+        values = {"speed": speed, "geo": geo, "region": meant.region, "tier": tier}
+        numerator = denominator = 1
+        for each in self._prices.rate_card().multipliers:
+            if each.model == meant.name and values[each.kind] == each.name:
+                numerator, denominator = numerator * each.numerator, denominator * each.denominator
+        return _Terms(model, speed, geo, tier, meant.name, numerator, denominator)
+
+    def _make(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.execute(f"CREATE TABLE {name} ({columns})")
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608  our own names
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql).fetchall()
+
+    def _lock(self) -> None:
+        if not self._is_locked:
+            for setting in ("enable_external_access = false", "lock_configuration = true"):
+                self._connection.execute(f"SET {setting}")
+            self._is_locked = True
+
+    def sql(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The columns and rows of one SELECT. It reads the lake's tables and nothing else of this machine."""
+        self._lock()
+        try:
+            parsed = self._connection.extract_statements(statement)
+            if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
+                raise BadInput("a lake is asked one SELECT at a time")
+            answer = self._connection.execute(parsed[0])
+            names = [column[0] for column in answer.description or ()]
+            return names, answer.fetchall()
+        except duckdb.Error as error:
+            raise BadInput(f"the lake does not understand this: {str(error).partition(chr(10))[0]}") from error
+
+    def usage(self, ask: UsageQuestion) -> UsageReport:
+        """The report that an archive with the same transcripts gives."""
+        if ask.by not in GROUPINGS:
+            raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+        if ask.by == "machine":
+            raise BadInput("a lake knows files, not machines; try session, project or day")
+        if ask.by == "block" and ask.wanted != Filter():
+            raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
+        cells = with_shown_models(merged(self._cells(ask)), self._prices)
+        ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
+        made = summed(ask.by, cells, self._prices, (int(lines), int(malformed)))
+        return self._with_titles(made) if ask.by == "session" else made
+
+    def _with_titles(self, made: UsageReport) -> UsageReport:
+        about = {
+            name: (title, project) for name, title, project in self._rows("SELECT id, title, project FROM session")
+        }
+        rows = [
+            replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key in about else row
+            for row in made.rows
+        ]
+        return replace(made, rows=tuple(rows))
+
+    def usage_by_day(self) -> pa.Table:
+        """The rows of `usage_day`."""
+        answer = self._connection.execute(
+            """SELECT strftime(owner_time, '%Y-%m-%d') AS day, owner_project AS project, model, count(*) AS requests,
+                    sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+                    sum(cache_write_5m) AS cache_write_5m, sum(cache_write_1h) AS cache_write_1h,
+                    sum(web_searches) AS web_searches, sum(nanodollars) AS nanodollars,
+                    sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END) AS unpriced_tokens
+                FROM priced GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+        )
+        names = [column[0] for column in answer.description or ()]
+        return arrow_table(USAGE_DAY, [dict(zip(names, row, strict=True)) for row in answer.fetchall()])
+
+    def _cells(self, ask: UsageQuestion) -> Iterator[UsageCell]:
+        where = self._condition(ask.wanted)
+        if ask.by in ("day", "week", "month", "model", "block"):
+            found = self._rows(
+                f"""SELECT {_QUARTER}, coalesce(model, ''), {_SUMS} FROM counted
+                    WHERE {where} GROUP BY 1, 2 ORDER BY 1, 2"""  # noqa: S608  digests and numbers
+            )
+            yield from cells_ahead(found, UsageQuestion(by=ask.by, zone=ask.zone), ())
+        elif ask.by == "session":
+            yield from self._by_session(where)
+        else:
+            yield from self._by_context(ask, where)
+
+    def _condition(self, wanted: Filter) -> str:
+        """What a filter asks of responses, as SQL; all values are digests or numbers."""
+        parts = ["true"]
+        if wanted.since is not None:
+            parts.append(f"epoch_ms(owner_time) >= {int(wanted.since.timestamp() * 1000):d}")
+        if wanted.until is not None:
+            parts.append(f"epoch_ms(owner_time) < {int(wanted.until.timestamp() * 1000):d}")
+        for column, names, keeps in (
+            ("owner_context", ("project", "git_branch"), is_place),
+            ("context", ("model", "tool"), is_manner),
+        ):
+            if any(getattr(wanted, name) for name in names):
+                kept = [f"'{digest}'" for digest, each in self._contexts().items() if keeps(each, wanted)]
+                parts.append(f"{column} IN ({', '.join(kept) or 'NULL'})")
+        return " AND ".join(parts)
+
+    def _contexts(self) -> dict[str, RequestContext]:
+        names = RequestContext.__struct_fields__
+        rows = self._rows(f"SELECT DISTINCT context, {', '.join(names)} FROM request")  # noqa: S608  our own names
+        return {
+            digest: RequestContext(
+                **{**dict(zip(names, values, strict=True)), "tools": tuple(values[names.index("tools")])}
+            )
+            for digest, *values in rows
+        }
+
+    def _by_session(self, where: str) -> Iterator[UsageCell]:
+        rows = self._rows(
+            f"""SELECT session.id, counted.model, owner_is_sidechain OR owner_is_agent_file, owner_is_abandoned, {_SUMS}
+                FROM counted LEFT JOIN session ON session.key = owner_session WHERE {where} GROUP BY 1, 2, 3, 4"""  # noqa: S608
+        )
+        for session, model, is_agent, is_abandoned, *sums in rows:
+            yield UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
+
+    def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
+        """Grouped as the ledger groups them: even shares of several tools depend on what they are shares of."""
+        contexts = self._contexts()
+        rows = self._rows(
+            f"""SELECT context, owner_context, {_SUMS} FROM counted WHERE {where}
+                GROUP BY context, owner_context, owner_is_sidechain, owner_is_abandoned, files > 1"""  # noqa: S608
+        )
+        for how, place, *values in rows:
+            sums, model, at = Sums(*values), contexts[how].model, contexts[place]
+            if ask.by == "tool":
+                tools = contexts[how].tools or (None,)
+                parts = zip(tools, shares(sums, len(tools)), strict=True)
+                yield from (UsageCell(tool, model, share) for tool, share in parts)
+            elif ask.by == "project":
+                yield UsageCell(name_of(at.project, NO_MOVES, folds_worktrees=ask.folds_worktrees), model, sums)
+            else:
+                yield UsageCell(getattr(at, "git_branch" if ask.by == "branch" else ask.by), model, sums)

@@ -1,0 +1,205 @@
+"""The map: sessions to rows of the lake's tables. A pure function of their files, whichever engine runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from reread.billing import load_prices
+from reread.errors import SourceError
+from reread.features.secrets import Redactor, redacted_session
+from reread.features.secrets.shapes import EMAIL, USER
+from reread.index.rows import RequestContext, SessionRow
+from reread.ingest.extract import ExtractedRows, conversation_in, file_rows, session_row, texts_in
+from reread.ingest.survey import EDGE, FileJob, SessionJob, digest
+from reread.loading import FileReader, load_session
+from reread.sessions import Conversation, Session
+from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.times import milliseconds
+
+from .storage import LakeReader, key_of, uri_of
+from .tables import CALL, FILE, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
+
+WHAT = ("ledger", "text", "all")
+REDACT = ("secrets", "all", "none")
+Row = dict[str, Any]
+
+
+class ShareJob(Struct, frozen=True, kw_only=True):
+    """A session to read, and under which keys."""
+
+    key: str
+    files: SessionFiles
+    strays: tuple[SourceFile, ...] = ()
+    of_others: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> tuple[SourceFile, ...]:
+        return (*self.files.all, *self.strays)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.all)
+
+
+class ShareOptions(Struct, frozen=True, kw_only=True):
+    """What of a session goes into the lake."""
+
+    what: str = "all"
+    redact: str = "secrets"
+    prices: Path | None = None
+    """The user's own price file."""
+
+
+class Share(Struct, kw_only=True):
+    """The rows of some sessions, and what went wrong."""
+
+    tables: dict[str, pa.Table]
+    problems: list[str]
+    sessions: int
+    bytes_read: int
+
+
+def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeReader | None = None) -> Share:
+    """The rows of sessions, table by table. A session that cannot be read is told and left to the next build."""
+    reader = LakeReader() if reader is None else reader
+    rows: dict[str, list[Row]] = {table.name: [] for table in SHARED}
+    problems: list[str] = []
+    for job in jobs:
+        try:
+            taken = take_session(job, options, reader)
+        except SourceError as problem:
+            problems.append(str(problem))
+        else:
+            torn = [row["uri"] for row in taken[FILE.name] if row["is_torn"]]
+            problems += [f"{uri}: ends in half a line; the rest is taken when it is there" for uri in torn]
+            for name, new in taken.items():
+                rows[name] += new
+        reader.forget()
+    tables = {table.name: arrow_table(table, rows[table.name]) for table in SHARED}
+    return Share(tables=tables, problems=problems, sessions=len(rows[SESSION.name]), bytes_read=reader.bytes_read)
+
+
+def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]]:
+    """The rows of one session. Raises SourceError when one of its files cannot be read."""
+    contents = {file.path: reader.content(file) for file in job.all}
+    session = load_session(job.files, job.strays, reader, load_prices(options.prices))
+    changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
+    told = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
+    about = session_row(session, told)
+    found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
+    title, said = (None, []) if options.what == "ledger" else _said(changed, session, options, contents)
+    rows = {
+        SESSION.name: [_session(job, about, title)],
+        FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
+        REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path])],
+        CALL.name: [row for each, rows in found for row in _calls(each, rows)],
+        WORDS.name: said,
+    }
+    if options.what == "text":
+        rows[REQUEST.name] = rows[CALL.name] = []
+    ours = {"session": job.key, MONTH: month_of(about.started)}
+    return {name: [row | ours for row in new] for name, new in rows.items()}
+
+
+def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
+    return {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
+
+
+def _file(job: FileJob, rows: ExtractedRows, content: bytes, reader: FileReader) -> Row:
+    file = job.file
+    is_told = file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+    return {
+        "key": job.key,
+        "uri": uri_of(file.path),
+        "kind": file.kind.value,
+        "agent": file.agent,
+        "size": len(content),
+        "mtime_ns": file.mtime_ns,
+        "sha256": sha256(content).hexdigest(),
+        "lines": rows.lines,
+        "malformed": rows.malformed,
+        "is_torn": rows.is_torn,
+        "names": sorted(reader.recorded_ids(file)) if is_told else [],
+    }
+
+
+_COPIED = (
+    *("key", "time", "is_sidechain", "is_abandoned", "input", "output", "cache_read", "cache_write_5m"),
+    *("cache_write_1h", "web_searches", "thinking", "doubt", "rows", "recorded", "request_id"),
+)
+
+
+def _requests(job: FileJob, rows: ExtractedRows, content: bytes) -> Iterator[Row]:
+    times = [each.time for each in rows.responses if each.time is not None]
+    contexts = [{**msgspec.structs.asdict(each), "context": _digest(each)} for each in rows.circumstances]
+    ours = {
+        "file": job.key,
+        "head": digest(content[:EDGE]).hex(),
+        "began": min(times, default=None),
+        "ended": max(times, default=None),
+        "is_agent_file": job.file.kind is FileKind.SUBAGENT,
+    }
+    for each in rows.responses:
+        yield ours | contexts[each.circumstance] | {name: getattr(each, name) for name in _COPIED}
+
+
+def _digest(context: RequestContext) -> str:
+    values = tuple(repr(value) for value in msgspec.structs.astuple(context))
+    return sha256("\0".join(values).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def _calls(job: FileJob, rows: ExtractedRows) -> Iterator[Row]:
+    for each in rows.calls:
+        yield {"file": job.key, **msgspec.structs.asdict(each)}
+
+
+def _redactor(options: ShareOptions) -> Redactor | None:
+    if options.redact == "none":
+        return None
+    return Redactor(addresses=True) if options.redact == "all" else Redactor(spared=frozenset({EMAIL, USER}))
+
+
+def _said(
+    jobs: Sequence[FileJob], session: Session, options: ShareOptions, contents: dict[Path, bytes]
+) -> tuple[str, list[Row]]:
+    """The title and what was said, file by file. All of a session is learned first: a key that one line names may
+    stand bare in another."""
+    redactor = _redactor(options)
+    outputs = {
+        job.key: contents[job.file.path].decode("utf-8", "replace")
+        for job in jobs
+        if job.file.kind is FileKind.TOOL_RESULT
+    }
+    if redactor is not None:
+        redactor.learn_all(list(outputs.values()))
+        session = redacted_session(session, redactor)
+        outputs = {key: redactor.redact(text) for key, text in outputs.items()}
+    rows: list[Row] = []
+    for job in jobs:
+        talk = conversation_in(session, job.file)
+        if job.key in outputs:
+            about = {"field": "result", "time": job.file.mtime_ns // 10**6, "text": outputs[job.key]}
+            rows.append({"file": job.key, "position": 0, "part": 0, **about})
+        elif talk is not None:
+            rows += _texts(job, talk)
+    return session.title, rows
+
+
+def _texts(job: FileJob, talk: Conversation) -> Iterator[Row]:
+    for record, part, (field, text) in texts_in(talk.records, talk):
+        yield {
+            "file": job.key,
+            "uuid": record.uuid,
+            "position": record.offset,
+            "part": part,
+            "field": field.value,
+            "time": milliseconds(record.time),
+            "text": text,
+        }

@@ -1,0 +1,209 @@
+"""Where transcripts and tables lie: folders of this machine, or object storage through the file systems of Arrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from reread import sources
+from reread.config import expanded
+from reread.errors import BadInput, SourceError
+from reread.index.meta import file_key
+from reread.loading import INDEX, FileReader, records_of
+from reread.records import Record
+from reread.sources import SourceFile, place
+from reread.sources.find import is_config_folder
+
+SCHEMES = ("s3", "gs", "abfs", "abfss")
+_PARTS = tuple(f"{scheme}:" for scheme in SCHEMES)
+_CHUNK = 1 << 16
+
+
+def is_remote(text: str) -> bool:
+    return text.partition("://")[0] in SCHEMES and "://" in text
+
+
+def uri_of(path: Path) -> str:
+    """What a file of a listing is called everywhere: its address in object storage, or its path."""
+    if not _is_remote_path(path):
+        return str(path)
+    return f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
+
+
+def _is_remote_path(path: Path) -> bool:
+    return bool(path.parts) and path.parts[0] in _PARTS
+
+
+def key_of(path: Path) -> str:
+    """The key of a file: of its place, so that the same file has the same in every build."""
+    return file_key("lake", uri_of(path))
+
+
+def lake_uri(text: str) -> str:
+    """A lake by its address, or by the whole path of its folder. Raises `BadInput` for what is neither."""
+    if "://" not in text:
+        return str(expanded(text).absolute())
+    if not is_remote(text):
+        raise BadInput(f"{text!r} is no place for a lake; name a folder or an address of {', '.join(SCHEMES)}")
+    return text.rstrip("/")
+
+
+@lru_cache(maxsize=16)
+def _system(root: str) -> fs.FileSystem:
+    """The file system of a bucket; credentials and a server of one's own come from the environment, as AWS has it."""
+    return fs.FileSystem.from_uri(root)[0]
+
+
+def _opened(uri: str) -> tuple[fs.FileSystem, str]:
+    if not is_remote(uri):
+        return fs.LocalFileSystem(), uri
+    scheme, _, rest = uri.partition("://")
+    return _system(f"{scheme}://{rest.partition('/')[0]}"), rest
+
+
+def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
+    """The files of a source, wherever it lies. Raises SourceError when the source itself cannot be read."""
+    if not is_remote(source):
+        if "://" in source:
+            raise BadInput(f"{source!r} is no source; name a folder or an address of {', '.join(SCHEMES)}")
+        yield from sources.find(expanded(source), problems=problems)
+        return
+    system, base = _opened(source.rstrip("/"))
+    try:
+        found = system.get_file_info(fs.FileSelector(base, recursive=True))
+    except (OSError, pa.ArrowException) as error:
+        raise SourceError(Path(source), f"cannot be listed ({_reason(error)})") from error
+    scheme = source.partition("://")[0]
+    listed = {info.path: info for info in found if info.type == fs.FileType.File}
+    for name in _wanted(listed):
+        info, path = listed[name], Path(f"{scheme}:/{name}")
+        where = place(path)
+        if where is not None:
+            yield SourceFile(path, *where, info.size, info.mtime_ns or 0)
+
+
+def _wanted(names: Iterable[str]) -> list[str]:
+    """Without what a client keeps beside its transcripts: a walk over folders leaves that out, too."""
+    inside: dict[str, set[str]] = {}
+    ordered = sorted(names)
+    for name in ordered:
+        parts = PurePosixPath(name).parts
+        for depth in range(1, len(parts)):
+            inside.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+    configs = [folder for folder, held in inside.items() if "projects" in held and is_config_folder(Path(folder), held)]
+    kept = ("projects/", "transcripts/", "profiles/")
+    return [
+        name
+        for name in ordered
+        if all(not name.startswith(f"{each}/") or name.removeprefix(f"{each}/").startswith(kept) for each in configs)
+    ]
+
+
+class LakeReader(FileReader):
+    """Reads source files whole, from wherever they lie, and remembers those of the session at hand."""
+
+    def __init__(self) -> None:
+        self._held: dict[Path, bytes] = {}
+        self.bytes_read = 0
+
+    def content(self, file: SourceFile) -> bytes:
+        """As long as the file was when it was listed: what came since is taken with the next build."""
+        if file.path not in self._held:
+            raw = _read(file.path)[: file.size]
+            self.bytes_read += len(raw)
+            self._held[file.path] = raw
+        return self._held[file.path]
+
+    def forget(self) -> None:
+        self._held.clear()
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        for line in sources.split(self.content(file)):
+            yield from records_of(line)
+
+    def index_beside(self, trunk: SourceFile) -> bytes | None:
+        try:
+            return _read(trunk.path.parent / INDEX)
+        except SourceError:
+            return None
+
+    def spilled(self, outputs: Iterable[SourceFile], name: str) -> str | None:
+        if any(not _is_remote_path(file.path) for file in outputs):
+            return super().spilled(list(outputs), name)
+        found = (self.content(file) for file in outputs if file.path.name == name)
+        return next((raw.decode("utf-8", "replace") for raw in found), None)
+
+    def begins_with(self, full: SourceFile, other: SourceFile) -> bool:
+        """Whether all of a file is the beginning of another."""
+        if other.size > full.size:
+            return False
+        try:
+            with _stream(other.path) as first, _stream(full.path) as second:
+                while ours := first.read(_CHUNK):
+                    self.bytes_read += 2 * len(ours)
+                    if ours != second.read(len(ours)):
+                        return False
+        except OSError:  # whoever reads all of it says so
+            return False
+        return True
+
+
+def _stream(path: Path) -> Any:
+    if not _is_remote_path(path):
+        return path.open("rb")
+    system, name = _opened(uri_of(path))
+    return system.open_input_stream(name)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with _stream(path) as file:
+            raw: bytes = file.read()
+            return raw
+    except OSError as error:
+        raise SourceError(Path(uri_of(path)), f"cannot be read ({_reason(error)})") from error
+
+
+def is_there(path: Path) -> bool:
+    """Whether a file of an earlier listing is still where it was."""
+    system, name = _opened(uri_of(path))
+    return bool(system.get_file_info(name).type == fs.FileType.File)
+
+
+def content_of(uri: str) -> bytes:
+    """A file by its path or address. Raises SourceError."""
+    return _read(Path(uri))
+
+
+def read_parquet(uri: str) -> pa.Table:
+    """A file of a table, each page held against its checksum where it has one."""
+    system, name = _opened(uri)
+    return pq.ParquetFile(name, filesystem=system, page_checksum_verification=True).read()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0]
+
+
+def write_parquet(table: pa.Table, uri: str) -> int:
+    """A file of a table, whole or not at all; the same name again is the same file. Gives its size."""
+    system, name = _opened(uri)
+    made = pa.BufferOutputStream()
+    pq.write_table(table, made, compression="zstd", write_page_checksum=True)
+    raw = made.getvalue()
+    if is_remote(uri):
+        with system.open_output_stream(name) as target:
+            target.write(raw)
+        return int(raw.size)
+    Path(uri).parent.mkdir(parents=True, exist_ok=True)
+    passing = f"{uri}.{os.getpid()}.part"  # two workers that make the same file do not meet
+    Path(passing).write_bytes(raw)
+    Path(passing).replace(uri)
+    return int(raw.size)

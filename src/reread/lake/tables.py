@@ -1,0 +1,249 @@
+"""The tables of a lake: their columns, what each means, and rows of them as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+TEXT, NUMBER, FLAG, REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
+TEXTS = pa.list_(pa.string())
+MOMENT = pa.timestamp("us", "UTC")
+NO_MONTH = "none"
+"""The partition of what has no time."""
+MONTH = "month"
+
+
+class LakeTable(NamedTuple):
+    """A table of the lake."""
+
+    name: str
+    about: str
+    columns: Mapping[str, tuple[pa.DataType, str]]
+    """Type and meaning of each, in order."""
+    is_by_month: bool = True
+    """Partitioned by the month that the session began in."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([(name, kind) for name, (kind, _) in self.columns.items()])
+
+    @property
+    def partition_by(self) -> list[str]:
+        return [MONTH] if self.is_by_month else []
+
+
+_SESSION = (TEXT, "`session.key` it belongs to")
+_FILE = (TEXT, "`file.key` that tells it")
+_BEGAN = (TEXT, "month its session began in, as 2026-11, or `none`; the partition")
+_CONTEXT: dict[str, tuple[pa.DataType, str]] = {
+    "version": (TEXT, "version of the client"),
+    "project": (TEXT, "working directory"),
+    "git_branch": (TEXT, "git branch"),
+    "agent": (TEXT, "agent that asked; empty for the main conversation"),
+    "skill": (TEXT, "skill that was at work"),
+    "plugin": (TEXT, "plugin that was at work"),
+    "mcp_server": (TEXT, "MCP server it answered"),
+    "mcp_tool": (TEXT, "tool of that server"),
+    "tools": (TEXTS, "tools it called"),
+    "speed": (TEXT, "speed, such as `fast`"),
+    "geo": (TEXT, "region of inference"),
+    "tier": (TEXT, "service tier"),
+    "stop_reason": (TEXT, "why it ended"),
+}
+
+SESSION = LakeTable(
+    "session",
+    "one row for each session",
+    {
+        "key": (TEXT, "the same for the same place in every build"),
+        "id": (TEXT, "the client's id"),
+        "folder": (TEXT, "folder of its transcript"),
+        "project": (TEXT, "working directory"),
+        "title": (TEXT, "title; NULL in a lake without text"),
+        "started": (MOMENT, "first moment"),
+        "ended": (MOMENT, "last moment"),
+        "versions": (TEXTS, "versions of the client"),
+        "models": (TEXTS, "models that answered"),
+        "git_branches": (TEXTS, "git branches"),
+        "prompts": (NUMBER, "prompts that were typed"),
+        "turns": (NUMBER, "turns"),
+        "requests": (NUMBER, "API responses in its own files, copies of other sessions included"),
+        "tool_calls": (NUMBER, "tool calls"),
+        "tool_errors": (NUMBER, "of them failed"),
+        "thoughts": (NUMBER, "thinking blocks"),
+        "subagents": (NUMBER, "agents that worked"),
+        "branches": (NUMBER, "branches, after rewinds"),
+        "compactions": (NUMBER, "compactions"),
+        "bytes": (NUMBER, "size of its files"),
+        MONTH: _BEGAN,
+    },
+)
+FILE = LakeTable(
+    "file",
+    "one row for each file that was read: what the next build holds the sources against",
+    {
+        "key": (TEXT, "digest of its place"),
+        "session": _SESSION,
+        "uri": (TEXT, "path or address"),
+        "kind": (TEXT, "transcript, subagent, capture, tool_result, ..."),
+        "agent": (TEXT, "agent whose file it is"),
+        "size": (NUMBER, "bytes that were read"),
+        "mtime_ns": (NUMBER, "when it was last changed, in nanoseconds since 1970"),
+        "sha256": (TEXT, "digest of these bytes"),
+        "lines": (NUMBER, "lines"),
+        "malformed": (NUMBER, "of them no JSON"),
+        "is_torn": (FLAG, "ended in half a line"),
+        "names": (TEXTS, "sessions that its first lines name"),
+        "copy_of": (TEXT, "key of the file that holds all of it; such a file has no rows elsewhere"),
+        MONTH: _BEGAN,
+    },
+)
+REQUEST = LakeTable(
+    "request",
+    "one row for each API response and file that tells it; `response` has each once",
+    {
+        "key": (TEXT, "the response, the same in every file"),
+        "file": _FILE,
+        "session": _SESSION,
+        "head": (TEXT, "digest of how the file begins"),
+        "began": (MOMENT, "first response of the file"),
+        "ended": (MOMENT, "last response of the file"),
+        "time": (MOMENT, "when"),
+        "is_sidechain": (FLAG, "an agent's"),
+        "is_agent_file": (FLAG, "told in the file of an agent"),
+        "is_abandoned": (FLAG, "on a branch that was rewound"),
+        "model": (TEXT, "model as the transcript names it"),
+        "input": (NUMBER, "tokens sent"),
+        "output": (NUMBER, "tokens answered"),
+        "cache_read": (NUMBER, "tokens read from the cache"),
+        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
+        "cache_write_1h": (NUMBER, "tokens written for an hour"),
+        "web_searches": (NUMBER, "searches of the server"),
+        "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
+        "doubt": (NUMBER, "1: nothing says why it ended; 2: output is probably cut"),
+        "rows": (NUMBER, "lines that tell it; 0 for an advisor asked inside another response"),
+        "recorded": (NUMBER, "nano-dollars that the client wrote down"),
+        "request_id": (TEXT, "id of the request"),
+        "context": (TEXT, "digest of all that follows and the model"),
+        **_CONTEXT,
+        MONTH: _BEGAN,
+    },
+)
+CALL = LakeTable(
+    "call",
+    "one row for each tool call and file that tells it",
+    {
+        "id": (TEXT, "id of the call"),
+        "file": _FILE,
+        "session": _SESSION,
+        "name": (TEXT, "tool"),
+        "status": (TEXT, "how it came out"),
+        "time": (MOMENT, "when it was asked for"),
+        "seconds": (REAL, "how long it took"),
+        "path": (TEXT, "file it touched"),
+        "digest": (NUMBER, "the same for copies of a call in other files"),
+        MONTH: _BEGAN,
+    },
+)
+WORDS = LakeTable(
+    "text",
+    "one row for each text of a conversation, secrets taken out unless the build was told otherwise",
+    {
+        "file": _FILE,
+        "session": _SESSION,
+        "uuid": (TEXT, "line it stands in"),
+        "position": (NUMBER, "byte of the file that the line begins at"),
+        "part": (NUMBER, "which of the line's texts"),
+        "field": (TEXT, "prompt, text, thinking, tool, result, title"),
+        "time": (MOMENT, "when"),
+        "text": (TEXT, "what was said"),
+        MONTH: _BEGAN,
+    },
+)
+USAGE_DAY = LakeTable(
+    "usage_day",
+    "exact usage by day (UTC), project and model, every response once; made anew by each build",
+    {
+        "day": (TEXT, "day in UTC, as 2026-11-02; NULL without a time"),
+        "project": (TEXT, "working directory"),
+        "model": (TEXT, "model as the transcript names it"),
+        "requests": (NUMBER, "API responses"),
+        "input": (NUMBER, "tokens sent"),
+        "output": (NUMBER, "tokens answered"),
+        "cache_read": (NUMBER, "tokens read from the cache"),
+        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
+        "cache_write_1h": (NUMBER, "tokens written for an hour"),
+        "web_searches": (NUMBER, "searches of the server"),
+        "nanodollars": (NUMBER, "money of what has a price"),
+        "unpriced_tokens": (NUMBER, "tokens of what has none"),
+    },
+    is_by_month=False,
+)
+FORGOTTEN = LakeTable(
+    "forgotten",
+    "one row for each session that must not come back",
+    {"mark": (TEXT, "digest of its id"), "time": (MOMENT, "when it was forgotten")},
+    is_by_month=False,
+)
+BUILD = LakeTable(
+    "build",
+    "one row for each change of the lake; the last one says which version of each table holds",
+    {
+        "number": (NUMBER, "of the change"),
+        "time": (MOMENT, "when it was committed"),
+        "action": (TEXT, "build, forget or vacuum"),
+        "engine": (TEXT, "local or spark"),
+        "what": (TEXT, "ledger, text or all"),
+        "redact": (TEXT, "secrets, all or none"),
+        "sessions": (NUMBER, "sessions that were read"),
+        "bytes": (NUMBER, "bytes that were read"),
+        "cpu_seconds": (REAL, "processor time of reading them"),
+        "prices": (TEXT, "digest of the prices that usage_day was counted with"),
+        "extractor": (NUMBER, "version of what makes rows out of lines"),
+        "versions": (TEXT, "JSON: the Delta version of each table"),
+    },
+    is_by_month=False,
+)
+
+SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
+"""What shares are made of."""
+TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FORGOTTEN, BUILD)}
+
+
+def clean(text: str) -> str:
+    """Arrow takes UTF-8 alone: halves of characters, and bytes of names that are none, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def month_of(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return NO_MONTH
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m}"
+
+
+def arrow_table(table: LakeTable, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows by the names of columns; moments are milliseconds since 1970."""
+    columns = [_column(kind, (row.get(name) for row in rows)) for name, (kind, _) in table.columns.items()]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _column(kind: pa.DataType, values: Iterable[Any]) -> pa.Array:
+    if kind == MOMENT:
+        return pa.array(values, pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(MOMENT)
+    if kind == TEXT:
+        return pa.array([None if value is None else clean(value) for value in values], TEXT)
+    if kind == TEXTS:
+        return pa.array([None if value is None else [clean(each) for each in value] for value in values], TEXTS)
+    return pa.array(values, kind)
+
+
+def described() -> list[str]:
+    """The tables and what their columns mean, in lines for people."""
+    lines = ["response: every API response once, settled and priced; made of request when it is asked"]
+    for table in TABLES.values():
+        lines += ["", f"{table.name}: {table.about}"]
+        lines += [f"  {name:<16} {kind!s:<22} {about}" for name, (kind, about) in table.columns.items()]
+    return lines

@@ -1,0 +1,173 @@
+"""Keeps a lake in order: proves what is in it, removes what must go everywhere, and gives space back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from msgspec import Struct
+
+from reread.billing import Prices
+from reread.errors import AmbiguousSession, SourceError, UnknownSession
+from reread.index.meta import session_mark
+from reread.times import milliseconds
+
+from .delta import DeltaLake
+from .query import LakeAnswers
+from .storage import content_of, read_parquet
+from .tables import CALL, FILE, FORGOTTEN, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS, arrow_table
+
+RETENTION_HOURS = 168
+"""How long files that no version needs any more stay for whoever still reads: Delta's own week."""
+
+
+class LakeProof(Struct, frozen=True, kw_only=True):
+    """What of a lake was proved, and what is wrong with it."""
+
+    rows: dict[str, int]
+    files: int
+    """Of the tables."""
+    sources: int
+    """Source files whose bytes are still those that were read."""
+    damaged: list[str]
+
+    @property
+    def ok(self) -> bool:
+        return not self.damaged
+
+
+class LakeForgotten(Struct, frozen=True, kw_only=True):
+    """What went with a session."""
+
+    session: str
+    files: int
+    rows: int
+    files_removed: int
+    """Of the tables, on disk."""
+
+
+def verify(lake: DeltaLake, prices: Prices, *, with_sources: bool = False) -> LakeProof:
+    """Reads every file of every table, holds the tables against each other, and counts usage again."""
+    damaged: list[str] = []
+    rows: dict[str, int] = {}
+    files = 0
+    for name in sorted(lake.versions):
+        actions = pa.table(lake.table(name).get_add_actions(flatten=True)).to_pylist()
+        rows[name] = 0
+        for action in actions:
+            files += 1
+            rows[name] += action["num_records"] or 0
+            damaged += _damage_of(lake, name, action["path"], action["num_records"])
+    if not damaged:
+        damaged += _contradictions(lake, prices)
+    sources = 0
+    for problem in _changed_sources(lake) if with_sources else ():
+        sources += problem is None
+        damaged += [problem] if problem is not None else []
+    return LakeProof(rows=rows, files=files, sources=sources, damaged=damaged)
+
+
+def _damage_of(lake: DeltaLake, table: str, path: str, rows: int | None) -> Iterator[str]:
+    try:
+        held = read_parquet(f"{lake.uri}/{table}/{path}").num_rows
+    except (OSError, pa.ArrowException) as error:
+        yield f"{table}/{path}: cannot be read ({str(error).partition(chr(10))[0]})"
+        return
+    if rows is not None and held != rows:
+        yield f"{table}/{path}: holds {held:,} rows, the log says {rows:,}"
+
+
+_LONE = "SELECT count(*) FROM {0} WHERE {1} NOT IN (SELECT key FROM {2})"
+_CHECKS = {
+    **{
+        f"rows of {table} without their {other}": _LONE.format(f'"{table}"', other, other)
+        for table in (REQUEST.name, CALL.name, WORDS.name)
+        for other in (FILE.name, SESSION.name)
+    },
+    "responses that a file tells twice": "SELECT count(*) - count(DISTINCT (file, key)) FROM request",
+    "sessions that are there twice": "SELECT count(*) - count(DISTINCT key) FROM session",
+    "files that are there twice": "SELECT count(*) - count(DISTINCT key) FROM file",
+}
+
+
+def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
+    with LakeAnswers.of(lake, prices) as answers:
+        for about, statement in _CHECKS.items():
+            number = answers.sql(statement)[1][0][0]
+            if number:
+                yield f"{number:,} {about}"
+        kept = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
+        if lake.last.get("prices") == prices.digest and _sorted(kept) != _sorted(answers.usage_by_day()):
+            yield "usage_day is not what its requests come to"
+
+
+def _sorted(table: pa.Table) -> list[dict[str, object]]:
+    return sorted(table.to_pylist(), key=repr)
+
+
+def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
+    """None for each source file that still has the bytes that were read; what is gone is not the lake's fault."""
+    rows = lake.rows(FILE.name, ["uri", "size", "sha256", "copy_of"]).to_pylist()
+    for row in rows:
+        try:
+            content = content_of(row["uri"]) if row["copy_of"] is None else None
+        except SourceError:
+            continue
+        if content is not None:
+            is_same = sha256(content[: row["size"]]).hexdigest() == row["sha256"]
+            yield None if is_same else f"{row['uri']}: is not what was read any more; build again"
+
+
+def session_called(lake: DeltaLake, wanted: str) -> str:
+    """The id that a text begins; raises where none does, or several."""
+    ids: list[str] = sorted(set(lake.rows(SESSION.name, ["id"])["id"].to_pylist()))
+    found = [name for name in ids if name == wanted] or [name for name in ids if wanted and name.startswith(wanted)]
+    if len(found) > 1:
+        raise AmbiguousSession(wanted, found)
+    if not found:
+        raise UnknownSession(wanted, (Path(lake.uri),))
+    return found[0]
+
+
+def forget(lake: DeltaLake, session: str, prices: Prices) -> LakeForgotten:
+    """Removes a session, wherever it lies, from every table and from the disk; no build takes it again."""
+    of_session = lake.rows(SESSION.name, ["key", "id", "month"]).filter(pc.field("id") == session).to_pylist()
+    keys = {row["key"]: row["month"] for row in of_session}
+    known = lake.rows(FILE.name, ["key", "session", "copy_of", "month"]).to_pylist()
+    files = {row["key"]: row["month"] for row in known if row["session"] in keys}
+    copies = {row["key"]: row["month"] for row in known if row["copy_of"] in files}
+    before = sum(lake.count(table.name) for table in SHARED)
+    lake.begin()
+    for table in (REQUEST, CALL, WORDS):
+        lake.remove(table.name, "file", files)
+    lake.remove(FILE.name, "key", files | copies)
+    lake.remove(SESSION.name, "key", keys)
+    mark = {"mark": session_mark(session), "time": milliseconds(datetime.now(UTC))}
+    lake.append(FORGOTTEN.name, arrow_table(FORGOTTEN, [mark]))
+    with LakeAnswers.of(lake, prices) as answers:
+        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+    lake.commit({"action": "forget", "sessions": len(keys), "prices": prices.digest})
+    rows = before - sum(lake.count(table.name) for table in SHARED)
+    removed = vacuum(lake, hours=0, compacts=False)
+    return LakeForgotten(session=session, files=len(files | copies), rows=rows, files_removed=removed)
+
+
+def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = True) -> int:
+    """Joins small files, and removes those that no version of the last hours needs; gives how many went."""
+    lake.begin()
+    if compacts:
+        before = dict(lake.versions)
+        for table in SHARED:
+            lake.compact(table.name)
+        if lake.versions != before:
+            lake.commit({"action": "vacuum"})
+    removed = 0
+    for name in TABLES:
+        held = DeltaTable(f"{lake.uri}/{name}")
+        removed += len(held.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True))
+    return removed

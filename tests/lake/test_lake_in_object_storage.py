@@ -1,0 +1,107 @@
+"""Object storage: sources and lakes behind a real S3 server of the loopback interface."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from lake.lakes import assert_same_usage, built, everything, reports
+from reread.billing import packaged_prices
+from reread.lake.delta import DeltaLake
+from reread.lake.upkeep import forget, vacuum, verify
+from trees import Tree, a_tree, append, resume_copy
+
+pytest.importorskip("moto", reason="object storage is tested with moto: pip install 'moto[server]' boto3")
+boto3 = pytest.importorskip("boto3", reason="object storage is tested with moto: pip install 'moto[server]' boto3")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urlopen(address, timeout=5).close()
+            break
+        except URLError:
+            time.sleep(0.2)
+    yield address
+    process.terminate()
+    process.wait(timeout=30)
+
+
+@pytest.fixture
+def bucket(server: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    for name, value in {
+        "AWS_ENDPOINT_URL": server,
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    name = "b" + str(abs(hash(request.node.name)))
+    boto3.client("s3").create_bucket(Bucket=name)
+    return name
+
+
+def upload(folder: Path, bucket: str) -> None:
+    client = boto3.client("s3")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            client.upload_file(str(path), bucket, f"raw/{path.relative_to(folder).as_posix()}")
+
+
+def test_a_lake_of_a_bucket_is_that_of_the_folder(bucket: str, tmp_path: Path) -> None:
+    tree: Tree = a_tree(tmp_path, size=300_000)
+    resume_copy(tree.source, tree.truth)
+    upload(tree.source, bucket)
+    source, lake = f"s3://{bucket}/raw", f"s3://{bucket}/lake"
+    first = built(lake, source)
+    assert first.sessions > 0 and not first.failed
+    with tree.archive() as archive:
+        archive.sync()
+        assert_same_usage(lake, archive)
+        again = built(lake, source)
+        assert (again.sessions, again.bytes_read, again.unchanged) == (0, 0, first.sessions)
+        before = {path: path.read_bytes() for path in tree.source.rglob("*") if path.is_file()}
+        append(tree.source, tree.truth)
+        for path, content in before.items():
+            if path.read_bytes() != content:
+                boto3.client("s3").upload_file(str(path), bucket, f"raw/{path.relative_to(tree.source).as_posix()}")
+        new = [path for path in tree.source.rglob("*") if path.is_file() and path not in before]
+        for path in new:
+            boto3.client("s3").upload_file(str(path), bucket, f"raw/{path.relative_to(tree.source).as_posix()}")
+        then = built(lake, source)
+        assert 0 < then.sessions < first.sessions
+        archive.sync()
+        assert_same_usage(lake, archive)
+    assert verify(DeltaLake(lake), packaged_prices(), with_sources=True).ok
+
+
+def test_a_session_is_forgotten_in_a_bucket(bucket: str, tmp_path: Path) -> None:
+    tree: Tree = a_tree(tmp_path, size=100_000)
+    lake = f"s3://{bucket}/lake"
+    first = built(lake, tree.source)
+    name = DeltaLake(lake).rows("session", ["id"])["id"][0].as_py()
+    assert forget(DeltaLake(lake), name, packaged_prices()).files_removed > 0
+    seen = everything(lake)
+    vacuum(DeltaLake(lake), hours=0)
+    assert everything(lake) == seen and len(seen["session"]) < first.rows["session"]
+    assert verify(DeltaLake(lake), packaged_prices()).ok
+    assert reports(lake)["session"].rows
