@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
         StoreError,
         UnknownSession,
     )
+    from .features.summaries import SessionSummary, summary_of
     from .live.client import Client, Hook, HostTool, query
     from .live.outgoing import Allow, Deny
     from .live.protocol import Stream
@@ -78,9 +79,11 @@ _HOME = {
     "decode": ".records",
     "Session": ".sessions",
     "SessionBuilder": ".sessions",
+    "SessionSummary": ".features.summaries",
     "Subagent": ".sessions",
     "Tokens": ".sessions",
     "follow": ".sources",
+    "summary_of": ".features.summaries",
     "open": ".archive.archive:open_archive",
 }
 """Where each public name lives. They are fetched when first used: `import reread` alone costs nothing."""
@@ -110,6 +113,7 @@ __all__ = [
     "SafeFull",
     "Session",
     "SessionBuilder",
+    "SessionSummary",
     "SourceError",
     "StoreError",
     "Stream",
@@ -124,6 +128,7 @@ __all__ = [
     "open",
     "query",
     "read",
+    "summary_of",
     "thinking_budget",
 ]
 

@@ -563,15 +563,57 @@ def _forget(connection: sqlite3.Connection, safe: Safe, prices: Prices, sessions
 _TARGET = "exchange.json"
 
 
-def last_folder(home: Path) -> Path | None:
-    """The folder that was pushed to or pulled from last."""
+def _remembered(home: Path) -> dict[str, str]:
     try:
         said: Any = json.loads((home / _TARGET).read_bytes())
-        return Path(said["folder"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
+        return {name: value for name, value in said.items() if isinstance(value, str)}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
 
 
-def remember_folder(home: Path, folder: Path) -> None:
-    if last_folder(home) != folder:
-        write_durably(home / _TARGET, json.dumps({"folder": str(folder)}))
+def _remember(home: Path, said: dict[str, str]) -> None:
+    if _remembered(home) != said:
+        write_durably(home / _TARGET, json.dumps(said))
+
+
+def last_folder(home: Path) -> Path | None:
+    """The folder that was pushed to or pulled from last."""
+    folder = _remembered(home).get("folder")
+    return None if folder is None else Path(folder)
+
+
+def remember_folder(home: Path, folder: Path, *, is_pull: bool = False) -> None:
+    """The next push goes there, unless it was only pulled from."""
+    before = _remembered(home)
+    kept = before if is_pull else {name: value for name, value in before.items() if name != "store"}
+    _remember(home, {**kept, "folder": str(folder)})
+
+
+def last_key(home: Path) -> Path | None:
+    """The key that the last folder was encrypted with: what was once, must not go there plain the next time."""
+    said = _remembered(home)
+    return Path(said["key"]) if "key" in said else None
+
+
+def remember_key(home: Path, folder: Path, key: Path | None) -> None:
+    """Together with the folder it is for."""
+    kept = {name: value for name, value in _remembered(home).items() if name != "key"}
+    _remember(home, {**kept, "folder": str(folder), **({"key": str(key)} if key is not None else {})})
+
+
+class LastStore(NamedTuple):
+    """A team's store that was pushed to last, and how names went there."""
+
+    address: str
+    names: str
+
+
+def last_store(home: Path) -> LastStore | None:
+    """None where a folder was pushed to since."""
+    said = _remembered(home)
+    return LastStore(said["store"], said.get("names", "plain")) if "store" in said else None
+
+
+def remember_store(home: Path, address: str, names: str) -> None:
+    """Without its password: the address is written to a file."""
+    _remember(home, {**_remembered(home), "store": address, "names": names})

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 from cli.running import Ran, Run
 from reread import Tokens
 from reread.archive import Archive
@@ -104,7 +104,7 @@ class Books:
     def _document(self, by: str, *options: str, ahead: bool) -> Json:
         with self._monkeypatch.context() as patch:
             if ahead:
-                patch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+                patch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
             ran = self.command("usage", by, "--json", *options)
         assert ran.code == 0, ran.err
         assert ("counted straight from the sources" in ran.err) is ahead

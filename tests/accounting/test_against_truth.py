@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 from reread.archive import Archive, UsageReport
 from reread.archive.search_language import ALL_FIELDS
 
@@ -82,7 +82,7 @@ def test_every_day_and_model_is_as_generated(archive: Archive, truth: dict[str, 
 def test_every_day_and_model_is_as_generated_ahead_of_a_sync(
     generated: Path, truth: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [generated], machine="desk") as empty:
         counted = empty.billing.usage_ahead("day", timezone=UTC)
     assert counted is not None
@@ -153,7 +153,7 @@ def test_recorded_transcripts_add_up_as_a_naive_script_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ahead: bool
 ) -> None:
     if is_ahead:
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
     with Archive(tmp_path / "home", [CORPUS], machine="desk") as archive:
         if not is_ahead:
             archive.sync()

@@ -9,7 +9,7 @@ import pytest
 
 from reread import load
 from reread.archive import Archive
-from reread.archive import archive as accounts
+from reread.archive import billing as accounts
 from reread.archive.explain import ExplainedResponse
 
 ERAS = Path(__file__).parents[1] / "eras"

@@ -8,7 +8,20 @@ import pytest
 
 from reread.features.decisions import Decision, chosen, decisions_of
 from reread.features.summaries import summary_of
-from reread.testing import Entry, a_line, a_prompt, a_reply, a_tool_call, a_tool_result, an_interrupt, build
+from reread.testing import (
+    Entry,
+    a_line,
+    a_prompt,
+    a_reply,
+    a_thought,
+    a_tool_call,
+    a_tool_result,
+    an_interrupt,
+    build,
+)
+from reread.views.summary import summary_lines
+from reread.views.text import Style
+from reread.views.values import View
 
 COLOUR = {
     "question": "Which colour?",
@@ -112,7 +125,7 @@ def test_a_summary_tells_goal_journey_files_failures_and_outcome() -> None:
         a_reply("Committed."),
     )
     summary = summary_of(session)
-    assert (summary.goal, summary.outcome) == ("make a module", "Committed.")
+    assert (summary.goal.text, summary.outcome) == ("Make a module", "Committed.")
     assert [(step.prompt, step.calls, step.errors, step.files) for step in summary.journey] == [
         ("make a module", 4, 1, ("/home/ann/app/a.py",)),
         ("commit it", 1, 0, ()),
@@ -120,15 +133,117 @@ def test_a_summary_tells_goal_journey_files_failures_and_outcome() -> None:
     assert [(diff.path, diff.status) for diff in summary.files] == [("/home/ann/app/a.py", "added")]
     assert summary.files_read == ("/home/ann/app/b.py",)
     assert [(error.tool, error.status, error.turn) for error in summary.errors] == [("Bash", "error", 1)]
-    assert (summary.commits, summary.tests, summary.todos_done, summary.todos) == (1, "failed", 1, 2)
+    assert [commit.message for commit in summary.commits] == [""]
+    assert (summary.tests, summary.todos_done, summary.todos) == ("failed", 1, 2)
     assert summary.pull_requests == ("https://example.org/pr/1",)
     assert not summary.is_interrupted
 
 
 def test_an_empty_session_has_an_empty_summary() -> None:
     summary = summary_of(build())
-    assert (summary.goal, summary.journey, summary.outcome, summary.files) == ("", (), "", ())
+    assert (summary.goal.text, summary.journey, summary.outcome, summary.files) == ("", (), "", ())
+    assert (summary.open, summary.commits, summary.refusals) == ((), (), ())
 
 
 def test_a_session_that_was_broken_off_says_so() -> None:
     assert summary_of(build(a_prompt("go"), a_reply("well"), an_interrupt())).is_interrupted
+
+
+def test_the_goal_is_the_sentence_that_comes_back_and_not_the_first_prompt() -> None:
+    session = build(
+        a_prompt("hello"),
+        a_reply("Hello."),
+        a_prompt("Thanks for that. The importer drops rows with quoted commas, please fix the importer. It is late."),
+        a_reply("Done: the importer keeps quoted commas."),
+    )
+    goal = summary_of(session).goal
+    assert (goal.text, goal.source) == ("The importer drops rows with quoted commas, please fix the importer", "prompt")
+
+
+def test_the_goal_may_be_what_the_model_took_it_for() -> None:
+    session = build(
+        a_prompt("can you have a look at importer.py, rows go missing"),
+        a_reply(a_thought("The user wants me to fix the importer so that rows with commas are kept. Let me look.")),
+    )
+    goal = summary_of(session).goal
+    assert (goal.text, goal.source) == ("Fix the importer so that rows with commas are kept", "thinking")
+
+
+def test_a_pasted_log_is_no_goal() -> None:
+    log = "Traceback (most recent call last):\n  File 'x.py', line 3, in main\nValueError: bad importer rows\n"
+    goal = summary_of(build(a_prompt(f"{log}\nplease make the importer survive this"))).goal
+    assert goal.text == "Please make the importer survive this"
+
+
+def ran(command: str, output: str, number: int, *, is_error: bool = False) -> list[Entry]:
+    name = f"toolu_{number}"
+    return [
+        a_reply(a_tool_call("Bash", {"command": command}, id=name), uuid=f"u{number}"),
+        a_tool_result(output, of=name, is_error=is_error),
+    ]
+
+
+def test_what_was_done_is_told_with_commits_and_tests() -> None:
+    session = build(
+        a_prompt("fix it"),
+        *ran("pytest -q", "2 failed, 10 passed in 1s", 1, is_error=True),
+        *ran("cd app && pytest -q | tail -3", "1 failed, 11 passed in 1s", 2),
+        *ran("pytest -q", "12 passed in 1s", 3),
+        *ran("git commit -am 'Keep commas'", "[main 1a2b3c4d] Keep commas\n 1 file changed", 4),
+    )
+    summary = summary_of(session)
+    assert [(run.outcome, run.counts) for run in summary.test_runs] == [
+        ("failed", "2 failed, 10 passed"),
+        ("failed", "1 failed, 11 passed"),
+        ("passed", "12 passed"),
+    ]
+    [commit] = summary.commits
+    assert (commit.message, commit.hash, commit.branch, commit.uuid) == ("Keep commas", "1a2b3c4d", "main", "u4")
+    assert next((each.name, each.runs, each.failed) for each in summary.commands) == ("pytest", 3, 1)
+
+
+def test_a_refusal_has_its_reason_and_not_the_clients_sentences() -> None:
+    canned = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the"
+        " new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse uv, not pip"
+    )
+    silent = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    hook = "PreToolUse:Bash hook error: [guard.sh]: never push to main"
+    session = build(
+        a_prompt("install"),
+        *ran("pip install x", canned, 1, is_error=True),
+        *ran("rm -rf build", silent, 2, is_error=True),
+        *ran("git push", hook, 3, is_error=True),
+    )
+    summary = summary_of(session)
+    assert [(each.target, each.refused_by, each.text) for each in summary.refusals] == [
+        ("pip install x", "person", "use uv, not pip"),
+        ("rm -rf build", "person", ""),
+        ("git push", "hook", "never push to main"),
+    ]
+    told = "\n".join(summary_lines(summary, View(width=100, style=Style(colour=False))))
+    assert "by you: use uv, not pip" in told
+    assert "by you, without a reason" in told
+    assert "doesn't want to proceed" not in told
+
+
+def test_what_is_left_open_is_told_with_how_it_is_known() -> None:
+    todos = [{"content": "write docs", "status": "pending"}, {"content": "fix", "status": "completed"}]
+    session = build(
+        a_prompt("fix it"),
+        *ran("git commit -m x", "[main 1a2b3c4d] x", 1),
+        a_reply(a_tool_call("Edit", {"file_path": "/app/late.py", "old_string": "a", "new_string": "b"}, id="e")),
+        a_tool_result("ok", of="e"),
+        a_reply(a_tool_call("TodoWrite", {"todos": todos}, id="t")),
+        a_tool_result("ok", of="t"),
+        *ran("pytest", "1 failed", 2, is_error=True),
+        a_reply("It is nearly done.\n\n## Next steps\n- run the migration\n- tell Ann\n\nShall I go on?"),
+    )
+    assert [(point.source, point.text) for point in summary_of(session).open] == [
+        ("todo", "write docs"),
+        ("tests", "the last run of tests failed (1 failed): pytest"),
+        ("uncommitted", "changed after the last commit: late.py"),
+        ("reply", "run the migration"),
+        ("reply", "tell Ann"),
+        ("question", "Shall I go on?"),
+    ]

@@ -191,3 +191,10 @@ def test_in_recorded_sessions_nothing_but_names_and_addresses_is_found() -> None
 def test_planted_texts_hold_their_secrets() -> None:
     made: list[Planted] = planted()
     assert all(each.secret in each.text for each in made)
+
+
+def test_a_text_that_was_clean_is_looked_at_again_once_more_is_known() -> None:
+    redactor = Redactor()
+    assert redactor.redact("run zq81Kd0vTe") == "run zq81Kd0vTe"
+    redactor.learn("password=zq81Kd0vTe")
+    assert "zq81Kd0vTe" not in redactor.redact("run zq81Kd0vTe")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cli.running import Run
 from reread.archive import Archive, regex
 from reread.archive.regex import BoundedPattern
+from reread.archive.search_language import ALL_FIELDS
 from reread.errors import BadInput
 from reread.testing import a_prompt, a_reply, a_session
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 ENDLESS = "(a+)+$"
 STUCK = "a" * 60 + "!"
 
@@ -33,8 +38,6 @@ def test_a_text_that_takes_too_long_is_skipped_and_the_others_are_tried() -> Non
 
 @pytest.mark.parametrize("pattern", [r"\d+", "x|y?", "^b.$", "é+", "(?i)ABC+"])
 def test_the_answers_are_those_of_python(pattern: str) -> None:
-    import re
-
     texts = ["", "12 and 345", "a\nbc\nd", "xyz", "é é", "abcc \ud800", "nothing"] * 100
     tried = list(BoundedPattern(pattern).try_each(texts))
     compiled = re.compile(pattern, re.MULTILINE)
@@ -71,3 +74,71 @@ def test_a_search_tells_what_it_skipped(kept: Path, run: Run) -> None:
     assert "1 text took too long and was skipped" in ran.out
     told = json.loads(run("search", "--regex", ENDLESS, "--home", kept, "--no-sync", "--json").out)
     assert (told["skipped"], told["cut_short"], len(told["hits"])) == (1, False, 1)
+
+
+# -- words that every match holds
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"error E\d+", (b"error",)),
+        (r"err(or)?\s+in\s+line", (b"line", b"err")),
+        (r"colou?r", (b"colo",)),
+        (r"lantern{2,3}s", (b"lanter",)),
+        (r"foobar+baz", (b"foobar", b"baz")),
+        (r"one|other", ()),
+        (r"(one|other)this[abc]that", (b"this", b"that")),
+        (r"(?i)tapir", ()),
+        (r"(?x) tap ir", ()),
+        (r"tapir\x41bcd", ()),
+        (r"tapir\.json", (b"tapir", b"json")),
+        (r"[]tapir]heron", (b"heron",)),
+        (r"(?:a[)]b(c))tapir", (b"tapir",)),
+        (r"tapir(?=heron)", (b"tapir",)),
+        ("größe tapir", (b"tapir",)),
+        (r"(a+)+$", ()),
+    ],
+)
+def test_the_words_that_a_pattern_cannot_do_without(pattern: str, words: tuple[bytes, ...]) -> None:
+    assert BoundedPattern(pattern).required == words
+
+
+_ATOMS = st.sampled_from(
+    ["abc", "xyz1", "q", r"\d", r"\s", ".", "[a-c]", "[^]x]", "(abc|xyz)", "(?:abc)", r"\.", r"\w", "é", "(?=.)", r"\b"]
+)
+_REPEATS = st.sampled_from(["", "", "", "?", "*", "+", "{2}", "{0,2}", "*?", "+?", "??", "|"])
+
+
+@given(st.lists(st.tuples(_ATOMS, _REPEATS), min_size=1, max_size=6), st.data())
+def test_whatever_matches_holds_them(parts: list[tuple[str, str]], data: st.DataObject) -> None:
+    pattern = "".join(atom + repeat for atom, repeat in parts)
+    try:
+        bounded = BoundedPattern(pattern)
+    except BadInput:  # `\b+` repeats nothing
+        return
+    text = data.draw(st.text("abcxyz1qé .0", max_size=30))
+    for match in re.finditer(pattern, text, re.MULTILINE):
+        assert all(word.decode() in match[0] for word in bounded.required)
+
+
+def test_a_reply_whose_letters_are_given_by_number_is_found(tmp_path: Path) -> None:
+    trunk = a_session(a_prompt("go"), a_reply("the tapirq sleeps")).write(tmp_path / "projects")
+    trunk.write_bytes(trunk.read_bytes().replace(b"tapirq", b"t\\u0061pirq"))
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        assert [hit.text for hit in archive.search(r"tapirq s\w+", is_regex=True).hits] == ["the tapirq sleeps"]
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the recorded sessions beside the project")
+def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = CORPUS / "recorded" / "winksaville+vc-x1.claude"
+    with Archive(tmp_path / "home", [folder], machine="desk") as archive:
+        archive.sync()
+        for pattern in (r"error in", r"func\w* \w+\(", r"test(s|ed)? \w+", r"commit [0-9a-f]{7}", r"cargo\s+test"):
+            quick = archive.search(pattern, ALL_FIELDS, is_regex=True)
+            with monkeypatch.context() as patched:
+                patched.setattr(regex, "required_words", lambda _: ())
+                whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
+            assert (quick.total, quick.hits) == (whole.total, whole.hits)

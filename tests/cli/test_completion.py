@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from cli.kept import Kept
 from cli.running import Run
 from reread.cli.main import COMMANDS
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -37,6 +41,11 @@ def test_a_script_parses_and_names_every_command(run: Run, shell: str) -> None:
         ("reread --home = /somewhere sea", ["search"]),
         ("reread --home /somewhere show --aro", ["--around"]),
         ("reread --home sea", []),
+        ("reread export --format mark", ["markdown"]),
+        ("reread usage --json mon", ["month"]),
+        ("reread retro --by co", ["cost", "count"]),
+        ("reread search --in pro", ["prompt"]),
+        ("reread show --around sea", []),
     ],
 )
 def test_bash_completes(run: Run, words: str, offered: list[str], tmp_path: Path) -> None:
@@ -47,6 +56,68 @@ def test_bash_completes(run: Run, words: str, offered: list[str], tmp_path: Path
     )
     done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == offered
+
+
+@pytest.fixture
+def home(run: Run, tmp_path: Path) -> Path:
+    """An archive with two sessions, a tag and a project with a space in its name."""
+    for name, folder in (("aaaa-first", "/home/ann/my lantern"), ("aabb-second", "/home/ann/harbour")):
+        call = a_tool_call("Bash", {"command": "ls"})
+        a_session(a_prompt(f"about {name}"), a_reply(call), id=name, cwd=folder).write(tmp_path / "claude" / "projects")
+    kept = Kept(run, tmp_path / "claude", tmp_path / "archive")
+    assert kept("mark", "aaaa-first", "--tag", "flaky").code == 0
+    return kept.home
+
+
+def test_what_the_archive_knows_is_offered(run: Run, home: Path) -> None:
+    def values(*given: str) -> list[str]:
+        ran = run("completion", "--values", *given, "--home", home)
+        assert ran.code == 0
+        return [line.partition("\t")[0] for line in ran.out.splitlines()]
+
+    assert sorted(values("sessions", "aa")) == ["aaaa-first", "aabb-second"]
+    assert values("sessions")[:3] == ["@last", "@2", "@3"]
+    assert "about aaaa-first" in run("completion", "--values", "sessions", "aaa", "--home", home).out
+    assert values("sessions", "zz") == []
+    assert sorted(values("projects")) == ["harbour", "my lantern"]
+    assert values("projects", "HAR") == ["harbour"]
+    assert (values("tags"), values("tools")) == (["flaky"], ["Bash"])
+
+
+def test_asking_makes_no_archive_and_no_noise(run: Run, tmp_path: Path) -> None:
+    ran = run("completion", "--values", "sessions", "--home", tmp_path / "none")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "reread.db").write_bytes(b"no database" * 100)
+    assert run("completion", "--values", "tags", "--home", tmp_path / "bad").err == ""
+    assert "sessions" in run("completion", "--values", "planets").err
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("show aab", ["aabb-second"]),
+        ("--home {home} show aaa", ["aaaa-first"]),
+        ("list --project my", ["my lantern"]),
+        ("list --tag fl", ["flaky"]),
+        ("tools --tool B", ["Bash"]),
+        ("show --aro", ["--around"]),
+    ],
+)
+def test_bash_asks_the_archive(run: Run, home: Path, words: str, offered: list[str], tmp_path: Path) -> None:
+    given = ["reread", *words.format(home=home).split()]
+    program = f'reread() {{ "{sys.executable}" -m reread "$@"; }}\n'
+    script = (
+        program
+        + run("completion", "bash").out
+        + f"COMP_WORDS=({' '.join(given)}); COMP_CWORD={len(given) - 1}; _reread\n"
+        + "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    )
+    environ = {**os.environ, "REREAD_HOME": str(home)}
+    done = subprocess.run(["bash"], input=script, text=True, capture_output=True, check=True, cwd=tmp_path, env=environ)
+    assert done.stdout.splitlines() == offered
 
 
 @pytest.mark.parametrize("arguments", [[], ["powershell"], ["bash", "zsh"]])

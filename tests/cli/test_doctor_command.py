@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -136,3 +137,37 @@ def test_no_command_writes_below_a_source(run: Run, source: Path) -> None:
         ran = run(*command.split(), "--source", source)
         assert ran.code == (1 if "strict" in command else 0), ran.err
     assert snapshot(source) == before
+
+
+def test_what_answers_lack_is_named(run: Run, source: Path, tmp_path: Path) -> None:
+    kept = ["--source", source, "--home", tmp_path / "archive"]
+    assert json.loads(run("doctor", "--json", *kept).out)["left_out"] == {
+        "unread": [],  # there is no archive to ask
+        "forgotten": [],
+        "damaged": ["sick"],
+    }
+    run("sync", *kept)
+    a_session(a_prompt("later"), id="newer").write(source / "projects")
+    a_session(a_prompt("in two places"), id="twice", cwd="/one").write(source / "projects" / "one")
+    run("sync", *kept)
+    assert run("archive", "forget", "clean", "--yes", *kept).code == 0
+    a_session(a_prompt("still later"), id="newest").write(source / "projects")
+    found = json.loads(run("doctor", "--json", *kept).out)["left_out"]
+    assert found == {"unread": ["newest"], "forgotten": ["clean"], "damaged": ["sick"]}
+    told = run("doctor", *kept).out.replace("\n", " ")
+    assert "1 session not in the archive yet" in told
+    assert "you had them forgotten (clean)" in told
+
+
+def test_a_copy_of_a_session_is_not_left_out(run: Run, source: Path, tmp_path: Path) -> None:
+    shutil.copytree(source, tmp_path / "other")
+    kept = ["--source", source, "--source", tmp_path / "other", "--home", tmp_path / "archive"]
+    run("sync", *kept)
+    assert json.loads(run("doctor", "--json", *kept).out)["left_out"]["unread"] == []
+    [row] = [row for row in json.loads(run("list", "--json", *kept).out)["sessions"] if row["id"] == "clean"]
+    [place] = row["places"]
+    assert {place["path"], *row["files"]} == {
+        str(path) for folder in (source, tmp_path / "other") for path in folder.rglob("clean.jsonl")
+    }
+    assert place["present"] is True
+    assert place["machine"]

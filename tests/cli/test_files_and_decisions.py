@@ -187,14 +187,14 @@ def test_a_refused_question_tells_the_persons_words_and_never_the_clients(
 
 def test_a_summary_as_text_markdown_and_json(travel: Kept) -> None:
     text = travel("summary", SECOND, "--timezone", "UTC").out
-    for part in ("Goal\n  brighten the lantern", "Journey\n  1. 10:00 brighten", "src/lantern.py (modified, +2 -2)",
+    for part in ("Goal\n  Brighten the lantern", "Journey\n  1. 10:00 brighten", "src/lantern.py (modified, +2 -2)",
                  "Which lamp? → neither, a candle", "Outcome\n  A candle then."):  # fmt: skip
         assert part in text
     markdown = travel("summary", SECOND, "--format", "markdown").out
     assert markdown.startswith("# brighten the lantern\n")
     assert "## Journey\n\n- 1. " in markdown
     document = travel.json("summary", SECOND)
-    assert (document["schema"], document["goal"]) == ("reread.summary/1", "brighten the lantern")
+    assert (document["schema"], document["goal"]) == ("reread.summary/1", "Brighten the lantern")
     assert document["outcome"]["text"] == "A candle then."
     assert [file["path"] for file in document["files"]] == [LANTERN]
 

@@ -64,6 +64,7 @@ SESSION: dict[str, Any] = {
     "files": [str],
     "bytes": int,
     "present": bool,
+    "places": [dict],
     "archived": bool,
     "expires": (Time, None),
     "belongs_to": (str, None),

@@ -37,6 +37,7 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "open": [["NAME"], ["--NAME"]],
     "push": [["NAME", "HERE", "--dry-run"], ["--NAME"]],
     "pull": [["NAME", "HERE"], ["--NAME"]],
+    "team": [["NAME"], ["grant", "NAME", "NAME"], ["status", "--store", "NAME"], ["--NAME"]],
     "budget": [["HERE"], ["month", "NAME", "HERE"], ["NAME"], ["--NAME"]],
     "secrets": [["HERE"], ["HERE", "--project", "NAME"], ["--NAME"]],
     "list": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from reread.loading import load
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
 from reread.testing.lines import Entry
 from reread.views.html.page import session_page
+from reread.views.numbers import money
 
 TRUNK, FORK, OLD = "7a11-trunk", "7a11-fork", "01d-inline"
 CALL = "toolu_01{:020}"
+RECORDED = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "recorded"
 
 
 def call(number: int, at: str, *, is_error: bool = False) -> list[Entry]:
@@ -209,3 +212,56 @@ def test_the_rows_tell_what_the_sessions_tell(kept: Kept) -> None:
         assert archive.prompts().total == folded_prompts(archive.read_all(), Filter()).total
         assert archive.thinking().total == folded_thinking(archive.read_all(), Filter(), 11).total
         assert archive.tools() == folded_tools(archive.read_all(), Filter())
+
+
+BY_SQL = """SELECT id, prompts, tool_calls, tool_errors, dollars,
+                   (SELECT count(*) FROM prompts WHERE session = sessions.id),
+                   (SELECT count(*) FROM calls WHERE session = sessions.id),
+                   (SELECT count(*) FROM calls WHERE session = sessions.id AND status = 'error'),
+                   (SELECT sum(dollars) FROM responses WHERE session = sessions.id)
+            FROM sessions WHERE id IN ({})"""
+Numbers = tuple[int, int, int, str]
+
+
+def on_page(page: str) -> Numbers:
+    """In its heading: below it stands what people said about numbers."""
+    page = page.partition('<ul class="facts">')[2].partition("</header>")[0]
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    patterns = (r"([\d,]+) prompt", r"([\d,]+) tool call", r"([\d,]+) failed", r"(\$\d[\d,]*\.\d+)")
+    found = [re.search(pattern, text) for pattern in patterns]
+    prompts, calls, failed, cost = (each[1] if each else "0" for each in found)
+    return int(prompts), int(calls), int(failed), cost
+
+
+def in_dollars(amount: object) -> str:
+    return money(Decimal(str(amount)), is_partial=False)
+
+
+def by_surface(kept: Kept, most: int) -> dict[str, dict[str, Numbers]]:
+    """The sessions with most calls that repeat nothing of others, as every surface tells of them."""
+    rows = [row for row in kept.json("list")["sessions"] if not row["copied_from"] and row["cost_usd"]]
+    chosen = sorted(rows, key=lambda row: -row["tool_calls"])[:most]
+    table = {row["id"]: {"list": (*numbers_in(row), in_dollars(row["cost_usd"]))} for row in chosen}
+    names = ", ".join(f"'{name}'" for name in table)
+    with Archive(kept.home) as archive:
+        rows_of_sql: list[Any] = archive.sql(BY_SQL.format(names))[1]
+        for name, *counted, dollars, prompts, calls, failed, spent in rows_of_sql:
+            table[name]["SQL"] = (counted[0], counted[1], counted[2], in_dollars(dollars))
+            table[name]["SQL views"] = (prompts, calls, failed, in_dollars(spent))
+        for name in table:
+            session = archive.session(name)
+            table[name]["page"] = on_page(session_page(session))
+            told = kept.json("show", name)["session"]
+            table[name]["JSON"] = (*numbers_in(told), in_dollars(told["cost_usd"]))
+            tools = kept.json("tools", name)["tools"]
+            calls, failed = sum(each["calls"] for each in tools), sum(each["errors"] for each in tools)
+            table[name]["tools"] = (kept.json("prompts", name)["total"], calls, failed, table[name]["list"][3])
+    return table
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="needs recorded transcripts")
+def test_recorded_sessions_are_told_the_same_on_every_surface(run: Run, tmp_path: Path) -> None:
+    table = by_surface(Kept(run, RECORDED, tmp_path / "archive"), 10)
+    assert len(table) == 10
+    assert {name: len(set(told.values())) for name, told in table.items()} == dict.fromkeys(table, 1), table

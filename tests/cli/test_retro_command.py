@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,3 +196,36 @@ def test_bad_input_is_one_sentence(retro: Kept, arguments: list[str], sentence: 
 )
 def test_the_head_names_the_first_day_and_the_last(retro: Kept, window: list[str], title: str) -> None:
     assert title in retro("retro", "--timezone", "Asia/Tokyo", *window).out.splitlines()
+
+
+OTHER_PRICES = """{"models": {"claude-opus-4-8": {"input": "70", "output": "1", "cache_read": "3",
+    "cache_write_5m": "9", "cache_write_1h": "9"}}}"""
+
+
+def costs(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return sorted((event["uuid"], event["kind"], event["cost_usd"]) for event in found["events"] if event["cost_usd"])
+
+
+def test_what_moments_cost_follows_the_prices_in_force(run: Run, retro: Kept, tmp_path: Path) -> None:
+    before = costs(retro.json("retro", "--agents"))
+    (retro.home / "prices.json").write_text(OTHER_PRICES)
+    after = costs(retro.json("retro", "--agents"))
+    assert [each[:2] for each in after] == [each[:2] for each in before]
+    assert after != before
+    fresh = Kept(run, retro.claude, tmp_path / "fresh")
+    fresh.home.mkdir()
+    (fresh.home / "prices.json").write_text(OTHER_PRICES)
+    assert costs(fresh.json("retro", "--agents")) == after
+    (retro.home / "prices.json").unlink()
+    assert costs(retro.json("retro", "--agents")) == before
+
+
+def test_moments_that_an_earlier_version_found_change_as_their_session_did(retro: Kept) -> None:
+    before = costs(retro.json("retro"))
+    with closing(sqlite3.connect(retro.home / "reread.db")) as connection:
+        connection.execute("UPDATE friction SET spent_first = NULL, spent_last = NULL")
+        connection.commit()
+    (retro.home / "prices.json").write_text(OTHER_PRICES)
+    after = costs(retro.json("retro", "--no-sync"))
+    assert [each[:2] for each in after] == [each[:2] for each in before]
+    assert after != before

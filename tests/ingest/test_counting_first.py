@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-import reread.archive.archive
+import reread.archive.billing
 import reread.ingest.cold_usage
 from reread.archive import Archive, UsageReport
 from reread.testing import Entry, a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, cells_in, cells_of, merged
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
 
 
 @pytest.fixture(autouse=True)
 def never_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync of little is quick, and then nobody counts ahead of it."""
-    monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+    monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
 
 
 @pytest.fixture
@@ -48,6 +49,18 @@ def test_counting_ahead_gives_the_report_of_a_full_sync_and_takes_nothing_in(tre
         assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
 
 
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project")
+@pytest.mark.parametrize("part", ["recorded", "labelled", "handmade"])
+def test_recorded_sessions_count_the_same_ahead_and_afterwards(part: str, tmp_path: Path) -> None:
+    """To the nano-dollar, whatever version wrote them, friction or not."""
+    with Archive(tmp_path / "home", [CORPUS / part], machine="desk") as archive:
+        counted = ahead(archive)
+        archive.sync(is_quick=True)
+        assert sums(archive.usage("day", timezone=UTC)) == sums(counted)
+        assert counted.totals.nanodollars
+
+
 def test_counting_by_workers_gives_the_same_cells(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reread.ingest.cold_usage, "ALONE_BELOW", 0)
     monkeypatch.setattr(reread.ingest.cold_usage, "_SHARE", 100_000)
@@ -67,9 +80,9 @@ def test_what_was_added_to_a_synced_tree_counts_with_what_is_in_the_archive(tree
 
 def test_little_that_is_new_is_better_synced(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with tree.archive() as archive:
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 10**9)
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 10**9)
         assert archive.billing.usage_ahead("day") is None
-        monkeypatch.setattr(reread.archive.archive, "QUICK_SYNC", 1)
+        monkeypatch.setattr(reread.archive.billing, "QUICK_SYNC", 1)
         assert archive.billing.usage_ahead("session") is None
         archive.sync()
         assert archive.billing.usage_ahead("day") is None

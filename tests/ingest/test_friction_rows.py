@@ -6,9 +6,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from reread.archive import Archive
+import pytest
+
+from reread.archive import Archive, Progress
+from reread.cli.main import main
 from reread.features.friction import FrictionKind, find
+from reread.index import meta
+from reread.safe.safe import lock
 from reread.testing import a_prompt, a_reply, a_session
+from reread.views.retro_report import facts, retro_document
 from troubled import ONE, TWO, an_archive, an_edit, troubled, write
 
 FOUND = {"tool_error", "rejection", "correction", "interrupt"}
@@ -144,3 +150,100 @@ def test_half_a_character_keeps_no_session_out(tmp_path: Path) -> None:
     transcript.write(tmp_path / "projects")
     with an_archive(tmp_path) as archive:
         assert [event.kind for event in archive.friction.retro().events] == [FrictionKind.CORRECTION]
+
+
+# -- what a quick sync leaves for later
+
+
+def quickly(folder: Path, name: str = "quick") -> Archive:
+    archive = Archive(folder / name, [folder / "projects"], machine="desk")
+    archive.sync(is_quick=True)
+    return archive
+
+
+def waiting(archive: Archive) -> list[str]:
+    return [uuid for _, uuid in meta.waiting_for_friction(archive.connection)]
+
+
+def two_sessions(folder: Path) -> None:
+    write(troubled(ONE, *an_edit("/home/ann/app/CLAUDE.md")), folder / "projects")
+    write(troubled(TWO), folder / "projects", "2026-01-06")
+
+
+def test_a_retrospective_finds_what_a_quick_sync_left(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    with quickly(tmp_path) as quick, an_archive(tmp_path) as whole:
+        assert not rows(quick)["friction"]
+        assert waiting(quick) == [TWO, ONE], "the newest first"
+        found = quick.friction.retro(with_agents=True)
+        assert (found.waiting, waiting(quick)) == (0, [])
+        assert rows(quick) == rows(whole)
+        assert found.events == whole.friction.retro(with_agents=True).events
+
+
+def test_one_session_is_found_by_itself_and_the_others_go_on_waiting(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    with quickly(tmp_path) as quick, an_archive(tmp_path) as whole:
+        assert quick.friction.in_session(ONE) == whole.friction.in_session(ONE) != []
+        assert waiting(quick) == [TWO]
+        quick.sync()
+        assert not waiting(quick), "a sync that is not quick finds the rest, though no source has changed"
+        assert rows(quick) == rows(whole)
+
+
+def test_a_stop_between_two_sessions_costs_neither(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+
+    def stop(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with quickly(tmp_path) as quick:
+        with pytest.raises(KeyboardInterrupt):
+            quick.sync(stop)
+        assert waiting(quick) == [ONE]
+        assert {row[0] for row in rows(quick)["outcome"]} == {TWO}
+    with quickly(tmp_path) as quick, an_archive(tmp_path) as whole:
+        quick.sync()
+        assert rows(quick) == rows(whole)
+
+
+def test_a_session_that_grows_shows_what_it_had_until_the_rest_is_found(tmp_path: Path) -> None:
+    trunk = write(troubled(ONE), tmp_path / "projects")
+    with an_archive(tmp_path) as archive:
+        before = rows(archive)["friction"]
+        later = "2026-01-06T09:00:00.000Z"
+        more = (a_prompt("no, that is wrong again, undo the kuduq", timestamp=later), a_reply("ok", timestamp=later))
+        trunk.write_bytes(troubled(ONE, *more).bytes)
+        archive.sync(is_quick=True)
+        assert waiting(archive) == [ONE]
+        assert rows(archive)["friction"] == before
+        assert any("kuduq" in event.evidence for event in archive.friction.retro().events)
+        assert not waiting(archive)
+
+
+def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    with quickly(tmp_path) as quick, lock(quick.home / "safe", timeout=1):
+        found = quick.friction.retro()
+        assert (found.waiting, found.events) == (2, [])
+        assert any("2 sessions are still to be found" in fact for fact in facts(found))
+        assert retro_document(found)["sessions_waiting"] == 2
+        assert quick.friction.retro(session=ONE).waiting == 1
+
+
+def test_what_is_forgotten_waits_no_more(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    with quickly(tmp_path) as quick:
+        quick.safe.forget(ONE)
+        assert waiting(quick) == [TWO]
+
+
+def test_a_question_that_needs_no_moments_leaves_them(tmp_path: Path) -> None:
+    two_sessions(tmp_path)
+    places = ["--home", str(tmp_path / "home"), "--source", str(tmp_path / "projects")]
+    assert main(["list", *places]) == 0
+    with Archive(tmp_path / "home") as archive:
+        assert len(waiting(archive)) == 2
+    assert main(["sync", *places]) == 0
+    with Archive(tmp_path / "home") as archive:
+        assert not waiting(archive)

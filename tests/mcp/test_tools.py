@@ -304,6 +304,25 @@ def test_a_file_that_only_commands_name_is_told(tmp_path: Path) -> None:
         assert asked.told("file", path="a.c").startswith(f"{APP}/a.c: 1 write;")
 
 
+def test_a_session_is_told_by_what_came_of_it(tmp_path: Path) -> None:
+    claude = tmp_path / ".claude"
+    refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse uv"
+    a_session(
+        a_prompt("install the lamp package"),
+        a_reply(a_tool_call("Bash", {"command": "pip install lamp"}, id="t1")),
+        a_tool_result(refused, of="t1", is_error=True),
+        a_reply("Installed.\n\n## Next steps\n- light it"),
+        id=LANTERN,
+        cwd=APP,
+    ).write(claude / "projects")
+    with asking(*options(claude, tmp_path), CLAUDE_PROJECT_DIR=APP) as asked:
+        said = asked.told("read", session=LANTERN, summary=True)
+    assert "goal: Install the lamp package" in said
+    assert "refused by the user: Bash pip install lamp: use uv" in said
+    assert "left open (reply): light it" in said
+    assert "doesn't want to proceed" not in said
+
+
 def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:
     claude = tmp_path / ".claude"
     fill_with_files(claude)
@@ -333,7 +352,7 @@ def test_decisions_are_those_of_the_archive(tmp_path: Path) -> None:
         ("read", {"session": LANTERN, "around": "nowhere"}, f"no turn of session {LANTERN} holds a line 'nowhere'"),
         ("read", {"session": LANTERN, "turns": "99"}, "turns 99 names no turn of this session (it has 1 to 4)"),
         ("read", {"session": LANTERN, "turns": "9" * 9_999}, "turns '999"),
-        ("read", {"session": LANTERN, "turns": "1", "after": "x"}, "around, after and turns each choose a part"),
+        ("read", {"session": LANTERN, "turns": "1", "after": "x"}, "around, after, turns and summary each"),
         ("file", {"path": "no/such/file"}, "no session touched a file 'no/such/file'"),
         ("decisions", {"limit": "many"}, "decisions: Expected `int`, got `str` - at `$.limit`"),
     ],

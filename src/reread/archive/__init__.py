@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reread.exchange import Pulled, Pushed
     from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
     from reread.index.machine_file import Machine
+    from reread.index.plain_database import PlainDatabase, PlainParts
     from reread.index.sessions import StoredSession
     from reread.index.verify import Verified
     from reread.ingest.results import Progress, SyncResult
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         health,
         listing,
         lost_sessions,
+        model_answers,
         projects,
         regex,
         safe,
@@ -58,6 +60,8 @@ _HOME = {
     "Forgotten": "reread.index.custody",
     "Listed": "reread.archive.listing",
     "Machine": "reread.index.machine_file",
+    "PlainDatabase": "reread.index.plain_database",
+    "PlainParts": "reread.index.plain_database",
     "Progress": "reread.ingest.results",
     "Project": "reread.archive.projects",
     "Pulled": "reread.exchange",
@@ -86,6 +90,8 @@ __all__ = [
     "Forgotten",
     "Listed",
     "Machine",
+    "PlainDatabase",
+    "PlainParts",
     "Progress",
     "Project",
     "Pulled",
@@ -112,6 +118,7 @@ __all__ = [
     "listing",
     "load",
     "lost_sessions",
+    "model_answers",
     "open_archive",
     "projects",
     "regex",

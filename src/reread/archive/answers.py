@@ -426,7 +426,7 @@ class ArchiveTalk:
     ) -> FoundPrompts:
         """What people typed, newest first; a prompt that a fork repeats is told once."""
         chosen = make_filter(wanted, filters, timezone)
-        if self._has_rows():
+        if self.has_rows():
             return self._reader().prompts(chosen)
         return prompts(self.read_all(window_of(chosen)), self._with_moves(chosen))
 
@@ -439,7 +439,7 @@ class ArchiveTalk:
     ) -> ThinkingAnswer:
         """Thoughts of sessions and their agents, newest first, each once; and how many say nothing."""
         chosen, least = make_filter(wanted, filters, timezone), whole_number(min_length, "min_length")
-        if self._has_rows():
+        if self.has_rows():
             return self._reader().thinking(chosen, least)
         return thinking(self.read_all(window_of(chosen)), self._with_moves(chosen), least)
 
@@ -473,7 +473,7 @@ class ArchiveTalk:
     def _reader(self) -> TalkReader:
         return TalkReader(self._archive.connection, self._archive.line_reader(), self._archive.session)
 
-    def _has_rows(self) -> bool:
+    def has_rows(self) -> bool:
         """Whether prompts and thoughts are rows; of sessions that an earlier version took in they are made here."""
         archive = self._archive
         missing = conversation_rows.sessions_without_talk(archive.connection)

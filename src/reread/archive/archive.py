@@ -16,7 +16,7 @@ from reread import lazy
 from reread.config import make_config
 from reread.errors import BadInput, RereadError, StoreError, UnknownSession
 from reread.index import meta, source_state
-from reread.index.database import FILE_NAME, version
+from reread.index.database import FILE_NAME, connect, version
 from reread.ingest.results import SyncResult
 
 from .base import LOCK_SECONDS, ArchiveBase
@@ -24,6 +24,7 @@ from .base import LOCK_SECONDS, ArchiveBase
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from os import PathLike
     from types import TracebackType
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
     from reread.archive import filters as filtering
     from reread.archive import projects as archive_projects
     from reread.features.decisions import Decision
+    from reread.features.secrets import Redactor
     from reread.features.tool_use import ToolCount
-    from reread.index import integrity, read, schema, user_sql
+    from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
+    from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest import watch
     from reread.ingest.results import Report
@@ -81,6 +84,9 @@ else:
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
     user_sql = lazy.module("reread.index.user_sql")
+    plain_database = lazy.module("reread.index.plain_database")
+    sql_views = lazy.module("reread.index.sql_views")
+    session_rows = lazy.module("reread.index.sessions")
 
 _REBUILD = "`reread archive rebuild` makes the index anew"
 _SETTLING = 2.0
@@ -241,10 +247,12 @@ class Archive(ArchiveBase):
         patience: float = LOCK_SECONDS,
         with_backups: bool = True,
         is_glance: bool = False,
+        is_quick: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
-        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does.
+        stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
+        `is_quick` leaves the moments of friction for whoever asks for them, or for the next that is not.
         """
         self.refuse_read_only()
         self.reprice()
@@ -253,8 +261,10 @@ class Archive(ArchiveBase):
         if full:
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
+            if not is_quick and meta.waiting_for_friction(self.connection):
+                self.friction.find_waiting(report=report)
             return SyncResult()
-        return self.safe.take_in(report, patience, with_backups=with_backups)
+        return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
@@ -425,12 +435,53 @@ class Archive(ArchiveBase):
         """Columns and rows of one statement that reads; raises BadInput for any other."""
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
-        return user_sql.ask(self.home, query)
+        self._talk.has_rows()
+        return user_sql.ask(self.home, self.packs, self._project_today(), query)
+
+    def write_database(
+        self,
+        path: str | Path,
+        wanted: Filter | SessionName | None = None,
+        parts: plain_database.PlainParts | None = None,
+        redactor: Redactor | None = None,
+        *,
+        only_looks: bool = False,
+        **filters: Unpack[FilterOptions],
+    ) -> plain_database.PlainDatabase:
+        """A database of its own, with the texts of the sessions that pass or of one, a full-text index, ISO times and
+        dollars; without what a redactor finds, or only told what it would. The file must be new."""
+        self._talk.has_rows()
+        if wanted is None or isinstance(wanted, filtering.Filter):
+            ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
+        else:
+            ids = [self.find(wanted).id]
+        with user_sql.readable(self.home, self.packs, self._project_today()) as source:
+            writer = plain_database.PlainWriter(
+                source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
+            )
+            return writer.write(Path(path))
+
+    def _project_today(self) -> Callable[[str | None], str]:
+        moved = self.marks.moves()
+        return lambda path: listing.project_of(path, moved)
+
+    def known_values(self, kind: str, beginning: str = "", limit: int = 100) -> list[tuple[str, str]]:
+        """What a person may name, as `sessions`, `projects` or `tags`, with a word about each; the likeliest first.
+
+        For a shell that waits at a key: the archive is read as it is, and made by nobody.
+        """
+        if not self.exists:
+            return []
+        connection = connect(self.home, read_only=True)
+        try:
+            return session_rows.known_values(connection, kind, beginning, limit)
+        finally:
+            connection.close()
 
     @staticmethod
     def schema() -> str:
-        """The tables, with a comment for every column that needs one."""
-        return schema.SCHEMA
+        """The views and tables, with a comment for every column that needs one."""
+        return f"{sql_views.schema_of_views()}\n{schema.SCHEMA}"
 
     @property
     def is_empty(self) -> bool:
@@ -449,6 +500,11 @@ class Archive(ArchiveBase):
     def kept_bytes(self) -> dict[str, int]:
         """The files of the archive by path, with how much of each is in the safe."""
         return meta.bytes_by_path(self.connection)
+
+    def forgotten_among(self, names: Iterable[str]) -> set[str]:
+        """Those of some sessions that a person had forgotten: they are left out wherever they are met."""
+        known = read.forgotten(self.connection)
+        return {name for name in names if meta.session_mark(name) in known} if known else set()
 
     def version(self) -> tuple[int, int]:
         """Changes when somebody else, in this process or another, changed the archive; its first part when the index

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reread import lazy
 from reread.client_settings import Applied, applied, stated_in
+from reread.errors import SafeBusy
 from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import Moment
 from reread.features.friction.suggestions import Suggestion
+from reread.index import meta
 from reread.index.database import snapshot, transaction
 from reread.index.user_data import take_over_copy, write_copy
 
@@ -23,8 +27,13 @@ from .friction_report import LEAST_CONFIDENCE, Labelled, Retro, RetroQuestion, k
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from reread.ingest import rebuild
+    from reread.ingest.results import Report
+
     from .base import ArchiveBase
     from .listing import SessionName
+else:
+    rebuild = lazy.module("reread.ingest.rebuild")
 
 _APPLIED = "applied.jsonl"
 
@@ -59,14 +68,19 @@ class ArchiveFriction:
         with_wrong: bool = False,
         by: str = "hurt",
         timezone: Zone | None = None,
+        report: Report | None = None,
         **filters: Unpack[FilterOptions],
     ) -> Retro:
         """What hurt most over a period or in one session, against the person's own past; what repeats; what to change.
+
+        Moments that a quick sync left for later are found first; where that cannot be, the answer says of how many
+        sessions they are missing.
 
         Moments that a person said are none, that are unsure or that happened in subagents are left out unless asked
         for. Raises BadInput for a kind nobody knows.
         """
         archive = self._archive
+        archive.reprice()
         ask = RetroQuestion(
             wanted=make_filter(wanted, filters, timezone),
             session=archive.find(session) if session is not None else None,
@@ -79,15 +93,29 @@ class ArchiveFriction:
             stated=_stated,
             applied=self.applied(),
         )
+        self.find_waiting(report=report)
         with snapshot(archive.connection):
             return friction_report.retro(archive.connection, ask)
+
+    def find_waiting(self, session: SessionName | None = None, report: Report | None = None) -> None:
+        """Finds the moments that a quick sync left for later, of one session or of all. Where the archive cannot be
+        written, or a sync is writing, they go on waiting."""
+        archive = self._archive
+        waiting = {number for number, _ in meta.waiting_for_friction(archive.connection)}
+        number = archive.find(session).id if session is not None else None
+        if archive.is_read_only or not waiting or number not in {None, *waiting}:
+            return
+        with suppress(SafeBusy), archive.locked(0.0):
+            rebuild.find_friction(archive.connection, archive.packs, archive.price_file, report, number)
 
     def in_session(self, session: SessionName) -> list[Moment]:
         """What went wrong in one session, as `retro` would show it: one look at its rows, cheap enough for any page.
 
         What shows only over many sessions, such as an instruction that is repeated, is not among it.
         """
-        return friction_report.moments_of(self._archive.connection, self._archive.find(session), LEAST_CONFIDENCE)
+        found = self._archive.find(session)
+        self.find_waiting(found)
+        return friction_report.moments_of(self._archive.connection, found, LEAST_CONFIDENCE)
 
     def planned(self, each: Suggestion) -> Applied:
         """What putting a suggestion where it belongs would change; raises BadInput where it cannot be put there."""

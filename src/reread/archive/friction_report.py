@@ -27,7 +27,7 @@ from reread.features.friction.patterns import (
 from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
-from reread.index import friction_rows, user_data
+from reread.index import friction_rows, meta, user_data
 from reread.index.friction_rows import NO_TIME, KeptFriction, instruction_changes
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import StoredSession, bare_sessions
@@ -536,6 +536,8 @@ class Retro(Struct, frozen=True, kw_only=True):
     spared: Spared
     homes: dict[str, str]
     """The session of every line that is named."""
+    waiting: int = 0
+    """Sessions whose moments are not found yet, or not all of them."""
 
 
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
@@ -591,7 +593,13 @@ class _Retrospect:
             suggestions=suggest(patterns, events, self._basis(patterns)),
             spared=self._spared,
             homes=_homes(events, patterns),
+            waiting=self._waiting(),
         )
+
+    def _waiting(self) -> int:
+        numbers = {number for number, _ in meta.waiting_for_friction(self._connection)}
+        asked = self._history.sessions if self._ask.session is None else (self._ask.session.id,)
+        return len(numbers & set(asked))
 
     def _chosen(self, moments: Iterable[tuple[int, Moment]]) -> tuple[list[tuple[int, Moment]], Spared]:
         """Those that are asked for; of the others of the period, how many there are."""

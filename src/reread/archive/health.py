@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -27,6 +27,17 @@ class Malformed(Struct, frozen=True):
     reason: str
 
 
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """Sessions of the sources that the archive's answers lack, wholly or in part."""
+
+    unread: tuple[str, ...] = ()
+    """Not taken in, or not all of them: the next sync does that."""
+    forgotten: tuple[str, ...] = ()
+    """A person had them forgotten: no sync takes them."""
+    damaged: tuple[str, ...] = ()
+    """With lines or files that cannot be read."""
+
+
 class Health(Struct, kw_only=True):
     files: int = 0
     lines: int = 0
@@ -45,6 +56,7 @@ class Health(Struct, kw_only=True):
     unkept_sessions: int | None = None
     """Of those, how many are not whole in the archive; None where there was no archive to ask."""
     price_table_date: str = ""
+    left_out: LeftOut = LeftOut()
 
     @property
     def is_damaged(self) -> bool:
@@ -53,11 +65,16 @@ class Health(Struct, kw_only=True):
 
 
 def examine(
-    shelf: SourceTree, now: datetime, progress: Progress | None = None, kept: Mapping[str, int] | None = None
+    shelf: SourceTree,
+    now: datetime,
+    progress: Progress | None = None,
+    kept: Mapping[str, int] | None = None,
+    forgotten: Collection[str] = (),
 ) -> Health:
     """Reads every line of every file once; holds the uuids of the tree and one session's records at a time.
 
-    `kept` are the files of the archive by path, with the bytes it has of each.
+    `kept` are the files of the archive by path, with the bytes it has of each; `forgotten` the sessions that it is not
+    to take.
     """
     days = cleanup_days(file.path for file in shelf.files if file.kind is FileKind.SETTINGS)
     expiring = [files for files in shelf.sessions if _expires_soon(files, days, now)]
@@ -80,7 +97,20 @@ def examine(
         if progress is not None:
             progress(done, len(groups))
         ledger.add(group)
+    health.left_out = _left_out(shelf, health, kept, forgotten)
     return health
+
+
+def _left_out(shelf: SourceTree, health: Health, kept: Mapping[str, int] | None, forgotten: Collection[str]) -> LeftOut:
+    troubled = {str(each.file) for each in health.malformed} | {str(each.path) for each in health.unreadable}
+    damaged = [files.id for files in shelf.sessions if any(str(file.path) in troubled for file in files.all)]
+    unread = [
+        files.id
+        for files in shelf.sessions
+        if kept is not None and files.id not in forgotten and not _is_kept(files, kept)
+    ]
+    gone = [files.id for files in shelf.sessions if files.id in forgotten]
+    return LeftOut(unread=tuple(unread), forgotten=tuple(gone), damaged=tuple(damaged))
 
 
 class _Ledger:

@@ -60,6 +60,70 @@ for number in said:
 """
 
 
+_SHORTEST = 3
+_COUNTED = re.compile(r"\{\d*,?\d*\}")
+_CLASS = re.compile(r"\[\^?\]?(?:[^]\\]|\\.)*+\]", re.DOTALL)
+_NUMBERED = frozenset("xuUN0123456789")
+"""What a backslash may be followed by that says a letter by its number or its name."""
+
+
+def required_words(pattern: str) -> tuple[bytes, ...]:
+    """Letters and digits that whatever a pattern matches holds, the longest first: a text without them need not be
+    tried. What stands in groups is left out, and nothing is known of a pattern with alternatives or other flags."""
+    found: list[str] = []
+    run: list[str] = []
+
+    def end() -> None:
+        found.extend(["".join(run)] if len(run) >= _SHORTEST else [])
+        run.clear()
+
+    place = 0
+    while place < len(pattern):
+        letter, step = pattern[place], 1
+        if letter.isascii() and letter.isalnum():
+            run.append(letter)
+            place += 1
+            continue
+        if letter in "?*{":  # the letter before it may be missing
+            del run[-1:]
+            counted = _COUNTED.match(pattern, place)
+            step = len(counted[0]) if counted is not None else 1
+        elif letter == "\\":
+            step = 2
+        elif letter in "[(":
+            skipped = _end_of_class(pattern, place) if letter == "[" else _end_of_group(pattern, place)
+            step = skipped - place
+        if letter == "|" or step <= 0 or (letter == "\\" and pattern[place + 1 : place + 2] in _NUMBERED):
+            return ()
+        end()
+        place += step
+    end()
+    return tuple(word.encode() for word in sorted(found, key=len, reverse=True))
+
+
+def _end_of_class(pattern: str, start: int) -> int:
+    found = _CLASS.match(pattern, start)
+    return found.end() if found is not None else start
+
+
+def _end_of_group(pattern: str, start: int) -> int:
+    """Behind its parenthesis; its beginning where it has none."""
+    place, depth = start + 1, 1
+    while place < len(pattern):
+        letter = pattern[place]
+        if letter == "\\":
+            place += 2
+            continue
+        if letter == "[":
+            place = max(place + 1, _end_of_class(pattern, place))
+            continue
+        depth += (letter == "(") - (letter == ")")
+        place += 1
+        if not depth:
+            return place
+    return start
+
+
 class Tried(NamedTuple):
     """What a pattern says of one text."""
 
@@ -77,6 +141,8 @@ class BoundedPattern:
         self._patience = patience
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
         self._worker: _Worker | None = None
+        is_plain = not self._compiled.flags & (re.IGNORECASE | re.VERBOSE)
+        self.required = required_words(pattern) if is_plain else ()
         self.skipped = 0
         """Texts that took too long."""
 

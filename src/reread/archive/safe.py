@@ -24,11 +24,12 @@ from reread.index.places import fold_copies
 from reread.index.read import outdated_sessions
 from reread.index.verify import Verified
 from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
-from reread.ingest.rebuild import rebuild, renew
+from reread.ingest.rebuild import find_friction, rebuild, renew
 from reread.ingest.recount import recount
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
+from . import model_answers
 from .base import LOCK_SECONDS
 from .filters import Filter, FilterOptions, make_filter, whole_number
 from .listing import passing_ids
@@ -56,7 +57,12 @@ class ArchiveSafe:
         return custody.status(self._archive.connection, self._archive.home, self._archive.packs)
 
     def take_in(
-        self, report: Report | None = None, patience: float = LOCK_SECONDS, *, with_backups: bool = True
+        self,
+        report: Report | None = None,
+        patience: float = LOCK_SECONDS,
+        *,
+        with_backups: bool = True,
+        is_quick: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources; `Archive.sync` looks first whether anything did."""
         archive = self._archive
@@ -75,8 +81,11 @@ class ArchiveSafe:
                 archive.price_file,
                 archive.wire if source_state.has_captures(archive.wire) else None,
                 with_backups=with_backups,
+                with_friction=not is_quick,
             )
             self._renew(report)
+            if not is_quick:
+                find_friction(archive.connection, archive.packs, archive.price_file, report)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))
             return result
@@ -187,6 +196,7 @@ class ArchiveSafe:
             remove_waiting(archive.wire, found.row.uuid)  # first: what a kill left here would be taken in again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
             remove_set_aside(archive.home)
+            model_answers.forget(archive.home, found.row.uuid)
             return forgotten
 
     def damaged(self) -> Damaged:
@@ -239,7 +249,7 @@ class ArchiveSafe:
             self._recover()
             own = archive.own_machine()
             pulled = exchange.pull(archive.connection, archive.packs, own, source, archive.prices, archive.price_file)
-            exchange.remember_folder(archive.home, source)
+            exchange.remember_folder(archive.home, source, is_pull=True)
             return pulled
 
     def last_folder(self) -> Path | None:

@@ -275,19 +275,32 @@ class Searcher:
     ) -> Iterator[_Read]:
         """The texts in which a pattern is found, newest first."""
         blocks = reading.blocks(self._connection, fields, chosen)
-        every = (self._read(match) for match in blocks if wanted.keeps_time(_time(match)))
+        every = self._each_read((match for match in blocks if wanted.keeps_time(_time(match))), bounded.required)
         waiting: deque[_Read] = deque()
 
         def texts() -> Iterator[str]:
             for read in every:
-                if read is not None:
-                    waiting.append(read)
-                    yield read.text
+                waiting.append(read)
+                yield read.text
 
         for answer in bounded.try_each(texts()):
             read = waiting.popleft()
             if answer.is_found:
                 yield read._replace(spans=answer.spans)
+
+    def _each_read(self, matches: Iterable[Match], required: tuple[bytes, ...]) -> Iterator[_Read]:
+        """Texts one after the other, but for those that certainly lack a word that is required."""
+        held: tuple[int, int] | None = None
+        pieces: list[reading.StoredPiece] = []
+        for match in matches:
+            if held != (match.file, match.generation):
+                held = match.file, match.generation
+                pieces = reading.pieces_of(self._connection, *held)
+            content = self._line(match, pieces)
+            if content is not None and not (required and _lacks(match, content, required)):
+                found = text_at(match.kind, content, match.part)
+                if found is not None:
+                    yield _Read(match, found.uuid, found.text)
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
@@ -346,13 +359,16 @@ class Searcher:
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
     def _read(self, match: Match) -> _Read | None:
+        content = self._line(match)
+        found = text_at(match.kind, content, match.part) if content is not None else None
+        return _Read(match, found.uuid, found.text) if found is not None else None
+
+    def _line(self, match: Match, pieces: list[reading.StoredPiece] | None = None) -> bytes | None:
         try:
-            content = self._files.line(match.file, match.generation, match.offset, match.length)
+            return self._files.line(match.file, match.generation, match.offset, match.length, pieces)
         except SafeDamaged:
             self._hidden += 1
             return None
-        found = text_at(match.kind, content, match.part)
-        return _Read(match, found.uuid, found.text) if found is not None else None
 
     def _hits(self, found: list[tuple[float, _Read]], seen: _Seen) -> list[Hit]:
         ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})
@@ -404,6 +420,17 @@ class _Seen:
 
     def copies(self, read: _Read) -> list[_Read]:
         return [read] if read.uuid is None else self._copies[read.uuid, read.text]
+
+
+_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
+
+
+def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
+    """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
+    the writer gave letters by their numbers; what a person typed is put together from several places."""
+    if match.field not in _VERBATIM or match.kind == "capture" or b'"assistant"' not in line or b"\\u00" in line:
+        return False
+    return any(word not in line for word in words)
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:

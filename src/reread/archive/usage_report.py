@@ -345,7 +345,8 @@ LENGTHS = {"today": 1, "7 days": 7, "30 days": 30}
 class Period(Struct, frozen=True, kw_only=True):
     label: str
     since: date
-    prompts: int
+    prompts: int | None
+    """None while nobody has counted them."""
     tokens: Tokens
 
 
@@ -361,7 +362,7 @@ def counted_to(now: datetime, last: datetime | None, zone: tzinfo | None) -> dat
 
 
 def periods(
-    days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int], *, is_past: bool = False
+    days: Sequence[UsageRow], starts: Sequence[datetime], prompts: Sequence[int | None], *, is_past: bool = False
 ) -> list[Period]:
     """From the rows of a report by day; where they are not those up to now, each says up to when."""
     last = f"{starts[0].date():%Y-%m-%d}"

@@ -5,11 +5,20 @@ Plain tables: the general help and the way to a command must not wait for the im
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 WITH_VALUE = {
     "--source": ("PATH", "read transcripts from PATH: a config directory, a folder, or one file; repeatable"),
     "--home": ("DIR", "archive folder (default: REREAD_HOME, or the platform's data folder)"),
     "--timezone": ("ZONE", "show times in this zone, such as Europe/Berlin (default: local time)"),
 }
+STORE = "--store"
+OVER_STORE = ("usage", "list", "search", "show", "team")
+"""Commands that ask a team's store themselves."""
+OVER_COPIES = ("retro", "explain", "export", "serve")
+"""Commands that are given what was pushed as text, as files that are gone afterwards."""
 FLAGS = {
     "--no-sync": "do not import new transcripts first",
     "--json": "print one JSON document",
@@ -24,13 +33,31 @@ def word_first(arguments: list[str]) -> list[str]:
     end = 0
     while end < len(arguments) and arguments[end].startswith("-"):
         option, equals, _ = arguments[end].partition("=")
-        if option in WITH_VALUE:
+        if option in WITH_VALUE or option == STORE:
             end += 1 if equals else 2
         elif arguments[end] in FLAGS or arguments[end] in SHORT.values():
             end += 1
         else:
             return arguments
     return [*arguments[end : end + 1], *arguments[:end], *arguments[end + 1 :]]
+
+
+def store_of(name: str, arguments: list[str], environ: Mapping[str, str]) -> str | None:
+    """The team's store that a command is to be asked of, by an option or the environment."""
+    for place, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if option == STORE:
+            return value if equals else "".join(arguments[place + 1 : place + 2])
+    return environ.get("REREAD_STORE") or None if name in OVER_COPIES else None
+
+
+def without_store(arguments: list[str]) -> list[str]:
+    """The same arguments for a command that knows no store."""
+    kept = [argument for argument in arguments if not argument.startswith(f"{STORE}=")]
+    if STORE in kept:
+        place = kept.index(STORE)
+        del kept[place : place + 2]
+    return kept
 
 
 def common_help() -> dict[str, str]:

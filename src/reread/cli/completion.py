@@ -1,46 +1,168 @@
-"""`reread completion`: a script that lets the shell finish commands and options, made from the parsers themselves."""
+"""`reread completion`: a script that lets the shell finish commands, options and their values, made from the parsers.
+
+What can be said beforehand stands in the script; ids, projects, tags and the like it asks for when a key is pressed.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from reread.errors import BadInput
+from reread import archive as archives
+from reread import lazy, views
+from reread.errors import BadInput, RereadError, printable
+from reread.home import archive_home
 
 from . import common, main, options
 
+if TYPE_CHECKING:
+    from reread.features import search_text
+    from reread.features.friction import scene
+else:
+    search_text = lazy.module("reread.features.search_text")
+    scene = lazy.module("reread.features.friction.scene")
+
 USAGE = """\
 usage: reread completion bash|zsh|fish
+       reread completion --values KIND [BEGINNING]
 
-Prints a script that completes commands and options.
+Prints a script that completes commands, options and their values: ids of sessions, projects, tags, models, tools.
+With --values it prints what the archive knows of a KIND, which is what the scripts ask for.
 
 examples:
   reread completion bash > ~/.local/share/bash-completion/completions/reread
   reread completion zsh > "${fpath[1]}/_reread"
   reread completion fish > ~/.config/fish/completions/reread.fish
+  reread completion --values projects
 """
 _ASIDE = ["--help", "--version"]
 """What stands alone."""
 _NO_PARSER = ("demo", "completion")
 """Commands that take other commands or a word."""
+_KINDS = {
+    **dict.fromkeys(("session", "sessions", "resume", "id"), "sessions"),
+    **dict.fromkeys(("tag", "tagged", "untag"), "tags"),
+    "project": "projects",
+    "model": "models",
+    "tool": "tools",
+    "machine": "machines",
+    "git_branch": "branches",
+}
+"""What an argument is called, and what the archive knows of the sort."""
+_NEWEST = ("@last", "@2", "@3")
+
+
+class Completed(NamedTuple):
+    """What may follow a command."""
+
+    words: list[str]
+    """Options, and words that are no free text."""
+    values: dict[str, list[str]]
+    """By option, where these are all there are."""
+    asked: dict[str, str]
+    """By option, what the archive is asked for."""
+    free: list[str]
+    """Options behind which anything may stand: a file, if the shell finds one."""
+    takes_sessions: bool
 
 
 def run_completion(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         options.print_text(USAGE)
         return 0
-    if len(arguments) != 1 or arguments[0] not in SHELLS:
+    home, rest = _home(arguments)
+    if rest and rest[0] == "--values":
+        return _print_values(rest[1:], home)
+    if len(rest) != 1 or rest[0] not in SHELLS:
         raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
-    options.print_text(SHELLS[arguments[0]](words()))
+    options.print_text(SHELLS[rest[0]](completed()))
     return 0
 
 
-def words() -> dict[str, list[str]]:
-    """What may follow each command: its options, and the words that are no free text."""
-    found = {name: _words_of(getattr(main.module_of(name), f"{name}_parser")()) for name in _with_parser()}
-    found["completion"] = sorted(SHELLS)
-    found["demo"] = [name for name in main.COMMANDS if name not in (*_NO_PARSER, "run")]
+def _home(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """Read by hand: a key that is pressed waits for no parser."""
+    if "--home" not in arguments[:-1]:
+        return None, arguments
+    at = arguments.index("--home")
+    return arguments[at + 1], arguments[:at] + arguments[at + 2 :]
+
+
+def _print_values(arguments: list[str], home: str | None) -> int:
+    kinds = sorted(set(_KINDS.values()))
+    if not arguments or arguments[0] not in kinds or len(arguments) > 2:
+        raise BadInput(f"--values needs one of {', '.join(kinds)}")
+    kind, beginning = arguments[0], arguments[1] if len(arguments) == 2 else ""
+    environ = {"REREAD_HOME": home} if home else os.environ
+    archive = archives.Archive(Path(archive_home(environ, sys.platform, str(Path.home()))))
+    try:
+        found = archive.known_values(kind, beginning)
+    except RereadError:  # a shell cannot tell anybody; the command itself will
+        return 0
+    newest = [(name, "") for name in _NEWEST if kind == "sessions" and name.startswith(beginning) and found]
+    parts = [[views.text.one_line(printable(part)) for part in pair if part] for pair in [*newest, *found]]
+    options.print_lines(["\t".join(each) for each in parts])
+    return 0
+
+
+def completed() -> dict[str, Completed]:
+    """By command, what may follow it."""
+    found = {name: _completed(getattr(main.module_of(name), f"{name}_parser")()) for name in _with_parser()}
+    found["completion"] = Completed(
+        [*sorted(SHELLS), "--values"], {"--values": sorted(set(_KINDS.values()))}, {}, [], False
+    )
+    found["demo"] = Completed([name for name in main.COMMANDS if name not in (*_NO_PARSER, "run")], {}, {}, [], False)
     return found
+
+
+def _with_parser() -> list[str]:
+    return [name for name in main.COMMANDS if name not in _NO_PARSER]
+
+
+def _completed(parser: argparse.ArgumentParser) -> Completed:
+    words: list[str] = []
+    values: dict[str, list[str]] = {}
+    asked: dict[str, str] = {}
+    free: list[str] = []
+    takes_sessions = False
+    for action in parser._actions:
+        words += [option for option in action.option_strings if option.startswith("--")]
+        kind = _kind(action)
+        choices = _choices(action, parser.prog)
+        if not action.option_strings:
+            words += choices
+            takes_sessions = takes_sessions or kind == "sessions"
+        elif action.nargs != 0:
+            for option in action.option_strings:
+                if choices:
+                    values[option] = choices
+                elif kind is not None:
+                    asked[option] = kind
+                else:
+                    free.append(option)
+    return Completed(sorted(words), values, asked, free, takes_sessions)
+
+
+def _kind(action: argparse.Action) -> str | None:
+    name = "git_branch" if action.dest == "branch" and action.metavar == "NAME" else action.dest
+    return _KINDS.get(name)
+
+
+def _choices(action: argparse.Action, program: str) -> list[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    command = program.rpartition(" ")[2]
+    known: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
+        ("retro", "kind"): lambda: map(str, scene.FrictionKind),
+        ("retro", "by"): lambda: archives.friction_report.ORDERS,
+        ("search", "fields"): lambda: [*map(str, search_text.Field), "all"],
+        ("usage", "by"): lambda: archives.usage_report.GROUPINGS,
+        ("cache", "by"): lambda: archives.cache_report.GROUPINGS,
+    }
+    return list(known.get((command, action.dest), tuple)())
 
 
 def _first_words() -> str:
@@ -48,63 +170,99 @@ def _first_words() -> str:
     return " ".join([*common.WITH_VALUE, *common.FLAGS, *_ASIDE])
 
 
-def _with_parser() -> list[str]:
-    return [name for name in main.COMMANDS if name not in _NO_PARSER]
+def _of_options(found: dict[str, Completed], answer: Callable[[str, str], str]) -> Iterator[tuple[str, str]]:
+    """For a `case`: commands and options that are answered alike, and the answer."""
+    by_answer: dict[str, list[str]] = {}
+    for name, each in found.items():
+        for option, values in each.values.items():
+            by_answer.setdefault(answer("words", " ".join(values)), []).append(f"{name}:{option}")
+        for option, kind in each.asked.items():
+            by_answer.setdefault(answer("asked", kind), []).append(f"{name}:{option}")
+        for option in each.free:
+            by_answer.setdefault(answer("free", ""), []).append(f"{name}:{option}")
+    return (("|".join(places), told) for told, places in by_answer.items())
 
 
-def _words_of(parser: argparse.ArgumentParser) -> list[str]:
-    found: list[str] = []
-    for action in parser._actions:
-        found += [option for option in action.option_strings if option.startswith("--")]
-        if not action.option_strings and action.choices is not None:
-            found += [str(choice) for choice in action.choices]
-    return sorted(found)
+def _with_sessions(found: dict[str, Completed]) -> str:
+    return "|".join(name for name, each in found.items() if each.takes_sessions)
 
 
-def _bash(words: dict[str, list[str]]) -> str:
-    cases = "\n".join(f"        {name}) words='{' '.join(found)}' ;;" for name, found in words.items())
+def _bash(found: dict[str, Completed]) -> str:
+    told = {"words": "words='{0}'", "asked": "asked={0} words=''", "free": "words=''"}
+    cases = "\n".join(f"        {name}) words='{' '.join(each.words)}' ;;" for name, each in found.items())
+    values = "\n".join(
+        f"        {places}) {answer} ;;"
+        for places, answer in _of_options(found, lambda how, what: told[how].format(what))
+    )
     return f"""\
 # bash completion for reread
 _reread() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} words name='' i
+    local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+    local words name='' asked='' home='' option i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${{COMP_WORDS[i]}} in
             {"|".join(common.WITH_VALUE)})
+                option=${{COMP_WORDS[i]}}
                 [ "${{COMP_WORDS[i + 1]}}" != = ] || i=$((i + 1))
-                i=$((i + 1)) ;;
+                i=$((i + 1))
+                [ "$option" != --home ] || home=${{COMP_WORDS[i]}} ;;
             -*) ;;
-            *) name=${{COMP_WORDS[i]}}; break ;;
+            *) [ -n "$name" ] || name=${{COMP_WORDS[i]}} ;;
         esac
     done
     case $name in
-        '') words='{" ".join(words)} {_first_words()}' ;;
+        '') words='{" ".join(found)} {_first_words()}' ;;
 {cases}
         *) words='' ;;
     esac
-    [ "$i" -le "$COMP_CWORD" ] || words=''
+    case $current:$name in
+        -*) ;;
+        *:{_with_sessions(found).replace("|", "|*:")}) asked=sessions ;;
+    esac
+    case $name:$before in
+{values}
+    esac
+    [ "$i" -le "$COMP_CWORD" ] || {{ words='' asked=''; }}
     COMPREPLY=($(compgen -W "$words" -- "$current"))
+    if [ -n "$asked" ]; then
+        local IFS=$'\\n' where=()
+        [ -z "$home" ] || where=(--home "$home")
+        COMPREPLY+=($(reread completion --values "$asked" "$current" "${{where[@]}}" 2>/dev/null | cut -f1))
+    fi
     [ ${{#COMPREPLY[@]}} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
 }}
 complete -o filenames -F _reread reread
 """
 
 
-def _zsh(words: dict[str, list[str]]) -> str:
-    commands = "\n".join(f"        '{name}:{_quoted(main.COMMANDS[name])}'" for name in words)
-    cases = "\n".join(f"        {name}) compadd -- {' '.join(found)} ;;" for name, found in words.items())
+def _zsh(found: dict[str, Completed]) -> str:
+    commands = "\n".join(f"        '{name}:{_quoted(main.COMMANDS[name])}'" for name in found)
+    cases = "\n".join(f"        {name}) compadd -- {' '.join(each.words)} ;;" for name, each in found.items())
+    told = {"words": "compadd -- {0}; return", "asked": "_reread_asked {0}; return", "free": "_files; return"}
+    values = "\n".join(
+        f"        {places}) {answer} ;;"
+        for places, answer in _of_options(found, lambda how, what: told[how].format(what))
+    )
     return f"""\
 #compdef reread
+_reread_asked() {{
+    local -a found
+    found=("${{(@f)$(reread completion --values $1 "$PREFIX" ${{home:+--home}} $home 2>/dev/null | cut -f1)}}")
+    compadd -a found
+}}
 _reread() {{
     local -a commands
-    local name='' i
+    local name='' home='' i
     commands=(
 {commands}
     )
     for ((i = 2; i < CURRENT; i++)); do
         case $words[i] in
-            {"|".join(common.WITH_VALUE)}) i=$((i + 1)) ;;
+            {"|".join(common.WITH_VALUE)})
+                [ "$words[i]" != --home ] || home=$words[i+1]
+                i=$((i + 1)) ;;
             -*) ;;
-            *) name=$words[i]; break ;;
+            *) [ -n "$name" ] || name=$words[i] ;;
         esac
     done
     if (( i > CURRENT )); then
@@ -116,8 +274,14 @@ _reread() {{
         compadd -- {_first_words()}
         return
     fi
+    case $name:$words[CURRENT-1] in
+{values}
+    esac
     case $name in
 {cases}
+    esac
+    case $name in
+        {_with_sessions(found)}) _reread_asked sessions ;;
     esac
     _files
 }}
@@ -125,22 +289,36 @@ if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread
 """
 
 
-def _fish(words: dict[str, list[str]]) -> str:
+def _fish(found: dict[str, Completed]) -> str:
     lines = ["# fish completion for reread"]
     first = dict.fromkeys(common.WITH_VALUE, "-r") | dict.fromkeys([*common.FLAGS, *_ASIDE], "-f")
     for option, kind in first.items():
         lines.append(f"complete -c reread -n __fish_use_subcommand {kind} -l {option[2:]}")
-    for name, found in words.items():
+    for name, each in found.items():
         about = _quoted(main.COMMANDS[name])
         lines.append(f"complete -c reread -n __fish_use_subcommand -a {name} -d '{about}'")
-        for word in found:
-            given = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"
-            lines.append(f"complete -c reread -n '__fish_seen_subcommand_from {name}' {given}")
+        seen = f"complete -c reread -n '__fish_seen_subcommand_from {name}'"
+        lines += [f"{seen} {_fish_word(word, each)}" for word in each.words]
+        if each.takes_sessions:
+            lines.append(f"{seen} -k -a '({_FISH_ASKED.format('sessions')})'")
     return "\n".join(lines) + "\n"
+
+
+_FISH_ASKED = "reread completion --values {0} (commandline -ct) 2>/dev/null"
+
+
+def _fish_word(word: str, each: Completed) -> str:
+    if not word.startswith("--"):
+        return f"-a {word}"
+    if word in each.values:
+        return f"-l {word[2:]} -x -a '{' '.join(each.values[word])}'"
+    if word in each.asked:
+        return f"-l {word[2:]} -x -a '({_FISH_ASKED.format(each.asked[word])})'"
+    return f"-l {word[2:]}{' -r' if word in each.free else ''}"
 
 
 def _quoted(text: str) -> str:
     return text.replace("'", "'\\''").replace(":", "\\:")
 
 
-SHELLS: dict[str, Callable[[dict[str, list[str]]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+SHELLS: dict[str, Callable[[dict[str, Completed]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

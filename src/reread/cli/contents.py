@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import chain
 
 from reread import archive as archives
 from reread import lazy, views
@@ -17,9 +18,9 @@ from .stderr import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread import loading
+    from reread import billing, loading
     from reread.archive.answers import FoundPrompts, ThinkingAnswer
-    from reread.cli import follow_all
+    from reread.cli import ask_claude, follow_all
     from reread.config import Config
     from reread.features import summaries
     from reread.features.tool_use import ToolCount
@@ -27,6 +28,8 @@ else:
     follow_all = lazy.module("reread.cli.follow_all")
     summaries = lazy.module("reread.features.summaries")
     loading = lazy.module("reread.loading")
+    billing = lazy.module("reread.billing")
+    ask_claude = lazy.module("reread.cli.ask_claude")
 
 
 THINKING_EXAMPLES = """\
@@ -205,15 +208,21 @@ def run_decisions(arguments: list[str]) -> int:
 SUMMARY_EXAMPLES = """\
   reread summary @last
   reread summary 3f2a --format markdown > summary.md
-  reread summary 3f2a --format obsidian > vault/session.md"""
+  reread summary 3f2a --format obsidian > vault/session.md
+  reread summary @last --ask-claude                 what Claude makes of it, by your own client; asks first"""
 FORMS = ("text", "markdown", "obsidian")
 
 
 def summary_parser() -> options.Parser:
-    about = "Summarise a session from its records: goal, steps, files, tools, key exchanges, errors and outcome."
+    about = (
+        "Summarise a session from its records: what it was for, what was done and decided, what was refused and why,"
+        " what is left open; its files, errors and steps."
+    )
     made = options.make_parser("summary", about, SUMMARY_EXAMPLES)
     made.add_argument("session", metavar="SESSION", help="a file, a folder, an id or the start of one, @last, @2")
     made.add_argument("--format", choices=FORMS, default="text", help="output format (default: text)")
+    made.add_argument("--yes", action="store_true", help="with --ask-claude: do not ask")
+    options.add_asking(made)
     return made
 
 
@@ -222,13 +231,37 @@ def run_summary(arguments: list[str]) -> int:
     config = options.make_config(given)
     with open_session(given, config) as opened:
         summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
+        answer = (
+            _ask_about(given, config, summary)
+            if given.ask_claude
+            else archives.model_answers.kept(config.home, "summary", summary.id)
+        )
+        if given.ask_claude and answer is None:
+            return 0
+        asked = None if answer is None else views.summary.asked_document(answer)
         options.show_answer(
             given,
             config,
-            lambda: views.summary.summary_document(summary),
-            lambda view: views.summary.lines_of(summary, given.format, view),
+            lambda: {**views.summary.summary_document(summary), "asked_claude": asked},
+            lambda view: chain(
+                views.summary.lines_of(summary, given.format, view),
+                () if answer is None else views.summary.asked_as(given.format)(answer, view),
+            ),
         )
     return 0
+
+
+def _ask_about(
+    given: argparse.Namespace, config: Config, summary: summaries.SessionSummary
+) -> archives.model_answers.ModelAnswer | None:
+    evidence = ask_claude.SentEvidence(
+        about="summary",
+        subject=summary.id,
+        session=summary.id,
+        lines=views.summary.markdown_lines(summary, options.make_view(config)),
+        model=summary.models[-1] if summary.models else None,
+    )
+    return ask_claude.asked(given, config, evidence, billing.load_prices(config.prices))
 
 
 SECRETS_EXAMPLES = """\

@@ -36,7 +36,9 @@ def run_doctor(arguments: list[str]) -> int:
     given = doctor_parser().parse_args(arguments)
     config = options.make_config(given)
     progress = _progress if sys.stderr.isatty() else None
-    health = archives.health.examine(options.open_shelf(config), config.now, progress, _kept(config))
+    shelf = options.open_shelf(config)
+    kept, forgotten = _kept(config, [files.id for files in shelf.sessions])
+    health = archives.health.examine(shelf, config.now, progress, kept, forgotten)
 
     def lines(view: View) -> Iterator[str]:
         yield from views.reports.health_lines(health, view)
@@ -49,10 +51,10 @@ def run_doctor(arguments: list[str]) -> int:
     return EXIT_DAMAGE if given.strict and health.is_damaged else 0
 
 
-def _kept(config: Config) -> dict[str, int] | None:
-    """What the archive has; the doctor looks and makes none."""
+def _kept(config: Config, sessions: list[str]) -> tuple[dict[str, int] | None, set[str]]:
+    """What the archive has, and which of some sessions it is not to take; the doctor looks and makes none."""
     with archives.Archive(config.home) as archive:
-        return archive.kept_bytes() if archive.exists else None
+        return (archive.kept_bytes(), archive.forgotten_among(sessions)) if archive.exists else (None, set())
 
 
 def _progress(done: int, of: int) -> None:

@@ -1,28 +1,59 @@
-"""`reread push` and `reread pull`: one history on several machines of one person, through a shared folder."""
+"""`reread push` and `reread pull`: one history on several machines of one person through a shared folder, and the
+numbers of it, or more, to a team's store."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
+from reread import archive as archives
+from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
+from reread.views.numbers import count, size
 
 from . import options
+from .common import word_first
+from .output_files import refuse_sources
+from .session_source import bare_archive, is_below, open_archive
 from .stderr import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reread import exchange, sealed
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
+    from reread.team import payload
+    from reread.team import push as team_push
+    from reread.team import store as stores
+    from reread.team.push import Sent
+
+    from . import push_service
+else:
+    sealed = lazy.module("reread.sealed")
+    exchange = lazy.module("reread.exchange")
+    payload = lazy.module("reread.team.payload")
+    team_push = lazy.module("reread.team.push")
+    stores = lazy.module("reread.team.store")
+    push_service = lazy.module("reread.cli.push_service")
 
 PUSH_EXAMPLES = """\
   reread push /mnt/nas/reread
   reread push                              to the folder of the last time
   reread push --project api --dry-run
   reread push --watch
+  reread push postgresql://db.example/team                numbers only, to a team store
+  reread push postgresql://db.example/team --show @last   what would leave this machine
+  reread push install                      as a service: from every log-in on, shown and asked for first
   reread pull                              what the other machines pushed there"""
 PULL_EXAMPLES = """\
   reread pull /mnt/nas/reread
@@ -31,17 +62,32 @@ PULL_EXAMPLES = """\
   reread usage machine                     what each has used"""
 PUSH_ABOUT = """Send this machine's sessions to a folder that your other machines share: a NAS, Syncthing, a mounted
 bucket. Only what is not there yet is sent: full transcripts, stars, tags, notes, titles, and what was forgotten.
-Anyone who can read the folder can read the sessions."""
+Anyone who can read the folder can read the sessions.
+
+Or send them to a team store, postgresql://...: numbers and project names by default, no text. --what text sends
+prompts, replies, thinking and tool inputs, redacted on this machine; --what all sends full transcripts."""
 PULL_ABOUT = """Import what your other machines pushed to a folder: their sessions, complete, and their marks (the
 latest change wins). What was forgotten there is forgotten here."""
 EXIT_DAMAGE = 1
 _WHAT = ("ledger", "text", "all")
+_NAMES = ("plain", "hashed")
+_SERVICE = ("install", "remove")
+_STORES = ("postgresql://", "postgres://")
+_PLAIN = "exchange"
+"""Below the archive's folder: what an encrypted folder holds, as it is."""
+_LONGEST_WAIT = 60.0
+Outcome = tuple[dict[str, Any], list[str]]
+"""Of a push: its document, and a sentence for each problem."""
 
 
 def push_parser() -> options.Parser:
     made = options.make_parser("push", PUSH_ABOUT, PUSH_EXAMPLES)
-    made.add_argument("target", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
-    made.add_argument("--what", choices=_WHAT, help="how much to send; a folder always gets all")
+    made.add_argument("target", nargs="?", metavar="TARGET", help="a shared folder or team store (default: the last)")
+    made.add_argument("--what", choices=_WHAT, help="how much to send (a folder always gets all; a store: ledger)")
+    made.add_argument("--projects", choices=_NAMES, help="store: send names of projects and branches, or hashes")
+    made.add_argument("--show", metavar="SESSION", help="store: print exactly what would be sent, and send nothing")
+    made.add_argument("--encrypt", metavar="KEYFILE", help="folder: encrypt with this key; made if there is none")
+    made.add_argument("--yes", action="store_true", help="install, remove: do not ask")
     made.add_argument("--dry-run", action="store_true", help="show what would be sent, and send nothing")
     made.add_argument("--watch", action="store_true", help="keep sending new sessions until Ctrl-C")
     made.add_argument("--full", action="store_true", help="verify every byte in the folder and resend what is damaged")
@@ -52,81 +98,210 @@ def push_parser() -> options.Parser:
 def pull_parser() -> options.Parser:
     made = options.make_parser("pull", PULL_ABOUT, PULL_EXAMPLES, syncs=False)
     made.add_argument("folder", nargs="?", metavar="FOLDER", help="the shared folder (default: the last one used)")
+    made.add_argument("--encrypt", metavar="KEYFILE", help="the key that `push --encrypt` made")
     return made
 
 
 def run_push(arguments: list[str]) -> int:
-    given = push_parser().parse_args(arguments)
+    arguments = word_first(arguments)
+    action = arguments[0] if arguments and arguments[0] in _SERVICE else None
+    given = push_parser().parse_args(arguments[1:] if action else arguments)
     config = options.make_config(given)
-    from reread.archive.filters import Filter
-
-    from .session_source import open_archive
-
     wanted = options.make_filter(given, config)
-    if given.target is not None:
-        _refuse_store(given.target)
-    if given.watch and (given.dry_run or given.full):
-        raise BadInput("--watch goes on sending; --dry-run and --full are for once")
-    if given.what not in (None, "all"):
-        raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
+    if action is not None:
+        return _serve(action, given, config)
+    if given.watch and (given.dry_run or given.full or given.show):
+        raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
     with open_archive(given, config) as archive:
+        some = wanted if wanted != archives.filters.Filter() else None
+        store = _store(archive, given.target)
+        if store is not None:
+            return _push_to_store(archive, store, some, given, config)
+        for option in ("projects", "show"):
+            if getattr(given, option):
+                raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
+        if given.what not in (None, "all"):
+            raise BadInput(f"a folder takes all or nothing: --what {given.what} is for a team store")
         folder = _folder(archive, given.target, config, "push")
-        some = wanted if wanted != Filter() else None
+        key = _key(archive, folder, given.encrypt)
         if given.watch:
-            _follow(archive, folder, some, given)
+            _follow(archive, lambda: _pushed(_push_to_folder(archive, folder, key, some, given)), given)
             return 0
-        done = archive.safe.push(folder, some, is_dry=given.dry_run, full=given.full)
-    _tell_all(done.problems)
-    options.show_answer(given, config, lambda: _push_document(done), lambda _: _push_lines(done, given))
-    return EXIT_DAMAGE if done.failed else 0
+        done = _push_to_folder(archive, folder, key, some, given)
+    return _show_push(*_pushed(done), given, config)
 
 
-def _follow(archive: Archive, folder: Path, wanted: Filter | None, given: argparse.Namespace) -> None:
-    """Sends what comes until Ctrl-C. A folder that is away is told once, and tried again with the next change."""
-    from threading import Event
+def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
+    """The file with the key to a folder; that of the last time for the folder of the last time."""
+    if named is not None:
+        return expanded(named).absolute()
+    return exchange.last_key(archive.home) if archive.safe.last_folder() == folder else None
 
+
+def _push_to_folder(
+    archive: Archive, folder: Path, key: Path | None, wanted: Filter | None, given: argparse.Namespace
+) -> Pushed:
+    if key is None:
+        if (folder / archive.machine).is_dir() and any((folder / archive.machine).glob(f"*{sealed.SUFFIX}")):
+            raise BadInput(f"{printable(str(folder))} has your sessions encrypted; say --encrypt KEYFILE")
+        return archive.safe.push(folder, wanted, is_dry=given.dry_run, full=given.full)
+    exchange.check_folder(folder)
+    if not key.exists():
+        sealed.make_key(key)
+        tell(f"made a key: {printable(str(key))}; your other machines need it, and without it nobody reads the folder")
+    target = sealed.SealedFolder(folder, key)
+    plain = archive.home / _PLAIN
+    plain.mkdir(mode=0o700, exist_ok=True)
+    done = archive.safe.push(plain, wanted, is_dry=given.dry_run, full=given.full)
+    size = done.bytes_sent if given.dry_run else target.seal(plain / archive.machine, is_full=given.full)
+    if not given.dry_run:
+        exchange.remember_key(archive.home, folder, key)
+    return replace(done, target=folder, bytes_sent=size)
+
+
+def _pull_from_folder(archive: Archive, folder: Path, key: Path | None) -> Pulled:
+    if key is None:
+        return archive.safe.pull(folder)
+    exchange.check_folder(folder)
+    plain = archive.home / _PLAIN
+    plain.mkdir(mode=0o700, exist_ok=True)
+    opened = sealed.SealedFolder(folder, key).open(plain, archive.machine)
+    done = archive.safe.pull(plain)
+    exchange.remember_key(archive.home, folder, key)
+    return replace(done, folder=folder, problems=[*opened.problems, *done.problems])
+
+
+def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
+    """A push at every log-in, or no more."""
+    if action == "remove":
+        return push_service.remove(given)
+    with bare_archive(config) as archive:
+        target = _store(archive, given.target) or str(_folder(archive, given.target, config, "push install"))
+    if urlsplit(target).password is not None:
+        raise BadInput("a password in an address would stand in a file: put it into ~/.pgpass, and leave it out here")
+    return push_service.install(given, config, target)
+
+
+def _store(archive: Archive, target: str | None) -> str | None:
+    """The address of a store, where one is named or was the last target."""
+    if target is None:
+        last = exchange.last_store(archive.home)
+        return None if last is None else last.address
+    return target if target.startswith(_STORES) else None
+
+
+def _push_to_store(archive: Archive, url: str, wanted: Filter | None, given: argparse.Namespace, config: Config) -> int:
+    if given.encrypt:
+        raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
+    if given.full:
+        raise BadInput("--full is for a folder; `reread team verify` proves a store")
+    last = exchange.last_store(archive.home)
+    before = last.names if last is not None and last.address == stores.without_password(url) else None
+    names, what = given.projects or before or "plain", given.what or "ledger"
+    is_hashed = names == "hashed"
+    if given.show is not None:
+        stored = archive.find(given.show)
+        made = payload.SentNames()
+        if is_hashed:
+            with stores.Store(url) as store:
+                made = team_push.names_of(store, is_hashed=True)
+        parts = team_push.shown(archive, stored, what, made)
+        document = {"schema": "reread.push_show/1", "session": stored.row.uuid, "what": what, **parts}
+        options.show_answer(given, config, lambda: document, lambda _: _leaving_lines(parts))
+        return 0
+
+    def send() -> Outcome:
+        with stores.Store(url) as store:
+            done = team_push.push(archive, store, wanted, what, is_hashed=is_hashed, is_dry=given.dry_run)
+        if not given.dry_run:
+            exchange.remember_store(archive.home, done.target, names)
+        return _sent_document(done), done.problems
+
+    if given.watch:
+        _follow(archive, send, given, fatal=BadInput)
+        return 0
+    return _show_push(*send(), given, config)
+
+
+def _show_push(document: dict[str, Any], problems: list[str], given: argparse.Namespace, config: Config) -> int:
+    _tell_all(problems)
+    options.show_answer(given, config, lambda: document, lambda _: _push_lines(document, given))
+    return EXIT_DAMAGE if document["sessions"]["failed"] else 0
+
+
+def _leaving_lines(parts: dict[str, Any]) -> list[str]:
+    """The parts of a parcel for a person: the same values, without the wrapping of one in the other."""
+    lines = []
+    for name, part in parts.items():
+        rows = part.pop("lines", []) if name == "text" else []
+        for file in part.get("files", []) if name == "content" else []:
+            file["body"] = f"({len(file['body']):,} letters of base64: the file as it is)"
+        lines += [f"{name}:", *json.dumps(part, indent=1, ensure_ascii=False).splitlines()]
+        lines += [f"  {row['line']}" for row in rows]
+        lines += [f"  and the words of each line, for searches: {rows[0]['words'][:60]} ..."] if rows else []
+    return lines
+
+
+def _follow(
+    archive: Archive,
+    send: Callable[[], Outcome],
+    given: argparse.Namespace,
+    fatal: type[Exception] | tuple[type[Exception], ...] = (),
+) -> None:
+    """Sends what comes until Ctrl-C. A target that is away is told once, and tried again, ever less often."""
+    stop = Event()
     told: set[str] = set()
-    for number, _ in enumerate(archive.watch(Event())):
-        try:
-            done = archive.safe.push(folder, wanted)
-        except RereadError as problem:
-            _tell_all([each for each in [str(problem)] if each not in told])
-            told.add(str(problem))
-            continue
-        fresh = [problem for problem in done.problems if problem not in told]
-        told = set(done.problems)
-        _tell_all(fresh)
-        if done.sent or not number:
+    for number, _ in enumerate(archive.watch(stop)):
+        wait = 1.0
+        while (done := _tried(send, told, fatal)) is None:
+            stop.wait(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+        document, problems = done
+        _tell_all([problem for problem in problems if problem not in told])
+        told = set(problems)
+        if document["sessions"]["sent"] or not number:
             if given.json:
-                options.print_json_line(_push_document(done))
+                options.print_json_line(document)
             else:
-                options.print_lines(_push_lines(done, given))
+                options.print_lines(_push_lines(document, given))
             sys.stdout.flush()
+
+
+def _tried(
+    send: Callable[[], Outcome], told: set[str], fatal: type[Exception] | tuple[type[Exception], ...]
+) -> Outcome | None:
+    """None where the target is away, which is told once."""
+    try:
+        return send()
+    except fatal:
+        raise
+    except RereadError as problem:
+        _tell_all([each for each in [str(problem)] if each not in told])
+        told.add(str(problem))
+        return None
 
 
 def run_pull(arguments: list[str]) -> int:
     given = pull_parser().parse_args(arguments)
     config = options.make_config(given)
-    from .session_source import bare_archive
-
     if given.folder is not None:
         _refuse_store(given.folder)
     with bare_archive(config) as archive:
-        done = archive.safe.pull(_folder(archive, given.folder, config, "pull"))
+        folder = _folder(archive, given.folder, config, "pull")
+        done = _pull_from_folder(archive, folder, _key(archive, folder, given.encrypt))
     _tell_all(done.problems)
     options.show_answer(given, config, lambda: _pull_document(done), lambda _: _pull_lines(done))
     return 0
 
 
 def _refuse_store(target: str) -> None:
-    if target.startswith(("postgresql:", "postgres:")):
-        raise BadInput("a team store is nothing this version can push to or pull from; name a folder")
+    if target.startswith(_STORES):
+        raise BadInput(
+            "a team's store is asked, not pulled from: `reread --store URL list`; name a folder to pull from"
+        )
 
 
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
-    from .output_files import refuse_sources
-    from .session_source import is_below
-
     found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
         raise BadInput(f"say which folder, as in `reread {command} /mnt/nas/reread`; the next time it is known")
@@ -141,7 +316,11 @@ def _tell_all(problems: list[str]) -> None:
         tell(problem)
 
 
-def _push_document(done: Pushed) -> dict[str, object]:
+def _pushed(done: Pushed) -> Outcome:
+    return _push_document(done), done.problems
+
+
+def _push_document(done: Pushed) -> dict[str, Any]:
     return {
         "schema": "reread.push/1",
         "target": str(done.target),
@@ -152,12 +331,34 @@ def _push_document(done: Pushed) -> dict[str, object]:
     }
 
 
-def _push_lines(done: Pushed, given: argparse.Namespace) -> list[str]:
-    from reread.views.numbers import count, size
+def _sent_document(done: Sent) -> dict[str, Any]:
+    return {
+        "schema": "reread.push/1",
+        "target": done.target,
+        "what": done.what,
+        "sessions": {
+            "sent": done.sent,
+            "unchanged": done.unchanged,
+            "failed": done.failed,
+            **({"forgotten": done.forgotten} if done.forgotten else {}),
+        },
+        "bytes_sent": done.bytes_sent,
+        "redacted": done.redacted,
+    }
 
-    sent = f"{count(done.sent, 'session')} {'would be sent' if given.dry_run else 'sent'}, {size(done.bytes_sent)}"
-    failed = f"; {count(done.failed, 'session')} failed" if done.failed else ""
-    return [f"{printable(str(done.target))}: {sent}; {count(done.unchanged, 'session')} there already{failed}"]
+
+def _push_lines(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
+    sessions = document["sessions"]
+    is_sent = "would be sent" if given.dry_run else "sent"
+    sent = f"{count(sessions['sent'], 'session')} {is_sent}, {size(document['bytes_sent'])}"
+    parts = [sent, f"{count(sessions['unchanged'], 'session')} there already"]
+    if document["redacted"]:
+        parts.append(f"{count(document['redacted'], 'secret')} taken out")
+    if sessions.get("forgotten"):
+        parts.append(f"{count(sessions['forgotten'], 'session')} forgotten there, and left out")
+    if sessions["failed"]:
+        parts.append(f"{count(sessions['failed'], 'session')} failed")
+    return [f"{printable(document['target'])}: {'; '.join(parts)}"]
 
 
 def _pull_document(done: Pulled) -> dict[str, object]:
@@ -173,8 +374,6 @@ def _pull_document(done: Pulled) -> dict[str, object]:
 
 
 def _pull_lines(done: Pulled) -> list[str]:
-    from reread.views.numbers import count, size
-
     if not done.machines and not done.problems:
         return [f"{printable(str(done.folder))}: no other machine has pushed there yet"]
     taken = f"{count(done.sessions, 'session')} taken, {size(done.bytes_taken)}, {count(done.marks, 'mark')}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from reread import archive as archives
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
@@ -20,7 +21,7 @@ from reread.views.exports import left_in_export
 from reread.views.numbers import count, money
 
 from . import options
-from .output_files import write_whole
+from .output_files import made_whole, refuse_sources, write_whole
 from .stderr import tell
 
 if TYPE_CHECKING:
@@ -189,14 +190,15 @@ EXPORT_EXAMPLES = """\
   reread export 3f2a --redact --check -o share.html     fails when something secret would remain
   reread export 3f2a --format markdown --no-thinking > session.md
   reread export --project api --format obsidian -o vault/sessions
-  reread export 3f2a --format jsonl --redact | jq .type"""
-FORMATS = ("html", "markdown", "obsidian", "json", "jsonl")
+  reread export 3f2a --format jsonl --redact | jq .type
+  reread export --since 30d --format sqlite -o sessions.db     for Datasette and notebooks"""
+FORMATS = ("html", "markdown", "obsidian", "json", "jsonl", "sqlite")
 
 
 def export_parser() -> options.Parser:
     about = (
         "Export a session as one self-contained HTML file, as Markdown, an Obsidian note, JSON, or the original"
-        " transcript; export many sessions to a folder with an index."
+        " transcript; export many sessions to a folder with an index, or to one SQLite database."
     )
     made = options.make_parser("export", about, EXPORT_EXAMPLES)
     options.add_session(made)
@@ -227,11 +229,11 @@ def run_export(arguments: list[str]) -> int:
         raise BadInput("--json reports what was written where, so it needs --output")
     given.format = given.format or _format_of(output, as_json=given.json and output is None)
 
-    exporter = Exporter(given, config)
     if output is not None:
-        from .output_files import refuse_sources
-
         refuse_sources(output, config)
+    if given.format == "sqlite":
+        return export_database(given, config, output)
+    exporter = Exporter(given, config)
     if given.session is None:
         return export_folder(exporter, output)
     return _export_one(exporter, output)
@@ -240,7 +242,7 @@ def run_export(arguments: list[str]) -> int:
 def _format_of(output: Path | None, *, as_json: bool) -> str:
     if as_json:
         return "json"
-    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl"}
+    endings = {".md": "markdown", ".json": "json", ".jsonl": "jsonl", ".db": "sqlite", ".sqlite": "sqlite"}
     return endings.get(output.suffix.lower(), "html") if output is not None else "html"
 
 
@@ -253,8 +255,6 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
         options.print_bytes_or_text(made.content, is_exact=exporter.form == "jsonl")
         return 0
     path = output / file_name(made, exporter.suffix) if output.is_dir() else output
-    from .output_files import write_whole
-
     write_whole(path, made.content)
     tell_written([(path, made.told)], exporter)
     return 0
@@ -355,7 +355,7 @@ def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
     wanted = options.make_filter(exporter.given, exporter.config)
-    with _archive(exporter) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+    with _archive(exporter.given, exporter.config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
             raise BadInput("no session matches these filters")
@@ -397,16 +397,39 @@ def _put(made: list[Made], waiting: Path, folder: Path, index: bytes | None, suf
         write_whole(folder / f"index{suffix}", index)
 
 
+def export_database(given: argparse.Namespace, config: Config, output: Path | None) -> int:
+    """All that passes the filters, or one session, as one database; nothing where something secret would remain."""
+    if output is None:
+        raise BadInput("a database is a file: name it with --output OUT.db")
+    if output.is_dir():
+        raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
+    redactor = Redactor(addresses=given.redact_ips) if given.redact or given.check else None
+    parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
+    with _archive(given, config) as archive, made_whole(output) as unfinished:
+        wanted = given.session or options.make_filter(given, config)
+        made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
+        if not made.rows["sessions"]:
+            raise BadInput("no session matches these filters")
+        size = unfinished.stat().st_size
+        told_of = ExportReport(given.session or "", size, made.taken, made.distinct, made.left, has_images=False)
+        if not tell_secrets([told_of], given):
+            unfinished.unlink()
+            return 1
+    if given.json:
+        document = {"path": str(output), "bytes": size, "rows": made.rows, "redacted": dict(made.taken)}
+        options.print_json({"schema": "reread.export/1", "format": "sqlite", "files": [document]})
+    else:
+        options.print_lines([printable(str(output))])
+    return 0
+
+
 @contextmanager
-def _archive(exporter: Exporter) -> Iterator[Archive]:
+def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
     """The archive; sources that it does not keep are only looked at."""
     from .session_source import is_straight, open_archive, passing_archive
 
-    config = exporter.config
     opened = (
-        passing_archive(config, config.sources)
-        if is_straight(config)
-        else open_archive(exporter.given, config, only_reads=True)
+        passing_archive(config, config.sources) if is_straight(config) else open_archive(given, config, only_reads=True)
     )
     with opened as archive:
         yield archive

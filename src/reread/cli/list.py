@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from itertools import chain
 
-from reread import views
+from reread import lazy, views
 
 from . import options
 from .session_source import cleanup_days_of, open_archive
 from .stderr import tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import team
+else:
+    team = lazy.module("reread.cli.team")
 
 LIST_EXAMPLES = """\
   reread list --since 7d
@@ -29,6 +35,10 @@ def list_parser() -> options.Parser:
 def run_list(arguments: list[str]) -> int:
     given = list_parser().parse_args(arguments)
     config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        team.list_store(store, given, config, options.make_filter(given, config))
+        return 0
     wanted = options.make_filter(given, config)._replace(without_hidden=not given.hidden)
     with open_archive(given, config, only_reads=True) as archive:
         total = archive.count_sessions(wanted)

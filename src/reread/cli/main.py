@@ -10,11 +10,12 @@ from importlib import import_module
 from reread import __version__
 from reread.errors import BadInput, RereadError
 
-from .common import common_help, help_lines, word_first
+from .common import OVER_COPIES, OVER_STORE, common_help, help_lines, store_of, without_store, word_first
 from .stderr import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType, TracebackType
 
 COMMANDS: dict[str, str] = {
@@ -41,18 +42,19 @@ COMMANDS: dict[str, str] = {
     "diff": "show what a session changed, or how two branches differ",
     "decisions": "list questions Claude asked and your answers",
     "retro": "report what went wrong, what repeats and what to change",
-    "summary": "summarise a session: goal, work done, files, errors, outcome",
+    "summary": "summarise a session: goal, work done, decisions, refusals, what is open",
     "mcp": "serve past sessions to Claude Code as an MCP server",
     "serve": "open everything in your browser, on this machine only",
     "open": "open a session or message in your browser",
-    "export": "export sessions as HTML, Markdown, Obsidian, JSON; redact secrets",
+    "export": "export sessions as HTML, Markdown, Obsidian, JSON, SQLite; redact secrets",
     "secrets": "list keys and passwords found in past sessions",
     "prices": "show prices per million tokens, your own included",
     "doctor": "check what can be read and what Claude Code will delete soon",
     "archive": "verify, restore, forget or rebuild what is kept",
     "machine": "show or rename this machine",
-    "push": "send this machine's sessions to a shared folder",
+    "push": "send this machine's sessions to a shared folder, or its numbers to a team store",
     "pull": "import what your other machines pushed to a shared folder",
+    "team": "set up and manage a team store on PostgreSQL: members, teams, retention",
     "sql": "run read-only SQL on the archive",
     "demo": "try any command on sample sessions",
     "completion": "print a completion script for bash, zsh or fish",
@@ -138,8 +140,14 @@ def run(arguments: list[str]) -> int:
         name, arguments = OVERVIEW, [OVERVIEW, *arguments]
     if name not in COMMANDS and name != OVERVIEW:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
-    code: int = getattr(module_of(name), f"run_{name}")(arguments[1:])
-    return code
+    command: Callable[[list[str]], int] = getattr(module_of(name), f"run_{name}")
+    store = None if name in OVER_STORE else store_of(name, arguments[1:], os.environ)
+    if store is None:
+        return command(arguments[1:])
+    if name not in OVER_COPIES:
+        offered = ", ".join((*OVER_STORE, *OVER_COPIES))
+        raise BadInput(f"`reread {name}` is not offered over a team's store: {offered} are")
+    return int(module_of("team").run_over_copies(command, name, without_store(arguments[1:]), store))
 
 
 def module_of(name: str) -> ModuleType:

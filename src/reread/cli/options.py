@@ -136,11 +136,19 @@ def make_parser(
     group = parser.add_argument_group(COMMON_GROUP)
     for option, (value, about) in common.WITH_VALUE.items():
         group.add_argument(option, action="append" if option == "--source" else "store", metavar=value, help=about)
+    if name.partition(" ")[0] in common.OVER_STORE:
+        about = "ask a team store, such as postgresql://host/database (default: REREAD_STORE, if set)"
+        group.add_argument(common.STORE, metavar="URL", help=about)
     flags = {"--no-sync": syncs, "--jsonl": is_stream, "--json": has_json and not is_stream}
     for option in filter(flags.get, common.FLAGS):
         names = [option, common.SHORT[option]] if option in common.SHORT else [option]
         group.add_argument(*names, action="store_true", help=common.FLAGS[option])
     return parser
+
+
+def store_of(given: argparse.Namespace) -> str | None:
+    """The team's store that is asked; None for the person's own archive."""
+    return given.store or os.environ.get("REREAD_STORE") or None
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
@@ -184,6 +192,15 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
     """For commands that show money."""
     about = "use the prices in FILE (default: REREAD_PRICES, or prices.json in the archive folder)"
     parser.add_argument("--prices", metavar="FILE", help=about)
+
+
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("a model's opinion")
+    group.add_argument(
+        "--ask-claude", action="store_true", help="ask Claude about it, by your own client and without tools"
+    )
+    group.add_argument("--ask-model", metavar="NAME", help="model to ask, for example sonnet")
+    group.add_argument("--claude", metavar="PATH", help="client to run (default: `claude` on PATH)")
 
 
 def positive(text: str) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from reread.errors import BadInput, printable
@@ -23,12 +25,20 @@ def refuse_sources(path: Path, config: Config) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
+    with made_whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """A place to write to, which becomes the file when all went well; whoever removes it leaves what was there."""
     place = path.resolve()  # what a link points to is replaced, not the link
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         try:
-            unfinished.write_bytes(content)
-            unfinished.replace(place)
+            yield unfinished
+            if unfinished.exists():
+                unfinished.replace(place)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ from reread import archive as archives
 from reread import views
 
 from . import demo, options
+from .progress import SyncProgress
 from .session_source import cleanup_days_of, freshen, is_straight, readable_archive
-from .stderr import tell_lines
+from .stderr import tell, tell_lines
 
 if TYPE_CHECKING:
-    from reread.archive import Archive
+    from collections.abc import Callable
+
+    from reread.archive import Archive, Progress, UsageReport
     from reread.config import Config
 
 OVERVIEW_EXAMPLES = """\
@@ -40,10 +44,56 @@ def run_overview(arguments: list[str]) -> int:
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return demo.run_demo([])
     with readable_archive(config) as archive:
+        is_shown = False
         if not given.no_sync and archive.home == config.home:
-            freshen(archive)
-        _show_archive(archive, given, config)
+            is_shown = _show_early(archive, given, config)
+            if not is_shown:
+                freshen(archive)
+        if not is_shown:
+            _show_archive(archive, given, config)
     return 0
+
+
+class EarlyOverview(SyncProgress):
+    """Shows the overview as soon as the newest sessions are in, and then how far the others have come."""
+
+    def __init__(self, show: Callable[[int], None]) -> None:
+        super().__init__()
+        self._show_newest = show
+        self.is_shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        if not self.is_shown and progress.newest_done >= NEWEST and progress.sessions_done < progress.sessions_total:
+            self.close()
+            self._show_newest(progress.sessions_total)
+            self.is_shown = True
+        super().__call__(progress)
+
+
+def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> bool:
+    """Before a long first sync: what was used is counted straight from the sources, the newest sessions are taken in,
+    and both are shown while the sync goes on. Only for a person at a terminal, who sees that more is to come."""
+    if given.json or not sys.stdout.isatty() or archive.is_read_only or not archive.is_empty:
+        return False
+    report = archive.billing.usage_ahead("day", timezone=config.timezone)
+    if report is None:
+        return False
+    early = EarlyOverview(lambda total: _show_newest(archive, config, report, total))
+    freshen(archive, early)
+    if early.is_shown:
+        tell("all sessions are read now")
+    return early.is_shown
+
+
+def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:
+    sums = archives.usage_report
+    last = max((row.last for row in report.rows if row.last is not None), default=None)
+    until = sums.counted_to(config.now, last, config.timezone)
+    starts = sums.beginnings(until, config.timezone)
+    lately = sums.periods(report.rows, starts, [None] * len(starts), is_past=until is not config.now)
+    newest = archive.sessions(archives.filters.Filter(limit=NEWEST), cleanup_days_of(config))
+    options.print_lines(views.session_list.early_overview_lines(newest, total, lately, options.make_view(config)))
+    sys.stdout.flush()
 
 
 def _has_anything(config: Config) -> bool:

@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
-from reread import views
+from reread import archive as archives
+from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options
 from .options import is_agreed
+from .progress import SyncProgress
 from .session_source import asked_archive, open_archive, passing_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.archive import Archive
+    from reread.archive import Archive, Retro
+    from reread.cli import ask_claude
     from reread.config import Config
     from reread.features.friction.suggestions import Suggestion
+else:
+    ask_claude = lazy.module("reread.cli.ask_claude")
 
 RETRO_EXAMPLES = """\
   reread retro --since 7d                   the last week against all before it
@@ -27,6 +33,7 @@ RETRO_EXAMPLES = """\
   reread retro --suggestions                only what to change, with drafts
   reread retro apply 2                      put the second of them where it belongs: shows the diff, asks, backs up
   reread retro --format markdown --since monday > week.md
+  reread retro --since 30d --ask-claude     what Claude would change, by your own client; shows the cost, asks first
   reread retro --wrong 9b1c0d2e --kind correction    that was none: leave it out from now on"""
 FORMS = ("text", "markdown")
 
@@ -38,7 +45,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     made = options.make_parser("retro", about, RETRO_EXAMPLES)
     options.add_session(made)
     made.add_argument("number", nargs="?", metavar="N", help="with `apply`: number of the suggestion to apply")
-    made.add_argument("--yes", action="store_true", help="with `apply`: do not ask")
+    made.add_argument("--yes", action="store_true", help="with `apply` or --ask-claude: do not ask")
     made.add_argument("--kind", action="append", metavar="KIND", help="only moments of this kind; repeatable")
     made.add_argument(
         "--by", metavar="ORDER", default="hurt", help="sort by time, cost, count, or hurt (default: all three combined)"
@@ -55,6 +62,7 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     )
     labels.add_argument("--right", metavar="UUID", help="undo --wrong")
     labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
+    options.add_asking(made)
     options.add_filters(made, limit=None)
     return made
 
@@ -80,6 +88,7 @@ def run_retro(arguments: list[str]) -> int:
     with _archive(given, config) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
+        progress = SyncProgress()
         found = archive.friction.retro(
             wanted,
             "@last" if given.session is not None and options.as_path(given.session) is not None else given.session,
@@ -89,17 +98,54 @@ def run_retro(arguments: list[str]) -> int:
             with_wrong=given.include_wrong,
             by=given.by,
             timezone=config.timezone,
+            report=progress,
         )
+        progress.close()
         if number is not None:
             return _apply(given, config, archive, found.suggestions, number)
+        answer = (
+            _ask_about(given, config, archive, found)
+            if given.ask_claude
+            else archives.model_answers.kept(config.home, "retro", _subject(given, config, found))
+        )
+        if given.ask_claude and answer is None:
+            return 0
         lines = views.retro_report.markdown_lines if given.format == "markdown" else views.retro_report.retro_lines
+        asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
         options.show_answer(
             given,
             config,
-            lambda: views.retro_report.retro_document(found, given.limit, only_suggestions=given.suggestions),
-            lambda view: lines(found, view, given.limit, only_suggestions=given.suggestions),
+            lambda: {
+                **views.retro_report.retro_document(found, given.limit, only_suggestions=given.suggestions),
+                **asked,
+            },
+            lambda view: chain(
+                lines(found, view, given.limit, only_suggestions=given.suggestions),
+                () if answer is None else views.summary.asked_as(given.format)(answer, view),
+            ),
         )
     return 0
+
+
+def _subject(given: argparse.Namespace, config: Config, found: Retro) -> str:
+    """By which the answer is found again: the period and what narrows it."""
+    narrowed = [f"{name}={getattr(given, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
+    title = views.retro_report.title(found, options.make_view(config))
+    return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
+
+
+def _ask_about(
+    given: argparse.Namespace, config: Config, archive: Archive, found: Retro
+) -> archives.model_answers.ModelAnswer | None:
+    models = [model for each in archive.sessions(limit=1) for model in each.stored.row.models]
+    evidence = ask_claude.SentEvidence(
+        about="retro",
+        subject=_subject(given, config, found),
+        session=found.session.row.uuid if found.session is not None else None,
+        lines=views.retro_report.evidence_lines(found, options.make_view(config)),
+        model=models[-1] if models else None,
+    )
+    return ask_claude.asked(given, config, evidence, archive.prices)
 
 
 _APPLY = "apply"

@@ -5,12 +5,18 @@ from __future__ import annotations
 from itertools import chain
 
 from reread import archive as archives
-from reread import views
+from reread import lazy, views
 from reread.errors import BadInput, NoWords
 
 from . import options
 from .session_source import open_archive
 from .stderr import tell_hidden
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import team
+else:
+    team = lazy.module("reread.cli.team")
 
 SEARCH_EXAMPLES = """\
   reread search flaky retry                    both words, anywhere in one text
@@ -38,6 +44,10 @@ def search_parser() -> options.Parser:
 def run_search(arguments: list[str]) -> int:
     given = search_parser().parse_args(arguments)
     config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        team.search_store(store, given, config, options.make_filter(given, config)._replace(limit=None))
+        return 0
     fields = (
         archives.search_language.DEFAULT_FIELDS
         if given.fields is None

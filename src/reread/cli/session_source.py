@@ -117,7 +117,7 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
             progress = SyncProgress()
             try:
-                result = archive.sync(progress, with_backups=False)
+                result = archive.sync(progress, with_backups=False, is_quick=True)
             finally:
                 progress.close()
             tell_problems(result)
@@ -163,11 +163,11 @@ READER_PATIENCE = 1.0
 """A command that reads does not wait for another sync to end: what is kept can be told at once."""
 
 
-def freshen(archive: Archive) -> None:
+def freshen(archive: Archive, progress: SyncProgress | None = None) -> None:
     """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
-    progress = SyncProgress()
+    progress = progress or SyncProgress()
     try:
-        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True)
+        result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True, is_quick=True)
     except SourceError:
         raise
     except RereadError as problem:

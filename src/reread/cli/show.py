@@ -9,16 +9,20 @@ from reread import archive as archives
 from reread import lazy, views
 from reread.errors import BadInput
 
-from . import options
+from . import options, session_source
 from .session_source import open_session
 
 if TYPE_CHECKING:
     from reread.cli import follow_all
     from reread.config import Config
     from reread.sessions import Branch, Session
+    from reread.team import questions
+    from reread.team import store as stores
 
     from .session_source import Opened
 else:
+    questions = lazy.module("reread.team.questions")
+    stores = lazy.module("reread.team.store")
     follow_all = lazy.module("reread.cli.follow_all")
 
 SHOW_EXAMPLES = """\
@@ -33,11 +37,24 @@ SHOW_EXAMPLES = """\
 def run_show(arguments: list[str]) -> int:
     given = show_parser().parse_args(arguments)
     config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        _show_of_store(store, given, config)
+        return 0
     if given.follow:
         return follow_all.follow_session(given, config)
     with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
+
+
+def _show_of_store(url: str, given: argparse.Namespace, config: Config) -> None:
+    if given.follow:
+        raise BadInput("a team store is not followed; leave out --follow")
+    with stores.Store(url) as store:
+        found, kept = questions.session(store, given.session)
+    with options.paged(config, is_wanted=given.pager and not given.json):
+        _show(session_source.Opened(found, kept.listed), given, config)
 
 
 def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:

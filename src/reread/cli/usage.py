@@ -42,7 +42,10 @@ if TYPE_CHECKING:
     from reread.billing import ModelPrices, Prices
     from reread.config import Config
     from reread.views.charts import svg
+
+    from . import team
 else:
+    team = lazy.module("reread.cli.team")
     svg = lazy.module("reread.views.charts.svg")
     billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
@@ -104,7 +107,8 @@ By tool, a response that calls several tools is split evenly between them."""
         nargs="?",
         default="day",
         metavar="GROUPING",
-        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine",
+        help="day (default), week, month, session, model, project, branch (git), tool, block, agent, skill, machine; "
+        "in a team store also team, person",
     )
     made.add_argument("--breakdown", action="store_true", help="add a line for every model")
     made.add_argument("--reconcile", action="store_true", help="by session: compare with the cost Claude Code reported")
@@ -131,7 +135,14 @@ By tool, a response that calls several tools is split evenly between them."""
 def run_usage(arguments: list[str]) -> int:
     given = usage_parser().parse_args(arguments)
     config = options.make_config(given)
+    store = options.store_of(given)
+    if store is not None:
+        given.breakdown = given.breakdown and given.by != "model"
+        _show(given, config, team.usage_of_store(store, given, config, options.make_filter(given, config)), None)
+        return 0
     by = archives.usage_report.ALIASES.get(given.by, given.by)
+    if by in ("team", "person"):
+        raise BadInput(f"usage by {by} is a question to a team's store: `reread --store URL usage {by}`")
     if by not in archives.usage_report.GROUPINGS:
         raise BadInput(f"{given.by!r} is not a grouping; try {', '.join(archives.usage_report.GROUPINGS)}")
     if given.reconcile and by != "session":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -15,13 +16,23 @@ from reread.records.state import PrLink
 from reread.sessions import CallStatus, Said, Session, ToolCall, Turn
 
 from .decisions import Decision, decisions_of
+from .friction.refusals import have_tests_failed, refused_by, runs_tests, why_refused
+from .friction.scene import SHELLS, DetectedCall, prefix_of
+from .goals import Goal, goal_of
 from .tool_use import ToolCount, count_tools
 
-_COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
-_TESTS = re.compile(
-    r"\b(pytest|unittest|tox|jest|vitest|mocha|go test|cargo (?:test|nextest)|ctest|rspec|phpunit|mvn test|gradle test"
-    r"|(?:npm|pnpm|yarn|bun|make)(?: run)? (?:test|check))\b"
+_COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b|\bjj (?:commit|describe)\b")
+_COMMITTED = re.compile(r"^\[([^\s\]]+)(?: \([a-z-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_MESSAGE = re.compile(r"""-m\s+(?:"\$\(cat <<'?EOF'?\n(?P<here>[^\n]+)|"(?P<double>[^"\n]+)|'(?P<single>[^'\n]+))""")
+_COUNTED = re.compile(r"\b(\d+) (passed|failed|passing|failing|failures?|errors?|skipped|tests?)\b")
+_LEFT = re.compile(
+    r"^\W*(?:next steps?|remaining(?: work)?|still (?:open|to do|missing|failing)|not (?:yet )?done|"
+    r"left (?:open|to do)|follow-?ups?|to-?do|known issues?|open (?:points|questions|issues))\b[^\n]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$")
+_MOST_COMMANDS = 12
+_MOST_LEFT = 8
 _MOST_EXCHANGES = 6
 _CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
@@ -47,9 +58,52 @@ class Failure(Struct, frozen=True, kw_only=True):
     tool: str
     status: str
     text: str
+    """What it said; of a refusal the reason, never the client's own sentences about it."""
+    refused_by: str | None = None
+    """`person`, `rule` or `hook`."""
+    target: str = ""
+    """The command or the file it was about."""
+
+
+class RunCommand(Struct, frozen=True):
+    """A command that was run, by its program and what it was told to do first."""
+
+    name: str
+    runs: int
+    failed: int
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    message: str
+    hash: str = ""
+    branch: str = ""
+    turn: int
+    uuid: str | None
+
+
+class RanTests(Struct, frozen=True, kw_only=True):
+    """A run of tests, as the runner reported it."""
+
+    command: str
+    outcome: str
+    """`passed` or `failed`."""
+    counts: str
+    """`12 passed, 1 failed`, where the runner told."""
+    turn: int
+    uuid: str | None
+
+
+class OpenPoint(Struct, frozen=True):
+    """Something a session left undone, and how that is known."""
+
+    text: str
+    source: str
+    """`todo`, `tests`, `uncommitted`, `question`, `interrupted`, `unanswered` or `reply`."""
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
+    """What a session was for, what was done, decided, refused and left open, and how it went turn by turn."""
+
     id: str
     title: str
     project: str | None
@@ -59,7 +113,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     cost: Decimal | None
     output_tokens: int
-    goal: str
+    goal: Goal
+    """One sentence; `journey` has every prompt."""
     journey: tuple[SummaryStep, ...]
     exchanges: tuple[SummaryStep, ...]
     """The turns in which most was said and done."""
@@ -74,14 +129,28 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """Branches that were left behind."""
     compactions: int
     outcome: str
-    commits: int
-    tests: str | None
-    """How the last run of tests went; None where there was none."""
+    commands: tuple[RunCommand, ...]
+    """The most used."""
+    commits: tuple[Commit, ...]
+    test_runs: tuple[RanTests, ...]
+    plans: tuple[str, ...]
+    """First lines of the plans that were approved."""
+    open: tuple[OpenPoint, ...]
+    """What was left undone."""
     pull_requests: tuple[str, ...]
     todos_done: int
     todos: int
     is_interrupted: bool
     """Whether it ends with an interrupt."""
+
+    @property
+    def tests(self) -> str | None:
+        """How the last run of tests went; None where there was none."""
+        return self.test_runs[-1].outcome if self.test_runs else None
+
+    @property
+    def refusals(self) -> tuple[Failure, ...]:
+        return tuple(failure for failure in self.errors if failure.refused_by is not None)
 
 
 def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSummary:
@@ -90,6 +159,10 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     steps = tuple(_step(turn) for turn in session.turns if turn.prompt is not None)
     calls = list(session.every_call)
     todos = _todos(session)
+    files = tuple(diff for diff in changed if diff.is_change)
+    commits, runs = tuple(_commits(session)), tuple(_test_runs(session))
+    outcome = next((step.answer for step in reversed(steps) if step.answer), "")
+    told = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
     return SessionSummary(
         id=session.id,
         title=session.title,
@@ -100,10 +173,10 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         models=tuple(dict.fromkeys(request.model for request in session.requests if request.model)),
         cost=session.total_usage.cost,
         output_tokens=session.total_usage.output_tokens,
-        goal=steps[0].prompt if steps else "",
+        goal=goal_of(session, told),
         journey=steps,
         exchanges=tuple(sorted(sorted(steps, key=_weight, reverse=True)[:_MOST_EXCHANGES], key=_turn)),
-        files=tuple(diff for diff in changed if diff.is_change),
+        files=files,
         files_read=tuple(_only_read(calls, changed)),
         tools=tuple(count_tools(calls)),
         errors=tuple(failure for turn in session.turns for failure in _failures(turn)),
@@ -111,9 +184,12 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         subagents=len(session.working_agents),
         abandoned=len(session.branches) - 1,
         compactions=len(session.compactions),
-        outcome=next((step.answer for step in reversed(steps) if step.answer), ""),
-        commits=sum(_runs(call, _COMMIT) and call.status is CallStatus.OK for call in calls),
-        tests=_last_tests(session.tool_calls),
+        outcome=outcome,
+        commands=tuple(_commands(calls)),
+        commits=commits,
+        test_runs=runs,
+        plans=tuple(_plans(session)),
+        open=tuple(_open(session, outcome, todos, runs)),
         pull_requests=tuple(dict.fromkeys(_pull_requests(session))),
         todos_done=sum(todo.get("status") == "completed" for todo in todos),
         todos=len(todos),
@@ -165,21 +241,118 @@ def _failures(turn: Turn) -> Iterator[Failure]:
             CallStatus.REJECTED,
             CallStatus.INTERRUPTED,
         ):
-            text = step.output.text if step.output is not None else ""
-            text = re.sub(r"</?tool_use_error>", "", text).strip()
-            yield Failure(turn=turn.index, uuid=step.uuid, tool=step.name, status=step.status.value, text=text)
+            call = DetectedCall(step)
+            by = refused_by(call)
+            text = why_refused(call) if by is not None else re.sub(r"</?tool_use_error>", "", call.text).strip()
+            yield Failure(
+                turn=turn.index,
+                uuid=step.uuid,
+                tool=step.name,
+                status=step.status.value,
+                text=text,
+                refused_by=by,
+                target=call.command or call.path,
+            )
 
 
-def _runs(call: ToolCall, pattern: re.Pattern[str]) -> bool:
-    command = call.input.get("command") if call.name == "Bash" and isinstance(call.input, dict) else None
-    return isinstance(command, str) and pattern.search(command) is not None
+def _shell_calls(session: Session) -> Iterator[tuple[Turn, DetectedCall]]:
+    for turn in session.turns:
+        for step in turn.steps:
+            if isinstance(step, ToolCall) and step.name in SHELLS:
+                yield turn, DetectedCall(step)
 
 
-def _last_tests(calls: tuple[ToolCall, ...]) -> str | None:
-    last = next((call for call in reversed(calls) if _runs(call, _TESTS)), None)
-    if last is None:
-        return None
-    return {CallStatus.OK: "passed", CallStatus.ERROR: "failed"}.get(last.status, last.status.value)
+def _commands(calls: list[ToolCall]) -> list[RunCommand]:
+    runs: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for call in calls:
+        name = prefix_of(DetectedCall(call).command) if call.name in SHELLS else ""
+        if name:
+            runs[name] += 1
+            failed[name] += call.status is CallStatus.ERROR
+    return [RunCommand(name, count, failed[name]) for name, count in runs.most_common(_MOST_COMMANDS)]
+
+
+def _commits(session: Session) -> Iterator[Commit]:
+    """As git told of them; where it did not, as the command says."""
+    for turn, call in _shell_calls(session):
+        if call.status is not CallStatus.OK or not _COMMIT.search(call.command):
+            continue
+        told = _COMMITTED.findall(call.text)
+        for branch, number, message in told:
+            yield Commit(message=message.strip(), hash=number, branch=branch, turn=turn.index, uuid=call.record.uuid)
+        if not told:
+            found = _MESSAGE.search(call.command)
+            message = next((text for text in found.groups() if text), "") if found else ""
+            yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
+
+
+def _test_runs(session: Session) -> Iterator[RanTests]:
+    for turn, call in _shell_calls(session):
+        if runs_tests(call.command) and call.status in (CallStatus.OK, CallStatus.ERROR):
+            counts = ", ".join(dict.fromkeys(" ".join(pair) for pair in _COUNTED.findall(call.text[-1500:])))
+            outcome = "failed" if have_tests_failed(call) else "passed"
+            command = call.command.strip().partition("\n")[0]
+            yield RanTests(command=command, outcome=outcome, counts=counts, turn=turn.index, uuid=call.record.uuid)
+
+
+def _plans(session: Session) -> Iterator[str]:
+    for call in session.tool_calls:
+        plan = call.input.get("plan") if call.name == "ExitPlanMode" and isinstance(call.input, dict) else None
+        if isinstance(plan, str) and plan.strip() and call.status is CallStatus.OK:
+            yield plan.strip().partition("\n")[0].strip("#* ")
+
+
+def _open(
+    session: Session, outcome: str, todos: list[dict[str, Any]], runs: tuple[RanTests, ...]
+) -> Iterator[OpenPoint]:
+    """What somebody would take up again."""
+    for todo in todos:
+        text = todo.get("content") or todo.get("subject")
+        if todo.get("status") not in ("completed", "deleted") and isinstance(text, str):
+            yield OpenPoint(text, "todo")
+    if runs and runs[-1].outcome == "failed":
+        counts = f" ({runs[-1].counts})" if runs[-1].counts else ""
+        yield OpenPoint(f"the last run of tests failed{counts}: {runs[-1].command}", "tests")
+    late = _uncommitted(session)
+    if late:
+        yield OpenPoint(f"changed after the last commit: {', '.join(late)}", "uncommitted")
+    yield from (OpenPoint(text, "reply") for text in _said_to_be_left(outcome))
+    if _is_interrupted(session.turns):
+        yield OpenPoint("it was interrupted", "interrupted")
+    elif session.turns and session.turns[-1].prompt is not None and not session.turns[-1].steps:
+        yield OpenPoint(f"not answered: {session.turns[-1].prompt.text}", "unanswered")
+    elif outcome.rstrip().endswith("?"):
+        yield OpenPoint(re.split(r"(?<=[.!?])\s+|\n", outcome.strip())[-1], "question")
+
+
+def _uncommitted(session: Session) -> list[str]:
+    """Names of files that were changed after the last commit; none where nothing was committed."""
+    changed: list[str] = []
+    has_committed = False
+    for step in (step for turn in session.turns for step in turn.steps):
+        if not isinstance(step, ToolCall) or step.status is not CallStatus.OK:
+            continue
+        if step.name in SHELLS and _COMMIT.search(DetectedCall(step).command):
+            has_committed, changed = True, []
+        elif step.name in _CHANGING and (path := _path(step)):
+            changed.append(path.replace("\\", "/").rpartition("/")[2])
+    return list(dict.fromkeys(changed)) if has_committed else []
+
+
+def _said_to_be_left(reply: str) -> list[str]:
+    """The points below a heading such as "Next steps" of the last reply."""
+    found = _LEFT.search(reply)
+    if found is None:
+        return []
+    items = []
+    for line in reply[found.end() :].split("\n"):
+        item = _ITEM.match(line)
+        if item:
+            items.append(item[1].strip())
+        elif line.strip() and items:
+            break
+    return items[:_MOST_LEFT]
 
 
 def _pull_requests(session: Session) -> Iterator[str]:

@@ -11,8 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.decoders import msgpack_decoder
-from reread.features.friction.patterns import Material
-from reread.features.friction.scene import Cause, FrictionKind, Loss, Moment
+from reread.features import friction  # its names are fetched when used: a writer of rows needs none of them
 from reread.safe.pieces import decompress, decompress_if_whole
 from reread.times import is_moment, moment
 
@@ -24,7 +23,7 @@ PROMPTED = "<qI"
 NO_TIME = -(1 << 62)
 _COLUMNS = FrictionRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
-_TABLES = ("friction", "outcome", "instruction_change")
+_TABLES = ("friction", "outcome", "instruction_change", "friction_waits")
 _INSERT = f"INSERT INTO friction (session, {_NAMES}) VALUES (?{', ?' * len(_COLUMNS)})"  # noqa: S608  our own names
 
 
@@ -41,6 +40,11 @@ def replace_friction(connection: sqlite3.Connection, session: int, batch: Fricti
     )
 
 
+def keep_waiting(connection: sqlite3.Connection, session: int) -> None:
+    """What it shows now is to be found later; what it showed before stays so long. Inside the caller's transaction."""
+    connection.execute("INSERT OR IGNORE INTO friction_waits VALUES (?)", (session,))
+
+
 def drop_friction(connection: sqlite3.Connection, session: int) -> None:
     for table in _TABLES:
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608  our own names
@@ -52,27 +56,70 @@ def forget_friction(connection: sqlite3.Connection, session: int) -> None:
     drop_friction(connection, session)
 
 
-def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, Moment]]:
+def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Moment]]:
     """The moments of some sessions, given by their numbers and names; each with the number of its session."""
     details_of = msgspec.json.Decoder(dict[str, Any]).decode
     rows = connection.execute(
         f"SELECT session, {_NAMES} FROM friction WHERE session IN ({integers(sessions)}) ORDER BY rowid"  # noqa: S608
     )
-    for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details in rows:
-        event = Moment(
-            kind=FrictionKind(kind),
+    for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details, first, last in rows:
+        event = friction.Moment(
+            kind=friction.FrictionKind(kind),
             session=sessions[session],
             uuid=uuid,
             time=moment(time),
             evidence=evidence,
             confidence=confidence,
-            cause=Cause(cause),
+            cause=friction.Cause(cause),
             about=about,
-            loss=Loss(seconds=loss[0], tokens=loss[1], nanodollars=loss[2]),
+            loss=friction.Loss(
+                seconds=loss[0], tokens=loss[1], nanodollars=loss[2], span=None if first is None else (first, last)
+            ),
             agent=agent,
             details=details_of(details),
         )
         yield session, event
+
+
+def reprice_moments(connection: sqlite3.Connection, before: Mapping[int, int | None]) -> None:
+    """What moments cost, after responses were priced anew; `before` is what each session had cost by then.
+
+    A moment that an earlier version found does not tell which responses it is about, and those of an agent that only
+    progress lines tell of are not kept: such a cost changes as that of its session did.
+    """
+    rows = connection.execute(
+        """SELECT friction.rowid, friction.session, agent, spent_first, spent_last, tokens, friction.nanodollars,
+                  session.nanodollars
+           FROM friction JOIN session ON session.id = friction.session WHERE friction.tokens > 0"""
+    ).fetchall()
+    changed: list[tuple[int, int]] = []
+    for row, session, agent, first, last, tokens, money, of_session in rows:
+        new = None if first is None else _spent(connection, session, agent, (first, last), tokens)
+        old = before.get(session)
+        if new is None and money and old:
+            new = round(money * (of_session or 0) / old)
+        if new is not None and new != money:
+            changed.append((new, row))
+    connection.executemany("UPDATE friction SET nanodollars = ? WHERE rowid = ?", changed)
+
+
+def _spent(
+    connection: sqlite3.Connection, session: int, agent: str | None, span: tuple[int, int], tokens: int
+) -> int | None:
+    """By the responses between two moments that have so many tokens: those of an agent's file, or of the conversation's
+    with or without agents whose lines stand there, too; None where none of these are they."""
+    files = connection.execute("SELECT id, agent, kind FROM file WHERE session = ?", (session,)).fetchall()
+    own = [number for number, name, kind in files if kind == "subagent" and name == agent and agent is not None]
+    others = [number for number, _, kind in files if kind != "subagent"]
+    for numbers, side in ((own, ""), (others, f"AND is_sidechain = {int(agent is not None)}"), (others, "")):
+        counted, money = connection.execute(
+            f"""SELECT sum(input + output + cache_read + cache_write_5m + cache_write_1h), ifnull(sum(nanodollars), 0)
+                FROM request WHERE file IN ({integers(numbers)}) AND time BETWEEN ? AND ? {side}""",  # noqa: S608
+            span,
+        ).fetchone()
+        if counted == tokens:
+            return int(money)
+    return None
 
 
 class KeptFriction(NamedTuple):
@@ -100,9 +147,9 @@ def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[i
     }
 
 
-def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, Material]:
+def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, friction.Material]:
     """What patterns are found from, by session."""
-    decode = msgpack_decoder(Material).decode
+    decode = msgpack_decoder(friction.Material).decode
     rows = connection.execute(
         f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
     )
@@ -113,7 +160,7 @@ def is_material(packed: object) -> bool:
     """Whether a row of a damaged index can still be read as such."""
     raw = decompress_if_whole(packed) if isinstance(packed, bytes) else None
     try:
-        return raw is not None and isinstance(msgpack_decoder(Material).decode(raw), Material)
+        return raw is not None and isinstance(msgpack_decoder(friction.Material).decode(raw), friction.Material)
     except msgspec.MsgspecError:
         return False
 

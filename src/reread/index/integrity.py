@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from reread import sources
-from reread.features.friction.scene import Cause, FrictionKind
+from reread.features import friction
 from reread.times import EARLIEST, LATEST
 
 from .friction_rows import are_prompts, is_material
@@ -40,8 +40,6 @@ _PACKED = {
     ("seen", "states"): "length(states) % 16 = 0",
 }
 _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
-    ("friction", "kind"): tuple(map(str, FrictionKind)),
-    ("friction", "cause"): tuple(map(str, Cause)),
     ("file", "kind"): tuple(map(str, sources.FileKind)),
     ("block", "field"): tuple(range(len(FIELDS))),
     ("thought", "state"): tuple(range(4)),
@@ -102,6 +100,11 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
     return connection.execute(asked).fetchone() is not None
 
 
+def _known_names() -> dict[str, tuple[str, ...]]:
+    """Of moments of friction; fetched when a row is looked at, for whoever syncs imports this."""
+    return {"kind": tuple(map(str, friction.FrictionKind)), "cause": tuple(map(str, friction.Cause))}
+
+
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
     """What holds of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
@@ -116,6 +119,8 @@ def _soundness(connection: sqlite3.Connection, table: str) -> str:
             held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
         if (table, name) in _ONE_OF:
             held.append(f"{name} IN {_ONE_OF[table, name]}")
+        if table == "friction" and name in ("kind", "cause"):
+            held.append(f"{name} IN {_known_names()[name]}")
         if (table, name) in _PACKED:
             held.append(_PACKED[table, name])
     return " AND ".join(held + [f"{name} >= 0" for name in _COUNTED.get(table, ())])

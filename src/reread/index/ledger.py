@@ -199,6 +199,19 @@ def quarter(time: int | None) -> int:
     return NO_QUARTER if time is None or time < 0 else time // QUARTER_MS
 
 
+_NOT_KEPT = {"place": "request.circumstance", "owner": "''", "files": "1"}
+_WHOLE_TOLD = ", ".join(_NOT_KEPT.get(name) or columns([name]) for name in _FIELDS)
+
+
+def told_in_session(connection: sqlite3.Connection, session: int) -> list[Response]:
+    """What the files of a session tell, each response with the number of its circumstances."""
+    rows = connection.execute(
+        f"SELECT {_WHOLE_TOLD} {TOLDS} WHERE file.session = ? ORDER BY file.key, request.key",
+        (session,),
+    )
+    return [Response(*row) for row in rows]
+
+
 def told_elsewhere(connection: sqlite3.Connection, keys: Collection[str]) -> list[Response]:
     """What files other than those with some keys tell."""
     known = connection.execute("SELECT key, id FROM file")
@@ -332,9 +345,11 @@ def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
     """Does nothing but remember the stamp where the prices are those all money was counted with."""
     with transaction(connection):
         if meta.read_note(connection, meta.PRICES) != prices.digest:
+            before = dict(connection.execute("SELECT id, nanodollars FROM session").fetchall())
             _requests(connection, prices)
             Ledger(connection, prices).settle_again()
             _sessions(connection, prices)
+            _moments(connection, before)
             meta.write_note(connection, meta.PRICES, prices.digest)
         meta.write_note(connection, meta.PRICE_FILES, stamp)
     refresh(connection, None)
@@ -357,6 +372,13 @@ def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
     connection.executemany(
         "UPDATE request SET nanodollars = ?, saved = ?, premium = ? WHERE file = ? AND key = ?", changed
     )
+
+
+def _moments(connection: sqlite3.Connection, before: dict[int, int | None]) -> None:
+    if connection.execute("SELECT 1 FROM friction LIMIT 1").fetchone() is not None:
+        from .friction_rows import reprice_moments  # with all of friction, which a status line has no use for
+
+        reprice_moments(connection, before)
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices) -> None:

@@ -66,6 +66,15 @@ def is_outdated(connection: sqlite3.Connection) -> bool:
     return read_note(connection, _MADE_BY) != str(EXTRACTOR)
 
 
+def waiting_for_friction(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Number and id of the sessions whose moments are to be found yet, the newest first."""
+    rows = connection.execute(
+        """SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session
+           ORDER BY ended DESC, session.id"""
+    )
+    return [(number, as_path(uuid)) for number, uuid in rows]
+
+
 def keep_renewed(connection: sqlite3.Connection) -> None:
     """Notes that this version made all rows."""
     write_note(connection, _MADE_BY, str(EXTRACTOR))

@@ -58,6 +58,38 @@ def files_of(connection: sqlite3.Connection, session: int) -> list[FileRow]:
     return [_file(row) for row in rows]
 
 
+class FileFigures(NamedTuple):
+    """What is counted of a file, and what tells that it changed."""
+
+    id: int
+    key: str
+    machine: str
+    path: str
+    kind: str
+    head: str
+    began: int | None
+    ended: int | None
+    lines: int
+    malformed: int
+    taken: int
+    generation: int
+    indexed: int
+    extractor: int
+
+
+def figures_by_session(connection: sqlite3.Connection) -> dict[int, list[FileFigures]]:
+    """Of the files of all sessions."""
+    rows = connection.execute(
+        """SELECT session, id, key, machine, path, kind, lower(hex(head)), first_request, last_request, lines,
+                  malformed, taken, generation, indexed, extractor
+           FROM file WHERE session IS NOT NULL ORDER BY session, key"""
+    )
+    found: dict[int, list[FileFigures]] = {}
+    for session, number, key, machine, path, *figures in rows:
+        found.setdefault(session, []).append(FileFigures(number, key, machine, as_path(path), *figures))
+    return found
+
+
 def files_of_kind(connection: sqlite3.Connection, kind: str) -> list[FileRow]:
     rows = connection.execute(f"SELECT {_FILE} FROM file WHERE kind = ? ORDER BY path", (kind,))  # noqa: S608
     return [_file(row) for row in rows]

@@ -140,6 +140,8 @@ class FrictionRow(Struct, frozen=True, kw_only=True):
     tokens: int | None
     nanodollars: int | None
     details: str
+    spent_first: int | None
+    spent_last: int | None
 
 
 class FrictionBatch(Struct, frozen=True, kw_only=True):
@@ -198,6 +200,7 @@ class SessionBatch(Struct, frozen=True, kw_only=True):
     """None for files that belong to no session, such as the prompt history."""
     files: list[FileBatch]
     friction: FrictionBatch | None = None
+    """None where it is to be found later."""
     backup_of: int | None = None
     """The session that the files are backups of; it is known already."""
     unread: list[tuple[str, str]] = []

@@ -77,9 +77,16 @@ class SafeReader:
             found = remains(self._safe, pieces)
         return found
 
-    def line(self, file: int, generation: int, offset: int, length: int) -> bytes:
-        """One line, from the few pieces it lies in; raises SafeDamaged."""
-        pieces = read.pieces_of(self._connection, file, generation, offset, offset + length)
+    def line(
+        self, file: int, generation: int, offset: int, length: int, known: Sequence[StoredPiece] | None = None
+    ) -> bytes:
+        """One line, from the few pieces it lies in; raises SafeDamaged. Who reads many lines of a file brings all its
+        pieces along."""
+        end = offset + length
+        if known is None:
+            pieces = read.pieces_of(self._connection, file, generation, offset, end)
+        else:
+            pieces = [piece for piece in known if piece.start + piece.length > offset and piece.start < end]
         end = offset
         for piece in pieces:
             if piece.start > end:

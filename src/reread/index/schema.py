@@ -10,8 +10,9 @@ Times are milliseconds since 1970 in UTC. Money is whole nano-dollars; NULL wher
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from sqlite3 import Connection
+from sqlite3 import Connection, DatabaseError
 
 from .meta import FIELDS
 
@@ -225,7 +226,7 @@ CREATE TABLE friction (
     confidence REAL NOT NULL,
     cause TEXT NOT NULL,                  -- agent, environment or prompt
     about TEXT NOT NULL,                  -- the class of an error, a tool, a file, a command
-    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost, at the prices of when it was taken in
+    seconds REAL, tokens INTEGER, nanodollars INTEGER,   -- what it cost
     details TEXT NOT NULL                 -- a JSON object
 );
 CREATE INDEX friction_by_session ON friction(session);
@@ -265,6 +266,12 @@ WORDS = """CREATE VIRTUAL TABLE search USING fts5(
     result, tool, text, thinking, prompt, title, content='', columnsize=0, tokenize="unicode61 remove_diacritics 2"
 )"""
 
+_SEARCH_SETTINGS = """\
+INSERT INTO search(search, rank) VALUES ('hashsize', 8000000);
+INSERT INTO search(search, rank) VALUES ('automerge', 16);
+INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
+"""
+
 _SEARCH = f"""
 -- A piece of text that can be found: where its line lies, never the text itself.
 CREATE TABLE block (
@@ -278,11 +285,8 @@ CREATE TABLE block (
 -- The first column is free, each of the others costs two bytes for every word of a text: results are most of it.
 {WORDS};
 -- A segment per 8 MB of words instead of one per MB, merged when there are many: a cold sync merges half as much.
-INSERT INTO search(search, rank) VALUES ('hashsize', 8000000);
-INSERT INTO search(search, rank) VALUES ('automerge', 16);
-INSERT INTO search(search, rank) VALUES ('crisismerge', 64);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);
-"""  # noqa: S608  our own names
+{_SEARCH_SETTINGS}CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, row);
+"""
 
 _MARKS = """
 -- What a person noted on a session. It stands in no source: a rebuild takes it over, and marks.json has it once more.
@@ -409,6 +413,15 @@ ALTER TABLE file ADD COLUMN extractor INTEGER NOT NULL DEFAULT 1;
 """
 
 
+_FRICTION_WAITS = """
+-- Sessions whose moments of friction are not found yet, or not those of their newest lines: a sync before an answer
+-- that does not need them leaves them for one that does.
+CREATE TABLE friction_waits (
+    session INTEGER PRIMARY KEY REFERENCES session
+);
+"""
+
+
 _SECRETS = """
 -- A key or a password that lies in a file: where, and of which kind; never the value itself.
 CREATE TABLE secret (
@@ -431,6 +444,60 @@ CREATE TRIGGER secret_of_forgotten_file BEFORE DELETE ON file BEGIN
     DELETE FROM secret_scan WHERE file = OLD.id;
 END;
 """
+
+
+_LOSSES = """
+-- When the first and the last of the responses came that a moment cost: by these its money follows the prices in force.
+ALTER TABLE friction ADD COLUMN spent_first INTEGER;
+ALTER TABLE friction ADD COLUMN spent_last INTEGER;
+"""
+
+_SEARCHABLE = """
+-- What the full-text index says to whoever goes through it: which texts there are. The texts are in the safe.
+CREATE VIEW searchable AS
+SELECT id, NULL AS result, NULL AS tool, NULL AS text, NULL AS thinking, NULL AS prompt, NULL AS title FROM block;
+"""
+_UNNAMED = re.compile(r"\bREFERENCES (\w+)\b(?!\()")
+
+
+def _opened(sql: str) -> str:
+    """As programs that know any SQLite file can read it: Datasette asks a foreign key for its column, sqlite-utils
+    counts the rows of every table, and of an index without a content SQLite gives none."""
+    return _UNNAMED.sub(r"REFERENCES \1(id)", sql).replace("content=''", 'content="searchable", content_rowid="id"')
+
+
+def _open_to_other_programs(connection: Connection) -> None:
+    """Changes what tables say of themselves and no row, by the way that SQLite's documentation has for that."""
+    _script(_SEARCHABLE)(connection)
+    tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql NOT NULL").fetchall()
+    changed = [(name, _opened(sql)) for name, sql in tables if _opened(sql) != sql]
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    try:
+        for name, sql in changed:
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = ?", (sql, name))
+        connection.execute(f"PRAGMA schema_version = {version + 1:d}")
+    except DatabaseError:  # the SQLite of macOS refuses: a new archive is made anew, an older one by its next rebuild
+        for name, sql in changed:
+            _make_anew(connection, name, sql)
+    finally:
+        connection.execute("PRAGMA writable_schema = OFF")
+
+
+def _make_anew(connection: Connection, table: str, sql: str) -> None:
+    """A table by another definition, where it has no rows yet."""
+    counted = "block" if table == "search" else table
+    if connection.execute(f"SELECT 1 FROM {counted} LIMIT 1").fetchone() is not None:  # noqa: S608  our own names
+        return
+    with_it = connection.execute(
+        "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql NOT NULL", (table,)
+    ).fetchall()
+    connection.execute(f"DROP TABLE {table}")
+    connection.execute(sql)
+    for (made,) in with_it:
+        connection.execute(made)
+    if table == "search":
+        _script(_SEARCH_SETTINGS)(connection)
 
 
 def _script(sql: str) -> Callable[[Connection], None]:
@@ -501,28 +568,36 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "indexes_for_lists": _script(_LISTS + _LOOK_AGAIN),
     "prompts_thoughts_and_copies": _add_talk,
     "mark_changes": _script(_MARK_CHANGES),
+    "open_to_other_programs": _open_to_other_programs,
+    "losses_by_responses": _script(_LOSSES),
+    "friction_waits": _script(_FRICTION_WAITS),
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = "\n".join(
-    (
-        _MACHINES,
-        _FILES,
-        _PLACES,
-        _SESSIONS,
-        _BACKUPS,
-        _EXTRACTORS,
-        _LISTS,
-        _TALK,
-        _REQUESTS,
-        _CLIENT_SAID,
-        _MARKS,
-        _MARK_CHANGES,
-        _MOVED,
-        _FRICTION,
-        _SEEN,
-        _FORGOTTEN,
-        _SEARCH,
-        _SECRETS,
+SCHEMA = _opened(
+    "\n".join(
+        (
+            _MACHINES,
+            _FILES,
+            _PLACES,
+            _SESSIONS,
+            _BACKUPS,
+            _EXTRACTORS,
+            _LISTS,
+            _TALK,
+            _REQUESTS,
+            _CLIENT_SAID,
+            _MARKS,
+            _MARK_CHANGES,
+            _MOVED,
+            _FRICTION,
+            _LOSSES,
+            _FRICTION_WAITS,
+            _SEEN,
+            _FORGOTTEN,
+            _SEARCH,
+            _SEARCHABLE,
+            _SECRETS,
+        )
     )
 ).strip()

@@ -81,6 +81,15 @@ class SessionRow(NamedTuple):
     bytes: int
 
 
+class OtherPlace(NamedTuple):
+    """Another file that holds what a file of a session holds, or its beginning."""
+
+    machine: str
+    """What it is called."""
+    path: str
+    present: bool
+
+
 class StoredSession(NamedTuple):
     """A session as the archive lists it."""
 
@@ -97,6 +106,8 @@ class StoredSession(NamedTuple):
     """Of the place it lies in."""
     has_copies: bool = False
     """Whether other places have a session of this id: a folder that was copied, or two machines."""
+    places: tuple[OtherPlace, ...] = ()
+    """Where else its files lie: it is one session, wherever it is met."""
 
     @property
     def name(self) -> str:
@@ -275,8 +286,28 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
-    earlier = first_names(connection)
-    return [_session(row, noted, earlier, has_copies=row[1] in copied) for row in rows]
+    earlier, places = first_names(connection), _other_places(connection, ids)
+    return [
+        _session(row, noted, earlier, has_copies=row[1] in copied)._replace(places=places[row[0]])
+        if row[0] in places
+        else _session(row, noted, earlier, has_copies=row[1] in copied)
+        for row in rows
+    ]
+
+
+def _other_places(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, tuple[OtherPlace, ...]]:
+    """By session; few have any."""
+    if connection.execute("SELECT 1 FROM place LIMIT 1").fetchone() is None:
+        return {}
+    rows = connection.execute(
+        f"""SELECT file.session, ifnull(machine.label, place.machine), place.path, place.present
+            FROM file JOIN place ON place.file = file.id LEFT JOIN machine ON machine.id = place.machine
+            WHERE file.session IN ({integers(ids)}) ORDER BY place.path"""  # noqa: S608  integers
+    )
+    found: dict[int, list[OtherPlace]] = {}
+    for session, machine, path, present in rows:
+        found.setdefault(session, []).append(OtherPlace(machine, as_path(path), bool(present)))
+    return {session: tuple(places) for session, places in found.items()}
 
 
 def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) -> set[str | bytes]:
@@ -306,7 +337,7 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], names: dict[str, str], 
         present=bool(present),
         mtime_ns=mtime_ns,
         mark=mark,
-        sign=_sign(names.get(machine, machine), values["folder"]),
+        sign=sign_of(names.get(machine, machine), values["folder"]),
         has_copies=has_copies,
     )
 
@@ -324,7 +355,7 @@ def _shared(folder: str | None) -> str | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _sign(machine: str, folder: str) -> str:
+def sign_of(machine: str, folder: str) -> str:
     """Short, and the same whenever the archive is made anew."""
     return f"{crc32(os.fsencode(f'{machine}:{folder}')) & 0xFFFFFF:06x}"
 
@@ -442,3 +473,34 @@ def forget_moves(connection: sqlite3.Connection, project: str | None) -> None:
         for old in concerned:
             if all(below(path, old) is None for path in left):
                 take_move(connection, old)
+
+
+_VALUES = {
+    "sessions": """SELECT uuid, title FROM session WHERE typeof(uuid) = 'text' AND uuid >= :from AND uuid < :to
+        GROUP BY uuid ORDER BY max(ended) DESC""",
+    "projects": "SELECT project, '' FROM session WHERE project NOT NULL GROUP BY project ORDER BY max(ended) DESC",
+    "tags": "SELECT value, '' FROM mark, json_each(mark.tags) GROUP BY lower(value) ORDER BY count(*) DESC",
+    "models": "SELECT value, '' FROM (SELECT DISTINCT models FROM session), json_each(models) GROUP BY value",
+    "branches": "SELECT value, '' FROM (SELECT DISTINCT git_branches AS b FROM session), json_each(b) GROUP BY value",
+    "tools": "SELECT name, '' FROM tool_call GROUP BY name ORDER BY count(*) DESC",
+    "machines": "SELECT label, '' FROM machine ORDER BY is_own DESC, label",
+}
+VALUE_KINDS = tuple(_VALUES)
+"""What a person may name in an option, and the archive knows."""
+
+
+def known_values(
+    connection: sqlite3.Connection, kind: str, beginning: str = "", limit: int = 100
+) -> list[tuple[str, str]]:
+    """What may be typed, the likeliest first, with a word about it; projects by the last part of their folder."""
+    rows = connection.execute(_VALUES[kind], {"from": beginning, "to": f"{beginning}\U0010ffff"})
+    found: dict[str, str] = {}
+    for value, about in rows:
+        name = as_path(value)
+        if kind == "projects":
+            name, about = name.replace("\\", "/").rstrip("/").rpartition("/")[2], name
+        if name.lower().startswith(beginning.lower()):
+            found.setdefault(name, about or "")
+        if len(found) == limit:
+            break
+    return list(found.items())

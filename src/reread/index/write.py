@@ -24,7 +24,7 @@ from .backup_files import KnownPieces, standing_for
 from .client_totals import replace_said
 from .conversation_rows import CopyMarker, write_talk
 from .database import transaction
-from .friction_rows import drop_friction, replace_friction
+from .friction_rows import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
 from .meta import EXTRACTOR, FIELDS, file_key, stored_path
 from .piece_order import ORDER, Piece
@@ -96,6 +96,8 @@ class StoreWriter:
                     blocks.append((row, file))
                 if session is not None and batch.friction is not None:
                     replace_friction(self._connection, session, batch.friction)
+                elif session is not None:
+                    keep_waiting(self._connection, session)
             self._ledger.settle()
             self._copies.settle()
             self._index(blocks, is_older=is_older)

@@ -21,7 +21,7 @@ from msgspec.structs import astuple, replace
 
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
-from reread.features.friction import Material, Moment, find
+from reread.features import friction  # fetched when used: not every sync looks for it
 from reread.features.search_text import Field, texts_of
 from reread.features.tool_use import paths_of
 from reread.index import read
@@ -199,7 +199,7 @@ def _figures(used: dict[str, object]) -> dict[str, int]:
 
 def friction_of(session: Session) -> FrictionBatch:
     """Moments of the conversation and its agents, and what patterns over many sessions need."""
-    found = find(session, with_agents=True)
+    found = friction.find(session, with_agents=True)
     return FrictionBatch(
         moments=[_row(event) for event in found.events],
         outcome=tuple(_clean(value) for value in astuple(found.outcome)),
@@ -209,7 +209,22 @@ def friction_of(session: Session) -> FrictionBatch:
     )
 
 
-def _row(event: Moment) -> FrictionRow:
+class FrictionJob(NamedTuple):
+    """A session whose moments are to be found, as the safe has it."""
+
+    files: SessionFiles
+    pieces: dict[Path, tuple[StoredPiece, ...]]
+    safe: Path
+    prices: Path | None
+    size: int
+
+
+def friction_from_safe(job: FrictionJob) -> FrictionBatch:
+    """In a worker or not: all that is needed is in the job."""
+    return friction_of(load_session(job.files, (), DiskAndSafe(job.safe, job.pieces), load_prices(job.prices)))
+
+
+def _row(event: friction.Moment) -> FrictionRow:
     return FrictionRow(
         uuid=_clean(event.uuid),
         agent=_clean(event.agent),
@@ -223,6 +238,8 @@ def _row(event: Moment) -> FrictionRow:
         tokens=event.loss.tokens,
         nanodollars=event.loss.nanodollars,
         details=_json(event.details),
+        spent_first=event.loss.span[0] if event.loss.span is not None else None,
+        spent_last=event.loss.span[1] if event.loss.span is not None else None,
     )
 
 
@@ -238,7 +255,7 @@ def _number(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _packed(material: Material) -> bytes:
+def _packed(material: friction.Material) -> bytes:
     try:
         return msgspec.msgpack.encode(material)
     except UnicodeEncodeError:
@@ -427,16 +444,16 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     if job.gone and job.safe is not None:
         disk = DiskAndSafe(job.safe, {each.file.path: each.pieces for each in job.gone})
     bytes_of = _kept_bytes(disk) if is_kept else _new_bytes
-    session, friction = None, None
+    session, moments = None, None
     if job.files is None:
         found = [_side_rows(each, disk) for each in job.changed]
     else:
-        session, found, friction = _session_and_rows(job, job.files, disk)
+        session, found, moments = _session_and_rows(job, job.files, disk)
     # Only now, when the records are gone: beside a large session its compressed bytes would cost another third.
     if job.size >= LARGE:
         give_back_memory()
     files = [_file_batch(each, rows, bytes_of(each)) for each, rows in zip(job.changed, found, strict=True)]
-    return SessionBatch(session=session, files=files, friction=friction)
+    return SessionBatch(session=session, files=files, friction=moments)
 
 
 def _take_backups(job: SessionJob, session: int, bytes_of: Callable[[FileJob], _Taken]) -> SessionBatch:
@@ -471,7 +488,7 @@ class _Rows(NamedTuple):
 
 def _session_and_rows(
     job: SessionJob, files: SessionFiles, disk: FileReader
-) -> tuple[SessionRow, list[_Rows], FrictionBatch]:
+) -> tuple[SessionRow, list[_Rows], FrictionBatch | None]:
     session = load_session(files, job.strays, disk, load_prices(job.prices))
     agents = {agent.id: agent for agent in session.subagents if not agent.is_recorded_inline}
     found = []
@@ -486,7 +503,8 @@ def _session_and_rows(
         else:
             found.append(_side_rows(each, disk))
     folder = job.changed[0].file.folder if files.trunk is None else files.trunk.folder
-    return _session_row(session, name_of(session, files, job.of_others), folder), found, friction_of(session)
+    row = _session_row(session, name_of(session, files, job.of_others), folder)
+    return row, found, friction_of(session) if job.with_friction else None
 
 
 def _transcript_rows(job: FileJob, conversation: Conversation) -> _Rows:

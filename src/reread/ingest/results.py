@@ -10,11 +10,15 @@ from reread.errors import SourceError
 class Progress:
     """How far a sync has come."""
 
-    def __init__(self, bytes_done: int, bytes_total: int, sessions_done: int, sessions_total: int) -> None:
+    def __init__(
+        self, bytes_done: int, bytes_total: int, sessions_done: int, sessions_total: int, newest_done: int = 0
+    ) -> None:
         self.bytes_done = bytes_done
         self.bytes_total = bytes_total
         self.sessions_done = sessions_done
         self.sessions_total = sessions_total
+        self.newest_done = newest_done
+        """So many of the newest sessions, without a gap, can be asked for already."""
 
 
 class SyncResult:

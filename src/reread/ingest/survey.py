@@ -77,6 +77,8 @@ class SessionJob(Struct, frozen=True, kw_only=True):
     changed: tuple[FileJob, ...]
     backup_of: int | None = None
     """The session that all of them are backups of; nothing else of it is read then."""
+    with_friction: bool = True
+    """Whether moments of friction are found, too: a fifth of what reading a session costs."""
 
     @property
     def size(self) -> int:

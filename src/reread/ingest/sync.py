@@ -6,14 +6,15 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 
 import msgspec
+from msgspec.structs import replace
 
 from reread.billing import load_prices
 from reread.errors import RefusedBackup, SourceError
+from reread.features import friction
 from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
@@ -24,8 +25,16 @@ from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+
+    Answer = Future[bytes | SessionBatch | SourceError]
+
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
+EARLY, EARLY_COMMIT = 10, 1_000_000
+"""So many sessions of a first sync are written sooner: somebody may be waiting for them."""
 AHEAD = 48_000_000
 """Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
 LARGEST = AHEAD // 2
@@ -42,16 +51,19 @@ def sync(
     captures: Path | None = None,
     *,
     with_backups: bool = True,
+    with_friction: bool = True,
 ) -> SyncResult:
     """One pass over the sources, and over captures that wait in a folder of our own.
 
-    The caller holds the safe's lock; `prices` is the user's own price file.
+    The caller holds the safe's lock; `prices` is the user's own price file. Without friction its moments wait for
+    `find_friction`.
     """
     began = time.monotonic()
     survey = Survey(connection, machine, places, safe.folder, prices, captures)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
-    run(survey.jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
+    jobs = survey.jobs if with_friction else [replace(job, with_friction=False) for job in survey.jobs]
+    run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
     if with_backups:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
@@ -88,10 +100,13 @@ def run(
 ) -> None:
     """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had."""
     total = sum(job.size for job in jobs)
+    order = {id(job): number for number, job in enumerate(jobs)}
     pending: list[SessionBatch] = []
-    weight = done = 0
+    read: set[int] = set()
+    weight = done = newest = 0
     for position, (job, batch) in enumerate(_taken(jobs, total), 1):
         done += job.size
+        read.add(order[id(job)])
         if isinstance(batch, SourceError):
             result.problems.append(batch)
         else:
@@ -101,11 +116,12 @@ def run(
             result.sessions += batch.session is not None
             result.files += len(batch.files)
             result.bytes += sum(piece.length for file in batch.files for piece in file.pieces)
-        if weight >= COMMIT_AFTER:
+        if weight >= (min(EARLY_COMMIT, COMMIT_AFTER) if is_first and newest < EARLY else COMMIT_AFTER):
             writer.apply(pending[::-1], is_older=is_first)
             pending, weight = [], 0
+            newest = next(number for number in range(newest, len(jobs) + 1) if number not in read)
         if report is not None:
-            report(Progress(done, total, position, len(jobs)))
+            report(Progress(done, total, position, len(jobs), newest))
     if pending:
         writer.apply(pending[::-1], is_older=is_first)
 
@@ -125,15 +141,14 @@ def _taken(jobs: list[SessionJob], total: int) -> Iterator[tuple[SessionJob, Ses
     yield from _taken_by_workers(jobs)
 
 
-_Answer = Future[bytes | SessionBatch | SourceError]
-
-
 def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     waiting = iter(jobs)
-    running: dict[_Answer, SessionJob] = {}
-    done: SimpleQueue[_Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    running: dict[Answer, SessionJob] = {}
+    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
     ahead = 0
+    if any(job.with_friction and job.files is not None for job in jobs):
+        _ = friction.find  # fetched once, before the workers are forked, and not by each
     with worker_pool() as pool:
         try:
             while True:

@@ -24,12 +24,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.archive.file_history import TouchedFile, Traced
+    from reread.features import summaries
     from reread.features.edits import blame as edits_blame
     from reread.features.edits import shell
     from reread.sessions import Session
 else:
     edits_blame = lazy.module("reread.features.edits.blame")
     shell = lazy.module("reread.features.edits.shell")
+    summaries = lazy.module("reread.features.summaries")
 
 INSTRUCTIONS = """\
 A searchable memory of every past Claude Code session on this machine: what the user asked, what was thought, said, \
@@ -142,14 +144,19 @@ class Read(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     around: Annotated[str, Meta(description="the id of a line: it in full, and what stands before and after it")] = ""
     after: Annotated[str, Meta(description="the id of a line: what follows it")] = ""
     turns: Annotated[str, Meta(description="3, 3-7 or 5-")] = ""
+    summary: Annotated[
+        bool, Meta(description="goal, what was done and decided, refusals with their reasons, what is left open")
+    ] = False
 
 
 def _read(memory: Memory, asked: Read) -> str:
-    if sum(map(bool, (asked.around, asked.after, asked.turns))) > 1:
-        raise BadInput("around, after and turns each choose a part; give one of them")
+    if sum(map(bool, (asked.around, asked.after, asked.turns, asked.summary))) > 1:
+        raise BadInput("around, after, turns and summary each choose a part; give one of them")
     with memory.opened() as archive:
         session = archive.session(asked.session)
         recall = memory.recall
+        if asked.summary:
+            return views.mcp_text.summary_text(summaries.summary_of(session), recall)
         if not (asked.around or asked.after or asked.turns):
             return views.mcp_text.outline_text(session, recall)
         # Inside: long outputs of tools are read from the archive as they are shown.
@@ -226,8 +233,9 @@ _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [
     (
         "read",
         "Read a past session",
-        "Reads a past session: with only `session` an outline of its turns; with `around` a search hit in its place,"
-        " tool input and output included; with `turns` or `after` one step after the other.",
+        "Reads a past session: with only `session` an outline of its turns; with `summary` what it was for, what came"
+        " of it and what is left open; with `around` a search hit in its place, tool input and output included; with"
+        " `turns` or `after` one step after the other.",
         Read,
         _read,
     ),

@@ -59,10 +59,10 @@ class Drift:
         return {label: Occurrences(number, dict(fields[label].most_common())) for label, number in most}
 
     def add(self, record: Record) -> None:
-        label = _label(record)
+        label, data = _label(record), record.data  # which parses the line: once is enough
         if not (isinstance(record, Unknown) and record.malformed):
-            self._shapes[label, tuple(record.data)] += 1
-            message = record.data.get("message")
+            self._shapes[label, tuple(data)] += 1
+            message = data.get("message")
             if isinstance(message, dict):
                 self._shapes[f"{label}.message", tuple(message)] += 1
         if isinstance(record, Unknown):
@@ -71,8 +71,9 @@ class Drift:
             return
         if isinstance(record, System) and record.subtype and record.subtype not in SYSTEM_SUBTYPES:
             self.unknown_types[label] += 1
-        self.unexpected_values.update(f"{label}.{flaw}" for flaw in record.flaws)
-        for is_type, name in _unmodelled(type(record), record.data, label):
+        if record.flaws:
+            self.unexpected_values.update(f"{label}.{flaw}" for flaw in record.flaws)
+        for is_type, name in _unmodelled(type(record), data, label):
             (self.unknown_types if is_type else self.unmodelled_fields)[name] += 1
 
 

@@ -77,6 +77,9 @@ def kept_fields(each: Listed) -> Document:
         "files": each.stored.files,
         "bytes": each.stored.row.bytes,
         "present": each.stored.present,
+        "places": [
+            {"machine": place.machine, "path": place.path, "present": place.present} for place in each.stored.places
+        ],
         "archived": True,
         "expires": utc(each.expires),
         "belongs_to": each.project or None,

@@ -15,6 +15,7 @@ from reread.features.decisions import Decision
 from reread.features.edits.blame import BlamedLine
 from reread.features.edits.changes import FileChange
 from reread.features.edits.shell import Action
+from reread.features.summaries import Failure, RanTests, SessionSummary
 from reread.sessions import CallStatus, Prompt, Said, Session, Turn
 
 from .calls import ending, summary, tool_label, without_error_tags
@@ -97,6 +98,45 @@ def bounded(head: str, blocks: Iterable[str], rest: Callable[[int], str]) -> str
     if waiting:
         shown.append(rest(len(waiting)))
     return "\n".join(shown)
+
+
+def summary_text(told: SessionSummary, recall: Recall) -> str:
+    """What a session was for, what came of it, what was refused and what is left open."""
+    project = recall.line(last_part(told.project), _TITLE)
+    head = f"session {short(told.id)} {recall.at(told.started)} {project}: {recall.line(told.title, _TITLE)} {RECORD}"
+    lines = [
+        f"goal: {recall.line(told.goal.text, _POINT)}" if told.goal.text else "",
+        f"outcome: {recall.prose(told.outcome, 2 * _SNIPPET)}" if told.outcome else "",
+        *(f"commit {each.hash[:SHORT_ID]} {recall.line(each.message, _PROMPT)}".rstrip() for each in told.commits),
+        *(_tests_line(each, recall) for each in told.test_runs[-_LAST:]),
+        *(f"changed {recall.line(diff.path, _POINT)} ({diff.status})" for diff in told.files),
+        *(_decided(each, recall) for each in told.decisions),
+        *(f"plan approved: {recall.line(plan, _PROMPT)}" for plan in told.plans),
+        *(_refused_line(each, recall) for each in told.refusals),
+        *(f"left open ({point.source}): {recall.line(point.text, _POINT)}" for point in told.open),
+    ]
+    rest = "… {} left out: read the session itself"
+    return bounded(head, [line for line in lines if line], lambda left: rest.format(count(left, "line")))
+
+
+_LAST = 3
+"""Runs of tests that are told, the last ones."""
+
+
+def _tests_line(run: RanTests, recall: Recall) -> str:
+    counts = f" ({run.counts})" if run.counts else ""
+    return f"tests {run.outcome}{counts}: {recall.line(run.command, _PROMPT)}"
+
+
+def _decided(each: Decision, recall: Recall) -> str:
+    answer = each.answer or each.note or each.status
+    return f"decided: {recall.line(each.question, _PROMPT)} -> {recall.line(answer, _PROMPT)}"
+
+
+def _refused_line(each: Failure, recall: Recall) -> str:
+    reason = recall.line(each.text, _POINT) or "no reason was given"
+    by = "the user" if each.refused_by == "person" else f"a {each.refused_by}"
+    return f"refused by {by}: {each.tool} {recall.line(each.target, _PROMPT)}: {reason}"
 
 
 def search_text(answer: SearchAnswer, where: str, recall: Recall) -> str:

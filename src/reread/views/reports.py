@@ -8,6 +8,7 @@ from datetime import tzinfo
 from reread.archive.answers import FoundPrompts, FoundThought, ThinkingAnswer
 from reread.archive.health import Health
 from reread.blocks.of_session import SessionBlocks
+from reread.errors import printable
 from reread.features.activity import PLAN, QUESTION, Activity, Doing
 from reread.features.tool_use import ToolCount
 from reread.records.drift import Drift
@@ -126,6 +127,7 @@ def health_lines(health: Health, view: View) -> Iterator[str]:
     yield from _listed("unexpected value", _counted(drift.unexpected_values.most_common()), "yellow", view)
     copies = count(health.cross_file_duplicates, "line")
     yield from _wrapped(f"{count(health.orphan_parents, 'orphan parent')}, {copies} in several files", view)
+    yield from _left_out(health, view)
     yield from _retention(health, view)
     yield f"prices of {health.price_table_date}"
 
@@ -164,6 +166,24 @@ def _listed(noun: str, items: list[str], look: str, view: View) -> Iterator[str]
         yield "  " + shorten(item, view.width - 2)
     if len(items) > _MOST:
         yield from _wrapped(f"  and {len(items) - _MOST:,} more (--json lists all)", view, "dim")
+
+
+def _left_out(health: Health, view: View) -> Iterator[str]:
+    """What the archive's answers lack of what the sources have."""
+    out = health.left_out
+    told = (
+        (out.unread, "not in the archive yet, or not whole: `reread sync` takes them"),
+        (out.forgotten, "left out for good, because you had them forgotten"),
+        (out.damaged, "with something that cannot be read, which is left out"),
+    )
+    for names, why in told:
+        if names:
+            some = ", ".join(printable(name) for name in names[:_FEW_NAMES])
+            more = f" and {len(names) - _FEW_NAMES:,} more" if len(names) > _FEW_NAMES else ""
+            yield from _wrapped(f"{count(len(names), 'session')} {why} ({some}{more})", view, "yellow")
+
+
+_FEW_NAMES = 3
 
 
 def _retention(health: Health, view: View) -> Iterator[str]:

@@ -102,6 +102,9 @@ def facts(found: Retro) -> list[str]:
         f"before: {count(found.sessions_before, 'session')}, {count(found.prompts_before, 'prompt')}"
         if found.prompts_before
         else "",
+        f"moments of {count(found.waiting, 'session')} are still to be found (`reread sync` does)"
+        if found.waiting
+        else "",
     ]
     return [each for each in said if each]
 
@@ -386,6 +389,7 @@ def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: 
         "changes": [_changed(each) for each in found.changes],
         "outcomes": found.outcomes._asdict(),
         "left_out": found.spared._asdict(),
+        "sessions_waiting": found.waiting,
         "events": [_event(event, found) for event in found.events[:limit]],
         "patterns": [_pattern(pattern) for pattern in found.patterns[:limit]],
         "suggestions": suggestions,
@@ -509,6 +513,19 @@ def markdown_lines(
     if left_out := left_out_line(found):
         yield ""
         yield f"*{_inline(left_out)}*"
+
+
+_MOST_EVIDENCE = 60
+"""Moments that a model is shown, the newest."""
+
+
+def evidence_lines(found: Retro, view: View) -> Iterator[str]:
+    """The report, and the newest moments with their quotes: what a model is shown."""
+    yield from markdown_lines(found, view)
+    yield from _markdown_heading("Moments")
+    for event in found.events[:_MOST_EVIDENCE]:
+        day = when(event.time, view.timezone, "%Y-%m-%d")
+        yield f"- {day} {kind_name(event.kind)}, {event.about}: {_inline(event.evidence)}"
 
 
 def _what_hurt(found: Retro, most: int) -> Iterator[str]:

@@ -88,6 +88,7 @@ def session_row(session: Session) -> Document:
         "archived": False,
         "expires": None,
         "belongs_to": project_of(session.project) or None,
+        "places": [],
         "copied_from": [],  # one session alone cannot tell
         "copied_cost_usd": None,
         **mark_fields(session.mark),
@@ -314,6 +315,11 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
             "expiring_sessions": health.expiring_sessions,
         },
         "expiring_not_archived": health.unkept_sessions,
+        "left_out": {
+            "unread": list(health.left_out.unread),
+            "forgotten": list(health.left_out.forgotten),
+            "damaged": list(health.left_out.damaged),
+        },
         "price_table_date": health.price_table_date,
         **({"fields": fields} if with_fields else {}),
     }

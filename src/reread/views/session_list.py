@@ -218,6 +218,19 @@ def overview_lines(
     yield from (view.style.paint(line, "dim") for line in wrap(hint, view.width))
 
 
+def early_overview_lines(
+    sessions: Sequence[Listed], total: int, periods: Sequence[Period], view: View
+) -> Iterator[str]:
+    """The same while most of so many sessions are still being read: what is certain by then."""
+    yield from _period_table(periods, view)
+    yield ""
+    yield view.style.paint(f"the newest of {count(total, 'session')}; the others are being read now", "bold")
+    rows = [_recent(position, each, view) for position, each in enumerate(sessions, 1)]
+    if view.width < _ROOM_FOR_PROMPTS:
+        rows = [(*row[:4], row[5]) for row in rows]
+    yield from table(rows, view.width, flexible=3, right=frozenset({4, 5}))
+
+
 def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
     header = ("", "prompts", "cost", "tokens", "cache hit")
     lines = table([header, *map(_period_row, periods)], view.width, flexible=0, right=frozenset(range(1, len(header))))
@@ -229,7 +242,8 @@ def _period_row(period: Period) -> tuple[str, ...]:
     used = period.tokens
     hit = "" if used.cache_hit is None else percent(used.cache_hit)
     cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
-    return (period.label, f"{period.prompts:,}", cost or "$0", tokens(used.total_tokens), hit)
+    prompts = f"{period.prompts:,}" if period.prompts is not None else ""
+    return (period.label, prompts, cost or "$0", tokens(used.total_tokens), hit)
 
 
 def _recent(position: int, each: Listed, view: View) -> tuple[str, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
-from reread.features.summaries import Failure, SessionSummary, SummaryStep
+from reread.features.summaries import Commit, Failure, OpenPoint, RanTests, SessionSummary, SummaryStep
 
 from .file_tables import decision_document, shown_path
 from .numbers import count, duration, money, tokens
@@ -19,6 +20,7 @@ _MOST = 20
 """How many of a list are told before it says how many more there are."""
 _LINE = 160
 _ANSWER = 600
+_LAST_TESTS = 3
 
 
 def summary_document(summary: SessionSummary) -> Document:
@@ -33,20 +35,28 @@ def summary_document(summary: SessionSummary) -> Document:
         "models": list(summary.models),
         "cost_usd": dollars(summary.cost),
         "output_tokens": summary.output_tokens,
-        "goal": summary.goal,
+        "goal": summary.goal.text,
+        "goal_source": summary.goal.source or None,
+        "first_prompt": summary.journey[0].prompt if summary.journey else None,
         "journey": [_step_document(step) for step in summary.journey],
         "key_exchanges": [step.turn for step in summary.exchanges],
         "files": [_file_document(diff) for diff in summary.files],
         "files_read": list(summary.files_read),
         "tools": [{"name": tool.name, "calls": tool.calls, "errors": tool.errors} for tool in summary.tools],
         "errors": [_failure_document(failure) for failure in summary.errors],
+        "refusals": [_refusal_document(failure) for failure in summary.refusals],
+        "commands": [{"name": each.name, "runs": each.runs, "failed": each.failed} for each in summary.commands],
+        "commits": [_commit_document(commit) for commit in summary.commits],
+        "test_runs": [_tests_document(each) for each in summary.test_runs],
         "decisions": [decision_document(each) for each in summary.decisions],
+        "plans": list(summary.plans),
+        "open": [{"text": point.text, "source": point.source} for point in summary.open],
         "subagents": summary.subagents,
         "abandoned_branches": summary.abandoned,
         "compactions": summary.compactions,
         "outcome": {
             "text": summary.outcome,
-            "commits": summary.commits,
+            "commits": len(summary.commits),
             "tests": summary.tests,
             "pull_requests": list(summary.pull_requests),
             "todos": summary.todos,
@@ -81,6 +91,37 @@ def _failure_document(failure: Failure) -> Document:
         "tool": failure.tool,
         "status": failure.status,
         "text": failure.text,
+    }
+
+
+def _refusal_document(failure: Failure) -> Document:
+    return {
+        "turn": failure.turn,
+        "uuid": failure.uuid,
+        "tool": failure.tool,
+        "target": failure.target or None,
+        "by": failure.refused_by,
+        "reason": failure.text or None,
+    }
+
+
+def _commit_document(commit: Commit) -> Document:
+    return {
+        "message": commit.message or None,
+        "hash": commit.hash or None,
+        "branch": commit.branch or None,
+        "turn": commit.turn,
+        "uuid": commit.uuid,
+    }
+
+
+def _tests_document(run: RanTests) -> Document:
+    return {
+        "command": run.command,
+        "outcome": run.outcome,
+        "counts": run.counts or None,
+        "turn": run.turn,
+        "uuid": run.uuid,
     }
 
 
@@ -176,17 +217,60 @@ def _facts(summary: SessionSummary, view: View) -> list[str]:
 def _sections(summary: SessionSummary, view: View) -> Iterator[tuple[str, list[str]]]:
     """Headings with their lines; what a session has nothing of is left out."""
     found = (
-        ("Goal", [shorten(summary.goal, _ANSWER)] if summary.goal else []),
-        ("Journey", _cut([_journey(step, view) for step in summary.journey])),
+        ("Goal", [shorten(summary.goal.text, _ANSWER)] if summary.goal.text else []),
+        ("Outcome", _outcome(summary)),
+        ("Done", _done(summary)),
+        ("Decided", _cut(_decided(summary))),
+        ("Left open", _cut([_point(point) for point in summary.open])),
+        ("Refused", _cut([_refusal(failure) for failure in summary.refusals])),
         ("Files", _cut([_file(diff, summary.project) for diff in summary.files])),
         ("Read", _cut([shown_path(path, summary.project) for path in summary.files_read])),
-        ("Tools", [", ".join(f"{tool.name} {tool.calls}" for tool in summary.tools)] if summary.tools else []),
+        ("Errors", _cut([_failure(failure) for failure in summary.errors if failure.refused_by is None])),
+        ("Journey", _cut([_journey(step, view) for step in summary.journey])),
         ("Key exchanges", [line for step in summary.exchanges for line in _exchange(step)]),
-        ("Decisions", _cut([f"{each.question} → {each.answer or each.status}" for each in summary.decisions])),
-        ("Errors", _cut([_failure(failure) for failure in summary.errors])),
-        ("Outcome", _outcome(summary)),
+        ("Tools", [", ".join(f"{tool.name} {tool.calls}" for tool in summary.tools)] if summary.tools else []),
     )
     return ((heading, lines) for heading, lines in found if lines)
+
+
+def _done(summary: SessionSummary) -> list[str]:
+    """Commits, tests with their outcome, and the commands that were run."""
+    commits = [f"commit {commit.hash[:8]} {commit.message}".replace("  ", " ").strip() for commit in summary.commits]
+    tests = [_tests(run) for run in summary.test_runs[-_LAST_TESTS:]]
+    before = len(summary.test_runs) - len(tests)
+    failed = sum(run.outcome == "failed" for run in summary.test_runs[:before])
+    earlier = [f"{count(before, 'earlier test run')}, {failed} of them failed"] if before else []
+    commands = ", ".join(
+        f"{each.name} {each.runs}×{f' ({each.failed} failed)' if each.failed else ''}" for each in summary.commands
+    )
+    return [*_cut([shorten(commit, _LINE) for commit in commits]), *earlier, *tests, *([commands] if commands else [])]
+
+
+def _tests(run: RanTests) -> str:
+    counts = f" ({run.counts})" if run.counts else ""
+    return f"tests {run.outcome}{counts}: {shorten(run.command, _LINE)}"
+
+
+def _decided(summary: SessionSummary) -> list[str]:
+    answers = [f"{each.question} → {each.answer or each.note or each.status}" for each in summary.decisions]
+    return [*answers, *(f"plan approved: {shorten(plan, _LINE)}" for plan in summary.plans)]
+
+
+_SOURCES = {"todo": "to do", "reply": "said at the end", "question": "asked at the end"}
+
+
+def _point(point: OpenPoint) -> str:
+    text = shorten(point.text, _LINE)
+    return f"{_SOURCES[point.source]}: {text}" if point.source in _SOURCES else text
+
+
+_BY = {"person": "you", "rule": "a permission rule", "hook": "a hook"}
+
+
+def _refusal(failure: Failure) -> str:
+    what = f"{failure.tool} {shorten(failure.target, 80)}".strip()
+    why = f": {shorten(failure.text, _LINE)}" if failure.text else ", without a reason"
+    return f"{failure.turn}. {what}, by {_BY.get(failure.refused_by or '', 'somebody')}{why}"
 
 
 def _cut(lines: list[str]) -> list[str]:
@@ -220,7 +304,7 @@ def _failure(failure: Failure) -> str:
 
 def _outcome(summary: SessionSummary) -> list[str]:
     facts = [
-        count(summary.commits, "commit") if summary.commits else "",
+        count(len(summary.commits), "commit") if summary.commits else "",
         f"last tests {summary.tests}" if summary.tests else "",
         f"{summary.todos_done} of {summary.todos} todos done" if summary.todos else "",
         *summary.pull_requests,
@@ -277,3 +361,38 @@ def inline(text: str) -> str:
 
 def lines_of(summary: SessionSummary, form: str, view: View) -> Iterable[str]:
     return {"text": summary_lines, "markdown": markdown_lines, "obsidian": obsidian_lines}[form](summary, view)
+
+
+def asked_heading(answer: ModelAnswer, view: View) -> str:
+    facts = [answer.model or "", when(answer.time, view.timezone)]
+    return f"In Claude's words ({', '.join(fact for fact in facts if fact)}; a model said this, no record does)"
+
+
+def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
+    """What a model said about the evidence, for a terminal."""
+    yield ""
+    yield view.style.paint(asked_heading(answer, view), "bold")
+    for line in harmless(answer.text).split("\n"):
+        yield from (f"  {part}".rstrip() for part in (wrap(line, view.width - 2) if line.strip() else [""]))
+
+
+def asked_markdown(answer: ModelAnswer, view: View) -> Iterator[str]:
+    """Quoted, so that its headings are none of ours."""
+    yield ""
+    yield f"## {inline(asked_heading(answer, view))}"
+    yield ""
+    yield from (f"> {line}".rstrip() for line in harmless(answer.text).split("\n"))
+
+
+def asked_as(form: str) -> Callable[[ModelAnswer, View], Iterator[str]]:
+    return asked_lines if form == "text" else asked_markdown
+
+
+def asked_document(answer: ModelAnswer) -> Document:
+    return {
+        "model": answer.model,
+        "timestamp": utc(answer.time),
+        "cost_usd": answer.cost_usd,
+        "text": answer.text,
+        "evidence": answer.evidence,
+    }

@@ -64,7 +64,8 @@ def restored(text: str, replacements: Iterable[Replacement]) -> str | None:
 
 def differs_in_quotes(one: str, other: str) -> bool:
     """The client keeps a file's curly quotes where the model sends straight ones; only the patch shows them."""
-    return one != other and one.translate(_STRAIGHT) == other.translate(_STRAIGHT)
+    is_possible = len(one) == len(other) and one != other and not (one.isascii() and other.isascii())
+    return is_possible and one.translate(_STRAIGHT) == other.translate(_STRAIGHT)
 
 
 Json = dict[str, Any]

@@ -106,6 +106,15 @@ def reason_given(call: DetectedCall) -> str:
     return found[1].strip() if found else ""
 
 
+def why_refused(call: DetectedCall) -> str:
+    """What was said when a call was refused: by the person, or by the hook that stopped it; empty where nothing was.
+
+    The client's own sentences about a refusal are no reason.
+    """
+    by_hook = _BY_HOOK.match(call.text)
+    return by_hook[2].strip() if by_hook and is_block_of_hook(call) else reason_given(call)
+
+
 class Rejection(Detector):
     """A tool call was turned down: by the person, with or without a reason, or by a permission rule."""
 
@@ -272,7 +281,7 @@ def outcome_of(scene: Scene) -> SessionOutcome:
         if call.name not in SHELLS:
             continue
         command = call.command
-        if any(word in command for word in _TEST_WORDS) and _TEST.search(command[:1000]):
+        if runs_tests(command):
             test = call
         if call.status is CallStatus.OK and (
             "git " in command or "gh " in command or "jj " in command or "glab" in command
@@ -283,7 +292,7 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     done, left = _todos(scene)
     links = {record.pr_url for record in scene.conversation.beside.get(PrLink, ()) if isinstance(record, PrLink)}
     return SessionOutcome(
-        last_test=None if test is None else "failed" if _has_failed(test) else "passed",
+        last_test=None if test is None else "failed" if have_tests_failed(test) else "passed",
         last_test_uuid=test.proof.uuid if test is not None else None,
         commits=len(commits),
         last_commit_uuid=commits[-1].proof.uuid if commits else None,
@@ -295,7 +304,11 @@ def outcome_of(scene: Scene) -> SessionOutcome:
     )
 
 
-def _has_failed(test: DetectedCall) -> bool:
+def runs_tests(command: str) -> bool:
+    return any(word in command for word in _TEST_WORDS) and _TEST.search(command[:1000]) is not None
+
+
+def have_tests_failed(test: DetectedCall) -> bool:
     """A pipe hides the exit code: what the runner printed last is looked at too."""
     return test.status is not CallStatus.OK or _FAILED.search(test.text[-1500:]) is not None
 

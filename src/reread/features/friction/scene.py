@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from reread.records import Assistant, Record, User
 from reread.sessions import MAIN, CallStatus, Conversation, Notice, Prompt, Said, Thought, ToolCall, ToolOutput, Turn
 from reread.sessions import Speaker as Speaker
+from reread.times import milliseconds
 
 LONGEST_QUOTE = 200
 Found = TypeVar("Found")
@@ -64,6 +65,9 @@ class Loss(Struct, frozen=True, kw_only=True, gc=False):
     seconds: float | None = None
     tokens: int | None = None
     nanodollars: int | None = None
+    span: tuple[int, int] | None = None
+    """When the first and the last of the responses came that were paid for it, in milliseconds: by these the money is
+    counted again when prices change."""
 
 
 NOTHING_KNOWN = Loss()
@@ -806,7 +810,7 @@ class TurnCost:
     def __init__(self, conversation: Conversation) -> None:
         self._requests = conversation.requests
         self._prices = conversation.prices
-        self._known: dict[int, tuple[int, int]] = {}
+        self._known: dict[int, tuple[int, int, list[int]]] = {}
 
     @cached_property
     def _offsets(self) -> list[int]:
@@ -837,18 +841,29 @@ class TurnCost:
 
     def _sum(self, numbers: Iterable[int], seconds: float | None) -> Loss:
         tokens = nanodollars = 0
+        times: list[int] = []
         for number in numbers:
-            used, cost = self._of(number)
+            used, cost, moments = self._of(number)
             tokens, nanodollars = tokens + used, nanodollars + cost
-        return Loss(seconds=seconds, tokens=tokens, nanodollars=nanodollars)
+            times += moments
+        span = (min(times), max(times)) if times else None
+        return Loss(seconds=seconds, tokens=tokens, nanodollars=nanodollars, span=span)
 
-    def _of(self, number: int) -> tuple[int, int]:
+    def _of(self, number: int) -> tuple[int, int, list[int]]:
         if number not in self._known:
-            request = self._requests[number]
-            parts = list(request.parts())
+            parts = list(self._requests[number].parts())
             costs = (self._prices.cost(part, part.model, part.time) for part in parts)
-            self._known[number] = sum(part.total for part in parts), sum(cost for cost in costs if cost is not None)
+            times = [time for part in parts if (time := _stamp(part.time)) is not None]
+            self._known[number] = (
+                sum(part.total for part in parts),
+                sum(cost for cost in costs if cost is not None),
+                times,
+            )
         return self._known[number]
+
+
+def _stamp(time: datetime | int | None) -> int | None:
+    return milliseconds(time) if isinstance(time, datetime) else time
 
 
 def _seconds(began: datetime | None, ended: datetime | None) -> float | None:

@@ -25,6 +25,8 @@ _SHORTEST_NAME = 5
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")
 _NOTHING = "'<$>'"
 """Letters that begin no secret."""
+_SHORT = 200
+"""Letters of a text that is likely to come again."""
 _TOGETHER = 2_000
 """Letters of a text that is looked at together with others."""
 _BETWEEN = "\n\0\n"
@@ -55,6 +57,10 @@ class Redactor:
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
+        self._shortest = 0
+        """Letters of the shortest of them."""
+        self._redacted: dict[str, str] = {}
+        """Short texts as they become: names of fields, and what else stands in every line. Only until more is known."""
 
     def learn(self, text: str) -> None:
         """Takes note of the secrets of a text."""
@@ -93,6 +99,10 @@ class Redactor:
         joined = _BETWEEN.join(texts)
         return not any(value in joined for value in known)
 
+    def drop_texts(self) -> None:
+        """Remembers the secrets alone: whoever goes through gigabytes once gains nothing from texts seen before."""
+        self._found.clear()
+
     def found_in(self, text: str) -> list[FoundSecret]:
         """The secrets of a text by itself, whatever others told."""
         return self._find(text)
@@ -102,6 +112,15 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with a name in the place of each secret; as it is where there is none."""
+        if len(text) > _SHORT:
+            return self._with_names(text)
+        made = self._redacted.get(text)
+        if made is None:
+            made = self._with_names(text)
+            self._redacted[text] = made  # behind it: what is new in a text makes all others unsure
+        return made
+
+    def _with_names(self, text: str) -> str:
         spans = list(self._spans(text))
         if not spans:
             return text
@@ -143,9 +162,14 @@ class Redactor:
             for line in _KEY_LINE.findall(value):
                 for part in (line, line[1:]):  # a plus before it may be that of a diff
                     self._names.setdefault(part, self._names[value])
-                    self._everywhere[part] = kind
+                    self._look_for(part, kind)
         elif _is_telling(kind, value):
-            self._everywhere[value] = kind
+            self._look_for(value, kind)
+
+    def _look_for(self, value: str, kind: str) -> None:
+        self._everywhere[value] = kind
+        self._shortest = min(len(value), self._shortest or len(value))
+        self._redacted.clear()
 
     def _placeholder(self, kind: str, value: str) -> str:
         if value not in self._names:
@@ -155,6 +179,8 @@ class Redactor:
 
     def _known_in(self, text: str) -> list[FoundSecret]:
         """The known secrets that stand in a text, the longest first: one may begin with another."""
+        if len(text) < self._shortest:
+            return []
         there = tuple(sorted((value for value in self._everywhere if value in text), key=len, reverse=True))
         if not there:
             return []
@@ -333,6 +359,12 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
 
 def redacted_session(session: Session, redactor: Redactor) -> Session:
     """The same session, every value of it without secrets. All of it is learned first."""
+    learn_session(redactor, session)
+    return session.rewritten(Rewriter(redactor))
+
+
+def learn_session(redactor: Redactor, session: Session) -> None:
+    """Takes note of all secrets of a session: what is one in a result is one in a prompt."""
     for raw in _everything(session):
         learn_line(redactor, raw)
     for talk in (session, *session.subagents):
@@ -341,7 +373,6 @@ def redacted_session(session: Session, redactor: Redactor) -> Session:
                 redactor.learn(session.full_output(call))
     for text in (session.title, *session.files, *session.problems):
         redactor.learn(text)
-    return session.rewritten(Rewriter(redactor))
 
 
 def _everything(session: Session) -> Iterator[bytes]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from reread.views.html.content import typed
 from reread.views.numbers import count
 from reread.views.text import one_line, tabbed
 from reread.views.values import utc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.views.html.parts import DiffRow
 
 LONGEST_LINE = 600
 
@@ -30,6 +35,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened, "typed": typed}
+    made.filters["diff_lines"] = _diff_lines
     made.globals |= {
         "part_base": "",
         "agent_base": "",
@@ -53,6 +59,25 @@ def _moment(time: datetime | None) -> Markup:
     return Markup('<time datetime="{}" title="{}">{} UTC</time>').format(
         utc(time), exact.strftime("%Y-%m-%d %H:%M:%S UTC"), exact.strftime("%Y-%m-%d %H:%M")
     )
+
+
+_SIGNS = {"+": " added", "-": " removed"}
+
+
+def _diff_lines(rows: Iterable[DiffRow]) -> Markup:
+    """Not by a template of its own: a page may have a hundred thousand of them, and each would be filled anew."""
+    return Markup("".join(map(_diff_line, rows)))  # noqa: S704  each is escaped
+
+
+def _diff_line(row: DiffRow) -> str:
+    classes = f"line{_SIGNS.get(row.sign, '')}{' skips' if row.skips else ''}"
+    number = "" if row.number is None else int(row.number)
+    sign = row.sign if row.sign in _PLAIN_SIGNS else escape(_finished(row.sign))
+    start = f'<div class="{classes}"><span class="n" data-n="{number}"></span><span class="sign">{sign}</span>'
+    return f"{start}<code>{row.html}</code></div>"
+
+
+_PLAIN_SIGNS = (" ", "+", "-")
 
 
 def _token(text: str) -> str:

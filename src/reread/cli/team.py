@@ -1,0 +1,341 @@
+"""`reread team`: a team's store on PostgreSQL, and the commands that ask it in place of the archive."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from reread import archive as archives
+from reread import lazy, views
+from reread.errors import BadInput, printable
+from reread.views.numbers import count, size
+
+from . import options
+from .common import word_first
+from .stderr import tell
+
+if TYPE_CHECKING:
+    from reread import billing, exchange
+    from reread.archive.filters import Filter
+    from reread.archive.usage_report import UsageReport
+    from reread.config import Config
+    from reread.team import questions
+    from reread.team import store as stores
+    from reread.team.store import Store, StoreStatus
+else:
+    billing = lazy.module("reread.billing")
+    exchange = lazy.module("reread.exchange")
+    questions = lazy.module("reread.team.questions")
+    stores = lazy.module("reread.team.store")
+
+TEAM_EXAMPLES = """\
+  reread team init postgresql://owner@db.example/team
+  reread team grant ann builders
+  reread team assign '*/shop*' builders
+  reread push postgresql://ann@db.example/team          what each person does
+  reread --store postgresql://ann@db.example/team usage person
+  reread team retain 180d"""
+ABOUT = {
+    "init": "makes tables, roles and prices in a database, or brings them up to date; asks first",
+    "status": "what the store holds, and which teams you are in",
+    "members": "who is in which team, and who sees its text",
+    "grant": "puts a role of the database into a team, and makes the role where there is none",
+    "revoke": "takes a role out of a team",
+    "assign": "gives the projects that fit a pattern to a team",
+    "retain": "how many days text is kept; the ledger stays",
+    "forget": "removes a session from the store for good; no later push brings it back",
+    "verify": "settles and prices everything anew, and compares; exits with 1 on a difference",
+    "audit": "who read whose text",
+}
+EXIT_DIFFERENCE = 1
+_STORES = ("postgresql://", "postgres://")
+
+
+def team_parser() -> options.Parser:
+    """For the general help and for completion; each action has its own."""
+    made = options.make_parser("team", "A team's store on PostgreSQL: docs/team.md.", TEAM_EXAMPLES, syncs=False)
+    actions = made.add_subparsers(title="actions", metavar="ACTION")
+    for name, about in ABOUT.items():
+        actions.add_parser(name, help=about)
+    return made
+
+
+def run_team(arguments: list[str]) -> int:
+    arguments = word_first(arguments)
+    action = next((argument for argument in arguments if argument in _ACTIONS), None)
+    if action is None:
+        if "-h" in arguments or "--help" in arguments:
+            team_parser().print_help()
+            return 0
+        raise BadInput(f"say what to do with the team's store: {', '.join(ABOUT)}; see `reread team --help`")
+    rest = list(arguments)
+    rest.remove(action)
+    made = options.make_parser(f"team {action}", f"{ABOUT[action].capitalize()}.", _EXAMPLES[action], syncs=False)
+    for name, about in _VALUES.get(action, {}).items():
+        made.add_argument(name.lower(), metavar=name, help=about)
+    for option, about in _OPTIONS.get(action, {}).items():
+        made.add_argument(option, action="store_true", help=about)
+    if action == "init":
+        options.add_prices(made)
+    urls = [
+        word for place, word in enumerate(rest) if word.startswith(_STORES) and rest[place - 1 : place] != ["--store"]
+    ]
+    given = made.parse_args([word for word in rest if word not in urls])
+    config = options.make_config(given)
+    return _ACTIONS[action](given, config, _url(given, config, urls))
+
+
+_VALUES = {
+    "grant": {"ROLE": "a role of the database", "TEAM": "a name; * is every team"},
+    "revoke": {"ROLE": "a role of the database", "TEAM": "the team it leaves"},
+    "assign": {"PATTERN": "part of a project's path, or a pattern with *", "TEAM": "the team they belong to"},
+    "retain": {"DAYS": "such as 180d, or forever"},
+    "forget": {"SESSION": "its id, or the beginning of it"},
+}
+_OPTIONS = {
+    "init": {"--yes": "do not ask"},
+    "grant": {"--numbers": "sees the team's ledger, and no text of others"},
+    "forget": {"--yes": "do not ask"},
+}
+_EXAMPLES = {
+    "init": "  reread team init postgresql://owner@db.example/team --yes",
+    "status": "  reread team status --json",
+    "members": "  reread team members",
+    "grant": "  reread team grant ann builders\n  reread team grant finance '*' --numbers",
+    "revoke": "  reread team revoke ann builders",
+    "assign": "  reread team assign '*/shop*' builders",
+    "retain": "  reread team retain 180d",
+    "forget": "  reread team forget 3f2a",
+    "verify": "  reread team verify",
+    "audit": "  reread team audit --json",
+}
+
+
+def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
+    """The store that is meant: named here, else by the environment, else the last that was pushed to."""
+    named = [*urls, *filter(None, [given.store])]
+    if len(named) > 1:
+        raise BadInput("name one store, not several")
+    last = exchange.last_store(config.home)
+    found = named[0] if named else os.environ.get("REREAD_STORE") or (last.address if last is not None else None)
+    if found is None:
+        raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
+    return found
+
+
+def _init(given: argparse.Namespace, config: Config, url: str) -> int:
+    prices = billing.load_prices(config.prices)
+    question = (
+        f"make or update the schema `reread` and the role `reread_member` in {printable(stores.without_password(url))}?"
+    )
+    if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
+        return 0
+    with stores.Store(url, is_new=True) as store:
+        stores.initialise(store, prices)
+        document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
+    lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _status(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        found = stores.status(store)
+    document = {"schema": "reread.team_status/1", **asdict(found)}
+    options.show_answer(given, config, lambda: document, lambda _: _status_lines(found))
+    return 0
+
+
+def _status_lines(found: StoreStatus) -> list[str]:
+    kept = "for ever" if found.retain_days is None else f"for {count(found.retain_days, 'day')}"
+    return [
+        f"{printable(found.address)}, as {found.role} ({', '.join(found.teams) or 'in no team'})",
+        f"{count(found.sessions, 'session')} of {count(found.people, 'person')}, {count(found.responses, 'response')}",
+        f"text of {found.with_text:,}, whole files of {found.with_content:,}; kept {kept}",
+        f"prices of {found.price_table_date}; {size(found.bytes)} in the database",
+    ]
+
+
+def _members(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        found = stores.members(store)
+    rows = [{"role": role, "team": team, "sees_text": sees} for role, team, sees in found]
+    lines = [f"{team}: {role}{'' if sees else ' (numbers alone)'}" for role, team, sees in found] or ["no members yet"]
+    options.show_answer(given, config, lambda: {"schema": "reread.team_members/1", "members": rows}, lambda _: lines)
+    return 0
+
+
+def _grant(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        is_new = stores.grant(store, given.role, given.team, sees_text=not given.numbers)
+    made = "; the role was made, without a password: `ALTER ROLE ... PASSWORD` gives it one" if is_new else ""
+    said = f"{given.role} is in {given.team}{made}"
+    return _said(given, config, said, role=given.role, team=given.team, made_role=is_new)
+
+
+def _revoke(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        stores.revoke(store, given.role, given.team)
+    said = f"{given.role} is no longer in {given.team}; what was pushed stays there"
+    return _said(given, config, said, role=given.role, team=given.team)
+
+
+def _assign(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        moved = stores.assign(store, given.pattern, given.team)
+    said = f"{given.pattern} belongs to {given.team}; {count(moved, 'session')} moved there"
+    return _said(given, config, said, pattern=given.pattern, team=given.team, moved=moved)
+
+
+def _retain(given: argparse.Namespace, config: Config, url: str) -> int:
+    word = given.days.lower().removesuffix("d")
+    if given.days != "forever" and not (word.isdecimal() and 1 <= int(word) <= 36_500):
+        raise BadInput(f"{given.days!r} is no number of days; try 180d, or forever")
+    days = None if given.days == "forever" else int(word)
+    with stores.Store(url) as store:
+        gone = stores.retain(store, days)
+    kept = "for ever" if days is None else f"for {count(days, 'day')}"
+    said = f"text is kept {kept}; {count(gone, 'month')} of it went; the ledger stays"
+    return _said(given, config, said, days=days, months_dropped=gone)
+
+
+def _forget(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        named = stores.found_session(store, given.session)
+        question = (
+            f"remove every copy of {printable(named)} from {printable(store.address)}, ledger and text, for good?"
+        )
+        if not given.yes and not options.is_agreed(question, "nobody is here to agree; say --yes"):
+            return 0
+        stores.forget(store, named)
+    return _said(given, config, f"{named} is gone from the store, and no push brings it back", session=named)
+
+
+def _verify(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        number, wrong = stores.verify(store, billing.load_prices(config.prices))
+    said = f"{count(number, 'response')} settled and priced anew: {'all the same' if not wrong else 'these differ:'}"
+    document = {"schema": "reread.team_verify/1", "ok": not wrong, "responses": number, "different": wrong}
+    options.show_answer(given, config, lambda: document, lambda _: [said, *(f"  {key}" for key in wrong)])
+    return EXIT_DIFFERENCE if wrong else 0
+
+
+def _audit(given: argparse.Namespace, config: Config, url: str) -> int:
+    with stores.Store(url) as store:
+        rows = [
+            {"at": views.values.utc(at), "reader": reader, "person": person, "how": how, "session": session}
+            for at, reader, person, how, session in stores.audit(store, 1_000)
+        ]
+    lines = [f"{row['at']}  {row['reader']} read text of {row['person']} ({row['how']})" for row in rows]
+    document = {"schema": "reread.team_audit/1", "readings": rows}
+    options.show_answer(given, config, lambda: document, lambda _: lines or ["nobody has read text of others"])
+    return 0
+
+
+def _said(given: argparse.Namespace, config: Config, said: str, **fields: Any) -> int:
+    options.show_answer(given, config, lambda: {"schema": "reread.team_change/1", **fields}, lambda _: [said])
+    return 0
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace, Config, str], int]] = {
+    "init": _init,
+    "status": _status,
+    "members": _members,
+    "grant": _grant,
+    "revoke": _revoke,
+    "assign": _assign,
+    "retain": _retain,
+    "forget": _forget,
+    "verify": _verify,
+    "audit": _audit,
+}
+
+
+# -- the same questions as to the archive
+
+
+def usage_of_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> UsageReport:
+    if given.reconcile or given.fold_worktrees or given.cost == "recorded":
+        raise BadInput("a team store knows computed costs alone: leave out --reconcile, --fold-worktrees and --cost")
+    by = {**archives.usage_report.ALIASES, "teams": "team", "people": "person", "persons": "person"}.get(
+        given.by, given.by
+    )
+    with stores.Store(url) as store:
+        return questions.usage(store, by, wanted, config.timezone)
+
+
+def list_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
+    with stores.Store(url) as store:
+        found = questions.listed(store, wanted._replace(limit=None))
+        _tell_without_text(store)
+    shown = found[: wanted.limit]
+    if given.json:
+        head: dict[str, object] = {"schema": "reread.sessions/1", "total": len(found), "lost": []}
+        rows = ({**views.archive_json.listed_row(each.listed), **each.about} for each in shown)
+        options.print_json_list(head, "sessions", rows)
+    else:
+        view = options.make_view(config)
+        options.print_lines(
+            views.session_list.list_lines((each.listed for each in shown), view, config.now, len(found))
+        )
+
+
+def search_store(url: str, given: argparse.Namespace, config: Config, wanted: Filter) -> None:
+    if given.regex:
+        raise BadInput("a team store is searched by words, not by --regex")
+    fields = (
+        archives.search_language.DEFAULT_FIELDS
+        if given.fields is None
+        else archives.search_language.fields_of(given.fields, "--in")
+    )
+    with stores.Store(url) as store:
+        answer = questions.search(store, " ".join(given.query), fields, wanted, given.limit, config.now)
+        _tell_without_text(store)
+    options.show_answer(
+        given,
+        config,
+        lambda: {**views.hits.search_document(answer, answer.terms), "lost": []},
+        lambda view: views.hits.search_lines(answer, answer.terms, view),
+    )
+
+
+def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: list[str], url: str) -> int:
+    """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
+    if "-h" in arguments or "--help" in arguments:
+        return command(arguments)
+    with TemporaryDirectory(prefix="reread-store-") as folder:
+        with stores.Store(url) as store:
+            arguments, only = _meant(store, name, arguments)
+            if not questions.write_sources(store, Path(folder, "claude"), only):
+                raise BadInput(
+                    f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
+                )
+            if only is None:
+                _tell_without_text(store)
+        source = ["--source", str(Path(folder, "claude")), "--home", str(Path(folder, "archive"))]
+        return command([*arguments, *source])
+
+
+def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """The sessions that are enough to answer, where any word names one; all others may be needed otherwise."""
+    for place, word in enumerate(arguments):
+        found = [] if word.startswith("-") else questions.named_session(store, word)
+        if len(found) == 1:
+            return [*arguments[:place], found[0], *arguments[place + 1 :]], found
+        if not found and name == "explain" and not word.startswith("-"):
+            found = questions.sessions_telling(store, word)
+        if found:
+            return arguments, found
+    return arguments, None
+
+
+def _tell_without_text(store: Store) -> None:
+    number = questions.without_text(store)
+    if number:
+        tell(f"of {count(number, 'session')} the ledger alone was pushed: their titles and words are not in the store")

@@ -1,0 +1,164 @@
+"""An exchange folder whose owner can read nothing: every file of it encrypted with a key that only your machines have.
+
+The plain folder is kept in the archive, and each of its files has one here, `NAME.sealed`: a nonce and what
+ChaCha20-Poly1305 (of `cryptography`, extra `reread[encrypt]`) makes of it, bound to its machine and name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from reread import lazy
+from reread.errors import BadInput, RereadError, printable
+from reread.home import make_private, sync_folder, write_durably
+
+if TYPE_CHECKING:
+    from cryptography import exceptions
+    from cryptography.hazmat.primitives.ciphers import aead
+else:
+    aead = lazy.module("cryptography.hazmat.primitives.ciphers.aead")
+    exceptions = lazy.module("cryptography.exceptions")
+
+SUFFIX = ".sealed"
+_KNOWN = "sealed.json"
+_NONCE, _TAG, _KEY = 12, 16, 32
+_MACHINE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_KEY_LINE = re.compile(r"reread-key-1 ([0-9a-f]{64})\s*")
+
+
+class Unsealed(NamedTuple):
+    """What came out of a sealed folder."""
+
+    bytes_read: int
+    problems: list[str]
+
+
+def make_key(path: Path) -> None:
+    """A new key in a file that only its owner reads; raises RereadError where one is, or none can be written."""
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(number, "w", encoding="ascii") as file:  # noqa: PTH123  a descriptor, no path
+            file.write(f"reread-key-1 {os.urandom(_KEY).hex()}\n")
+    except OSError as error:
+        raise RereadError(f"{printable(str(path))}: the key cannot be written ({error.strerror or error})") from error
+
+
+class SealedFolder:
+    """A folder that machines share, and the key to it."""
+
+    def __init__(self, folder: Path, key_file: Path) -> None:
+        self.folder = folder
+        try:
+            found = _KEY_LINE.fullmatch(key_file.read_text("ascii"))
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{printable(str(key_file))}: cannot be read as a key") from error
+        if found is None:
+            raise BadInput(f"{printable(str(key_file))} is no key of `reread push --encrypt`")
+        try:
+            self._cipher = aead.ChaCha20Poly1305(bytes.fromhex(found[1]))
+        except ImportError as error:
+            raise BadInput("encryption needs cryptography: `pip install 'reread[encrypt]'`") from error
+
+    def seal(self, plain: Path, *, is_full: bool = False) -> int:
+        """Brings one machine's part up to date with its plain files; gives how many bytes were written."""
+        own = self.folder / plain.name
+        if own.is_dir() and any(not _is_ours(each.name) for each in own.iterdir()):
+            raise BadInput(f"{printable(str(self.folder))} has your sessions unencrypted; choose another folder")
+        size, known = 0, _known(plain.parent)
+        try:
+            make_private(own)
+            names = sorted(each.name for each in plain.iterdir() if each.is_file() and not each.name.endswith(".part"))
+            for name in names:
+                size += self._seal_file(plain / name, own / f"{name}{SUFFIX}", known, is_full=is_full)
+            for left in own.iterdir():
+                if left.name.removesuffix(SUFFIX) not in names:
+                    left.unlink()
+            sync_folder(own)
+            write_durably(plain.parent / _KNOWN, json.dumps(known))
+        except OSError as error:
+            raise RereadError(f"{printable(str(own))}: cannot be written ({error.strerror or error})") from error
+        return size
+
+    def _seal_file(self, plain: Path, sealed: Path, known: dict[str, str], *, is_full: bool) -> int:
+        """Nothing where it is there: by what was noted when it was sealed, or by its content."""
+        status = plain.stat()
+        state = f"{status.st_size} {status.st_mtime_ns}"
+        name = _bound(sealed).decode()
+        if sealed.exists() and sealed.stat().st_size == status.st_size + _NONCE + _TAG:
+            if known.get(name) == f"{_nonce(sealed)} {state}" and not is_full:
+                return 0
+            if self._open_file(sealed) == plain.read_bytes():
+                known[name] = f"{_nonce(sealed)} {state}"
+                return 0
+        content, nonce = plain.read_bytes(), os.urandom(_NONCE)
+        known[name] = f"{nonce.hex()} {state}"
+        made = nonce + self._cipher.encrypt(nonce, content, _bound(sealed))
+        part = sealed.with_name(f"{sealed.name}.part")
+        with part.open("wb") as file:
+            file.write(made)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(sealed)
+        return len(made)
+
+    def open(self, plain: Path, without: str) -> Unsealed:
+        """Brings the plain folder up to date with what other machines sealed; what is not whole yet comes later."""
+        size, problems, known = 0, [], _known(plain)
+        for theirs in sorted(self.folder.iterdir()):
+            if not _MACHINE.fullmatch(theirs.name) or theirs.name == without:
+                continue
+            own = plain / theirs.name
+            make_private(own)
+            names = {each.name.removesuffix(SUFFIX) for each in theirs.iterdir() if each.name.endswith(SUFFIX)}
+            for name in sorted(names):
+                sealed, target = theirs / f"{name}{SUFFIX}", own / name
+                if target.exists() and known.get(_bound(sealed).decode()) == _nonce(sealed):
+                    continue
+                content = self._open_file(sealed)
+                if content is None:
+                    problems.append(f"{printable(str(sealed))} is not whole yet, or was sealed with another key")
+                    continue
+                part = target.with_name(f"{name}.part")
+                part.write_bytes(content)
+                part.replace(target)
+                known[_bound(sealed).decode()] = _nonce(sealed)
+                size += len(content)
+            for left in own.iterdir():
+                if names and left.name not in names:
+                    left.unlink()
+        write_durably(plain / _KNOWN, json.dumps(known))
+        return Unsealed(size, problems)
+
+    def _open_file(self, sealed: Path) -> bytes | None:
+        """None for what this key did not seal, or not as a whole."""
+        raw = sealed.read_bytes()
+        try:
+            return self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound(sealed))
+        except (exceptions.InvalidTag, ValueError):
+            return None
+
+
+def _known(plain: Path) -> dict[str, str]:
+    """By machine and name the nonce of what was sealed or opened: a name may stand for other bytes one day."""
+    try:
+        said = json.loads((plain / _KNOWN).read_bytes())
+        return {name: nonce for name, nonce in said.items() if isinstance(nonce, str)}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _nonce(sealed: Path) -> str:
+    with sealed.open("rb") as file:
+        return file.read(_NONCE).hex()
+
+
+def _bound(sealed: Path) -> bytes:
+    return f"{sealed.parent.name}/{sealed.name}".encode()
+
+
+def _is_ours(name: str) -> bool:
+    return name.endswith((SUFFIX, f"{SUFFIX}.part"))

@@ -1,0 +1,342 @@
+"""What leaves this machine for a team's store: of each session the ledger, if wanted its text, or all its bytes.
+
+The ledger is numbers. Names of projects and branches are in it as they are, or as digests; titles, prompts and
+everything else that anybody wrote are not. Text is redacted here, before it goes anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import blake2b, sha256
+from hmac import digest as hmac_digest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+from zstandard import ZstdCompressor
+
+from reread.features.search_text import Field, texts_of
+from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_session, redacted_line
+from reread.features.secrets.shapes import USER
+from reread.index import custody
+from reread.index.ledger import asker, told_in_session
+from reread.index.machines import machines
+from reread.index.meta import as_path, file_key
+from reread.index.places import role_of
+from reread.index.read import FileFigures, figures_by_session, file_by_id, files_of
+from reread.index.text_index import folded, indexable
+from reread.index.usage_sums import circumstances
+from reread.records import Record, User, decode
+from reread.sessions.speaker import Speaker, kind_of
+from reread.times import milliseconds
+
+if TYPE_CHECKING:
+    from reread.archive import Archive
+    from reread.billing.response import Response
+    from reread.index.rows import RequestContext
+    from reread.index.sessions import SessionRow, StoredSession
+    from reread.sessions import Session
+
+Document = dict[str, Any]
+
+FORM = 1
+"""Grows when the same session makes other rows: everything is sent again."""
+LEDGER, TEXT, ALL = WHATS = ("ledger", "text", "all")
+_COUNTS = (
+    *("time", "model", "speed", "geo", "tier", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
+    *("web_searches", "is_sidechain", "is_abandoned", "doubt", "rows"),
+)
+_NUMBERS = (
+    *(
+        "started",
+        "ended",
+        "versions",
+        "models",
+        "prompts",
+        "turns",
+        "requests",
+        "tool_calls",
+        "tool_errors",
+        "thoughts",
+    ),
+    *("output_tokens", "nanodollars", "unpriced_tokens", "subagents", "branches", "compactions", "bytes"),
+)
+NOT_SENT = "(not sent)"
+
+
+class SentNames(Struct, frozen=True):
+    """How names of projects, branches, agents and skills leave: as they are, or as digests."""
+
+    salt: bytes | None = None
+    """Of the store: there the same name has the same digest, whoever pushed it."""
+
+    def __call__(self, name: str | None, *, is_path: bool = False) -> str | None:
+        if name is None or self.salt is None:
+            return without_secrets(name, is_path=is_path)
+        return "#" + self.digest(name)
+
+    def digest(self, name: str) -> str:
+        return hmac_digest(self.salt or b"", name.encode("utf-8", "surrogatepass"), "sha256").hex()[:16]
+
+
+@lru_cache(maxsize=1 << 12)
+def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
+    """A name that goes with the ledger: a branch may be called after a token. In the path of a project the name of a
+    user stays: who minds chooses digests."""
+    return None if name is None else Redactor(spared=frozenset({USER} if is_path else ())).redact(name)
+
+
+class Waiting(NamedTuple):
+    """A session that may have to be sent, and what tells whether it has."""
+
+    stored: StoredSession
+    machine: str
+    key: str
+    digest: str
+    text_digest: str
+
+
+class Parcels:
+    """Makes what is sent of the sessions of an archive."""
+
+    def __init__(self, archive: Archive, names: SentNames) -> None:
+        self._archive, self._names = archive, names
+        self._figures = figures_by_session(archive.connection)
+        self._labels = {each.id: each.label for each in machines(archive.connection)}
+        self._contexts: dict[int, RequestContext] | None = None
+
+    def waiting(self, stored: Iterable[StoredSession]) -> Iterator[Waiting]:
+        """By rows alone: to find that nothing is new, no transcript is read."""
+        for each in stored:
+            files = self._figures.get(each.id, [])
+            machine = files[0].machine if files else self._archive.machine
+            about = (FORM, self._names.salt is not None, self._labels.get(machine), [list(file) for file in files])
+            row = tuple(getattr(each.row, name) for name in _NUMBERS)
+            digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
+            text = sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
+            yield Waiting(each, machine, file_key(f"{machine}:{each.row.folder}", each.row.uuid), digest, text)
+
+    def ledger(self, each: Waiting) -> Document:
+        """Numbers alone; see the module."""
+        connection, row = self._archive.connection, each.stored.row
+        told = told_in_session(connection, each.stored.id)
+        numbers: dict[int, int] = {}
+        places = [numbers.setdefault(response.circumstance, len(numbers)) for response in told]
+        if self._contexts is None or not numbers.keys() <= self._contexts.keys():
+            self._contexts = circumstances(connection)
+        raw = sorted({name for response in told if (name := without_secrets(response.model))})
+        known = [(name, self._archive.prices.model(name)) for name in raw]
+        return _clean(
+            {
+                "key": each.key,
+                "uuid": row.uuid,
+                "machine": each.machine,
+                "label": self._labels.get(each.machine, each.machine),
+                "project": self._names(row.project, is_path=True),
+                "digest": each.digest,
+                "numbers": _numbers(row),
+                "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in known],
+                "places": [self._place(number, self._contexts[context]) for context, number in numbers.items()],
+                "files": [self._file(file) for file in self._figures.get(each.stored.id, [])],
+                "told": [_told(response, place) for response, place in zip(told, places, strict=True)],
+            }
+        )
+
+    def _place(self, number: int, context: RequestContext) -> Document:
+        project = self._names(context.project, is_path=True)
+        names = {name: self._names(getattr(context, name)) for name in ("git_branch", "agent", "skill")}
+        circumstance = self._names.digest(repr(context))
+        return {
+            "number": number,
+            "circumstance": circumstance,
+            "project": project,
+            **names,
+            "tools": list(map(without_secrets, context.tools)),
+        }
+
+    def _file(self, file: FileFigures) -> Document:
+        content = self._archive.reader.bytes_of(file_by_id(self._archive.connection, file.id))
+        role = " ".join(role_of(file.kind, Path(as_path(file.path))))
+        counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
+        marks = b64encode(marks_of(content)).decode()
+        return {**counts, "role": file_key("role", role), "size": len(content), "marks": marks}
+
+    def text(self, each: Waiting) -> Document:
+        """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
+        session = self._archive.session(each.stored)
+        redactor = Redactor()
+        learn_session(redactor, session)
+        lines = list(text_lines(session, redactor))
+        about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
+        return {**_clean(about), "lines": lines}
+
+    def content(self, each: Waiting) -> Document:
+        """Every byte that is kept of the session's own files."""
+        rows = files_of(self._archive.connection, each.stored.id)
+        pack = ZstdCompressor(level=3).compress
+        files = [
+            {
+                "name": _slashed(custody.below(row, each.stored)),
+                **{name: getattr(row, name) for name in ("kind", "agent", "workflow")},
+                "body": b64encode(pack(self._archive.reader.bytes_of(row))).decode(),
+            }
+            for row in rows
+        ]
+        ended = milliseconds(each.stored.ended)
+        return _clean({"key": each.key, "digest": each.digest, "ended": ended, "files": files})
+
+
+def _slashed(path: Path) -> str:
+    return path.as_posix()
+
+
+def _numbers(row: SessionRow) -> Document:
+    names = {name: list(map(without_secrets, getattr(row, name))) for name in ("versions", "models")}
+    return {name: getattr(row, name) for name in _NUMBERS} | names
+
+
+def _told(response: Response, place: int) -> Document:
+    about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place}
+    counts = {name: getattr(response, name) for name in _COUNTS}
+    counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
+    return {**about, **counts, "is_sidechain": bool(response.is_sidechain), "is_abandoned": bool(response.is_abandoned)}
+
+
+def marks_of(content: bytes) -> bytes:
+    """For each line 8 bytes that stand for everything up to its end: whether one file goes on where another ends can
+    be told without either."""
+    running = blake2b(digest_size=8)
+    found = bytearray()
+    for line in content.splitlines(keepends=True):
+        running.update(line)
+        found += running.copy().digest()
+    return bytes(found)
+
+
+# -- text
+
+_ENVELOPE = (
+    *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
+    *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage", "requestId", "version"),
+    *("operation", "leafUuid", "customTitle", "aiTitle", "summary"),
+)
+_MESSAGE = ("id", "role", "model", "stop_reason", "usage", "type")
+_BLOCKS = {
+    "text": ("type", "text"),
+    "thinking": ("type", "thinking"),
+    "redacted_thinking": ("type",),
+    "tool_use": ("type", "id", "name", "input"),
+    "server_tool_use": ("type", "id", "name", "input"),
+    "mcp_tool_use": ("type", "id", "name", "input"),
+    "tool_result": ("type", "tool_use_id", "is_error"),
+}
+_WEIGHTS = {Field.PROMPT: "A", Field.TITLE: "A", Field.TEXT: "B", Field.THINKING: "C", Field.TOOL: "D"}
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST_WORD, _LAST_POSITION, _MOST_POSITIONS = 200, 16_383, 255
+"""What a tsvector can hold."""
+_MOST_WORDS = 60_000
+"""Of one line: a tsvector has room for a megabyte."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def text_lines(session: Session, redactor: Redactor) -> Iterator[Document]:
+    """The lines of a session, each with no more than these fields, without the secrets that the redactor learned, and
+    with the words it is found by."""
+    position = 0
+    for agent, records in ((None, session.records), *((each.id, each.records) for each in session.subagents)):
+        for record in records:
+            kept = kept_line(record)
+            if kept is not None:
+                line = _escaped(redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
+                about = {"position": position, "agent": agent, "uuid": record.uuid, "time": milliseconds(record.time)}
+                yield {**_clean(about), "line": line, "words": words_of(decode(line.encode()))}
+                position += 1
+
+
+def _escaped(line: str | bytes) -> str:
+    """JSON that any encoding takes: halves of pairs as escapes."""
+    text = line if isinstance(line, str) else line.decode("utf-8", "surrogatepass")
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def kept_line(record: Record) -> Document | None:
+    """A line without what is not sent; None for what is no line of a conversation."""
+    try:
+        value = json.loads(record.raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return None
+    kept = {name: value[name] for name in _ENVELOPE if name in value}
+    if value["type"] == "queue-operation":
+        kept["content"] = value.get("content")
+    message = value.get("message")
+    if isinstance(message, dict) and value["type"] in ("user", "assistant"):
+        is_told = not isinstance(record, User) or kind_of(record) is Speaker.TOOL_RESULT
+        is_told = is_told or any(each.field is not Field.RESULT for each in texts_of(record))
+        content = _content(message.get("content"), is_told=is_told)
+        kept["message"] = {**{name: message[name] for name in _MESSAGE if name in message}, "content": content}
+    return kept
+
+
+def _content(content: Any, *, is_told: bool) -> Any:
+    if isinstance(content, str):
+        return content if is_told else NOT_SENT
+    if not isinstance(content, list):
+        return NOT_SENT
+    return [_block(block, is_told=is_told) for block in content if isinstance(block, dict)]
+
+
+def _block(block: Document, *, is_told: bool) -> Document:
+    kind = block.get("type")
+    names = _BLOCKS.get(kind) if isinstance(kind, str) else None
+    if names is None or (kind == "text" and not is_told):
+        return {"type": "text", "text": NOT_SENT}
+    kept = {name: block[name] for name in names if name in block}
+    return {**kept, "content": NOT_SENT} if kind == "tool_result" else kept
+
+
+def words(text: str) -> list[str]:
+    """The words a text is found by, cut and folded as the archive's own index does it."""
+    return [word[:_LONGEST_WORD] for word in _WORD.findall(folded(indexable(text)))]
+
+
+def words_of(record: Record) -> str:
+    """The words of a line as PostgreSQL reads a tsvector: with their places, and their fields as weights."""
+    found: dict[str, list[str]] = {}
+    number = 0
+    for field, text in texts_of(record):
+        if field is Field.RESULT or text == NOT_SENT:
+            continue
+        for word in words(text):
+            number += 1
+            places = found.setdefault(word, [])
+            if len(places) < _MOST_POSITIONS and (len(found) <= _MOST_WORDS):
+                places.append(f"{min(number, _LAST_POSITION)}{_WEIGHTS[field]}")
+        number += 1  # no phrase reaches over it
+    return " ".join(f"'{word}':{','.join(places)}" for word, places in found.items() if places)
+
+
+def redactions(lines: Iterable[Document]) -> int:
+    """How many secrets were taken out of lines."""
+    return sum(1 for line in lines for _ in PLACEHOLDER.finditer(line["line"]))
+
+
+def _clean(document: Document) -> Document:
+    made: Document = cleaned(document)
+    return made
+
+
+def cleaned(value: Any) -> Any:
+    """Without what PostgreSQL takes in no text: a NUL, half of a pair."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value).replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {name: cleaned(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(each) for each in value]
+    return value

@@ -1,0 +1,465 @@
+"""Questions to a team's store, answered in the values that the archive answers in: the same views show them.
+
+Everybody asks as their own role and gets what it may see. What was never pushed is None, and said to be so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
+
+from msgspec.structs import replace
+from zstandard import ZstdDecompressor
+
+from reread.archive.filters import Filter
+from reread.archive.listing import Listed
+from reread.archive.search_language import Candidate, parse, query_hits
+from reread.archive.text_search import Hit, SearchAnswer
+from reread.archive.usage_report import (
+    GROUPINGS,
+    PERIODS,
+    UsageCell,
+    UsageQuestion,
+    UsageReport,
+    cells_ahead,
+    merged,
+    summed,
+    with_shown_models,
+)
+from reread.billing import packaged_prices
+from reread.billing.report import Sums, shares
+from reread.errors import BadInput, printable
+from reread.features.search_text import Field, texts_of
+from reread.index.sessions import SessionRow, StoredSession
+from reread.index.usage_sums import IN_QUARTER
+from reread.loading import FileReader, load_session, records_of
+from reread.records import decode
+from reread.sessions import SessionBuilder
+from reread.sources import FileKind, SessionFiles, SourceFile, split
+from reread.sources.find import project_folder_name
+from reread.times import milliseconds, moment
+
+from .payload import NOT_SENT, words
+from .store import Store, found_session, told
+
+if TYPE_CHECKING:
+    from reread.records import Record
+    from reread.sessions import Session
+
+TEAM_GROUPINGS = (*GROUPINGS, "team", "person")
+_SUMS = """count(*), sum(input)::bigint, sum(output)::bigint, sum(cache_read)::bigint, sum(cache_write_5m)::bigint,
+    sum(cache_write_1h)::bigint, sum(web_searches)::bigint, sum(nanodollars)::bigint,
+    coalesce(sum(input + output + cache_read + cache_write_5m + cache_write_1h)
+        FILTER (WHERE nanodollars IS NULL), 0)::bigint,
+    sum(greatest(rows - 1, 0))::bigint, count(*) FILTER (WHERE doubt = 2), count(*) FILTER (WHERE doubt = 1),
+    min(time), max(time)"""
+_KEYS: dict[str, LiteralString] = {
+    "session": "uuid",
+    "project": "project",
+    "branch": "git_branch",
+    "agent": "agent",
+    "skill": "skill",
+    "tool": "tools",
+    "team": "team",
+    "person": "person",
+    "machine": "machine",
+}
+_UNANSWERED = {
+    "file": "--file",
+    "starred": "--starred",
+    "tags": "--tag",
+    "sources": "--source",
+}
+
+
+def usage(store: Store, by: str = "day", wanted: Filter | None = None, timezone: tzinfo | None = None) -> UsageReport:
+    """The report of `Archive.usage`, over everything the role may see; by team and person, too."""
+    wanted = wanted or Filter()
+    if by not in TEAM_GROUPINGS:
+        raise BadInput(f"usage by {by!r} is not there; try {', '.join(TEAM_GROUPINGS)}")
+    condition, values = _condition(wanted)
+    prices = packaged_prices()
+    with told():
+        cells = list(_cells(store, by, condition, values, timezone))
+        lines = store.rows(
+            """SELECT coalesce(sum(lines), 0)::bigint, coalesce(sum(malformed), 0)::bigint
+               FROM reread.file JOIN reread.session ON session.id = file.session WHERE is_counted"""
+        )[0]
+        report = summed(by, with_shown_models(merged(cells), prices), prices, (lines[0], lines[1]))
+        counted_with = store.note("prices") or report.accounting.price_table_date
+        report = replace(report, accounting=replace(report.accounting, price_table_date=counted_with))
+        return _with_projects(store, report) if by == "session" else report
+
+
+def _condition(wanted: Filter) -> tuple[LiteralString, list[Any]]:
+    """A filter as SQL over `response`."""
+    for name, option in _UNANSWERED.items():
+        if getattr(wanted, name):
+            raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+    found: list[tuple[LiteralString, Any]] = []
+    if wanted.project:
+        found.append(("strpos(lower(project), lower(%s)) > 0", wanted.project))
+    if wanted.git_branch:
+        found.append(("git_branch = %s", wanted.git_branch))
+    if wanted.model:
+        found.append(("strpos(lower(model), lower(%s)) > 0", wanted.model))
+    if wanted.machine:
+        known = "SELECT id FROM reread.machine WHERE lower(label) = lower(%s)"
+        found.append((f"(machine = %s OR machine IN ({known}))", wanted.machine))
+    if wanted.since is not None:
+        found.append(("time >= %s", milliseconds(wanted.since)))
+    if wanted.until is not None:
+        found.append(("time < %s", milliseconds(wanted.until)))
+    condition: LiteralString = " AND ".join(part for part, _ in found) or "true"
+    values = [value for part, value in found for _ in range(part.count("%s"))]
+    if wanted.tool:
+        tool = wanted.tool.lower()
+        pattern = re.sub(r"[\\%_]", r"\\\g<0>", tool).replace("*", "%").replace("?", "_")
+        condition += " AND EXISTS (SELECT FROM unnest(tools) AS tool WHERE lower(tool) LIKE %s)"
+        values.append(pattern)
+    return condition, values
+
+
+def _cells(
+    store: Store, by: str, condition: LiteralString, values: Sequence[Any], timezone: tzinfo | None
+) -> Iterator[UsageCell]:
+    if by in (*PERIODS, "model", "block"):
+        rows = store.rows(
+            f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM reread.response
+                WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2""",  # noqa: S608  our own text
+            values,
+        )
+        yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
+        return
+    key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
+    # What several tools share is divided once for all responses that were made alike, as the archive does it.
+    alike: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
+    rows = store.rows(
+        f"""SELECT {key}, model, is_agent OR is_sidechain, is_abandoned, {_SUMS} FROM reread.response
+            WHERE {condition} GROUP BY 1, 2, 3, 4{alike}""",  # noqa: S608  our own text
+        values,
+    )
+    for name, model, is_agent, is_abandoned, *sums in rows:
+        if by == "tool":
+            tools = tuple(name) or (None,)
+            parts = shares(Sums(*sums), len(tools))
+            yield from (UsageCell(tool, model, part) for tool, part in zip(tools, parts, strict=True))
+        elif by == "session":
+            yield UsageCell(name, model, Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
+        else:
+            yield UsageCell(labels.get(name, name), model, Sums(*sums))
+
+
+def _labels(store: Store) -> dict[str, str]:
+    """By id what a machine is called; with a part of its id where another is called the same."""
+    rows = store.rows("SELECT id, min(label) FROM reread.machine GROUP BY id")
+    called = Counter(label for _, label in rows)
+    return {number: label if called[label] == 1 else f"{label} ({number[:8]})" for number, label in rows}
+
+
+def _with_projects(store: Store, report: UsageReport) -> UsageReport:
+    about = {
+        uuid: (title, project)
+        for uuid, title, project in store.rows(
+            "SELECT uuid, title, project FROM reread.session ORDER BY is_counted, project IS NOT NULL, key"
+        )
+    }
+    rows = [replace(row, title=about[row.key][0], project=about[row.key][1]) if row.key else row for row in report.rows]
+    return replace(report, rows=tuple(rows))
+
+
+# -- sessions
+
+_SHORTEST_ID = 4
+_SESSION = "session.id, uuid, project, title, numbers, person, team, text_digest, content_digest"
+
+
+class TeamSession(NamedTuple):
+    """A session in a store, as a list has it, and whose it is."""
+
+    listed: Listed
+    person: str
+    team: str | None
+    pushed: str
+    """ledger, text or all."""
+
+    @property
+    def about(self) -> dict[str, str | None]:
+        return {"person": self.person, "team": self.team, "pushed": self.pushed}
+
+
+def _team_session(row: Sequence[Any]) -> TeamSession:
+    stored = _stored(row)
+    pushed = "all" if row[8] is not None else "text" if row[7] is not None else "ledger"
+    return TeamSession(Listed(stored, None, stored.row.project or ""), row[5], row[6], pushed)
+
+
+def _stored(row: Sequence[Any]) -> StoredSession:
+    number, uuid, project, title, numbers = row[:5]
+    about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
+    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=False, mtime_ns=None)
+
+
+def listed(store: Store, wanted: Filter) -> list[TeamSession]:
+    """Sessions that the role may see, the one that went on last first; a title is empty where no text was pushed."""
+    for name, option in _UNANSWERED.items():
+        if getattr(wanted, name):
+            raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+    rows = store.rows(
+        f"""SELECT {_SESSION}, (SELECT min(label) FROM reread.machine WHERE machine.id = session.machine), machine
+            FROM reread.session WHERE is_counted ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid"""  # noqa: S608
+    )
+    found = [_team_session(row) for row in rows if wanted.machine in (None, row[-2], row[-1])]
+    return [each for each in found if _passes(each.listed.stored, wanted)][: wanted.limit]
+
+
+def _passes(stored: StoredSession, wanted: Filter) -> bool:
+    row = stored.row
+    since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    return (
+        wanted.keeps_project(row.project)
+        and (since is None or (row.ended is not None and row.ended >= since))
+        and (until is None or (row.started is not None and row.started < until))
+        and (wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models))
+    )
+
+
+def session(store: Store, wanted: str) -> tuple[Session, TeamSession]:
+    """A conversation as it was pushed: whole, or its text without what tools gave back. Raises BadInput where none
+    was, or the role may not read it."""
+    named = _named(store, wanted)
+    rows = store.rows(
+        f"""SELECT {_SESSION} FROM reread.session WHERE uuid = %s
+            ORDER BY content_digest IS NULL, text_digest IS NULL, is_counted DESC, id""",  # noqa: S608
+        (named,),
+    )
+    number, person = rows[0][0], rows[0][5]
+    about = _team_session(rows[0])
+    content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
+    if content:
+        return _from_content(named, content), about
+    lines = store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,))
+    if not lines:
+        was_sent = rows[0][7] is not None
+        why = (
+            "its text is no longer kept, or not for your role to read"
+            if was_sent
+            else f"{person} pushed its ledger alone (`reread push --what text` would send it)"
+        )
+        raise BadInput(f"there is not text of {named} in the store: {why}")
+    builder = SessionBuilder(named)
+    for agent, line in lines:
+        builder.add(decode(line.encode()), agent)
+    return builder.session(), about
+
+
+def _named(store: Store, wanted: str) -> str:
+    if not wanted.startswith("@"):
+        return found_session(store, wanted)
+    position = "1" if wanted == "@last" else wanted[1:]
+    known = listed(store, Filter())
+    if not position.isdecimal() or not 1 <= int(position) <= len(known):
+        raise BadInput(f"no session {printable(wanted)!r} in {store.address}; there are {len(known)}")
+    return known[int(position) - 1].listed.stored.row.uuid
+
+
+def named_session(store: Store, word: str) -> list[str]:
+    """The ids that a word may mean: `@2`, an id, or at least four letters it begins with."""
+    if word.startswith("@"):
+        return [_named(store, word)]
+    rows = store.rows("SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s)", (word,))
+    return [uuid for (uuid,) in rows] if len(word) >= _SHORTEST_ID else []
+
+
+class _Kept(FileReader):
+    """Files as the store has them."""
+
+    def __init__(self, bodies: dict[Path, bytes]) -> None:
+        self._bodies = bodies
+
+    def records(self, file: SourceFile) -> Iterator[Record]:
+        for line in split(self.content(file)):
+            yield from records_of(line)
+
+    def content(self, file: SourceFile) -> bytes:
+        return self._bodies[file.path]
+
+    def index_beside(self, trunk: SourceFile) -> bytes | None:  # noqa: ARG002  an index is of no session
+        return None
+
+    def spilled(self, outputs: Sequence[SourceFile], name: str) -> str | None:
+        found = next((file for file in outputs if file.path.name == name), None)
+        return None if found is None else self.content(found).decode("utf-8", "replace")
+
+
+def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
+    unpack = ZstdDecompressor().decompress
+    bodies = {Path(row[0]): unpack(row[4], max_output_size=1 << 31) if row[4] else b"" for row in rows}
+    files = [
+        SourceFile(
+            path=Path(name),
+            kind=FileKind(kind),
+            session=named,
+            agent=agent,
+            workflow=workflow,
+            size=len(bodies[Path(name)]),
+            mtime_ns=0,
+        )
+        for name, kind, agent, workflow, _ in rows
+    ]
+
+    def only(*kinds: FileKind) -> tuple[SourceFile, ...]:
+        return tuple(file for file in files if file.kind in kinds)
+
+    found = SessionFiles(
+        id=named,
+        trunk=next(iter(only(FileKind.TRANSCRIPT)), None),
+        subagents=only(FileKind.SUBAGENT),
+        metas=only(FileKind.META),
+        tool_results=only(FileKind.TOOL_RESULT),
+        others=only(FileKind.TITLE, FileKind.WORKFLOW, FileKind.JOURNAL),
+    )
+    return load_session(found, disk=_Kept(bodies))
+
+
+# -- search
+
+_PART = re.compile(
+    r"""\{(?P<fields>[^}]*)\}\s*:\s* | "(?P<phrase>(?:[^"]|"")*)"(?P<star>\s\*)? | (?P<sign>[()]|AND|OR|NOT) | \s+""",
+    re.VERBOSE,
+)
+_WEIGHT = {"prompt": "A", "title": "A", "text": "B", "thinking": "C", "tool": "D"}
+_ALL_WEIGHTS = "ABCD"
+_NOTHING = "'nothing is found by this'"
+_MOST_LINES = 1_000
+"""Of which the best are shown: a tenth of a second to look at."""
+
+
+def as_tsquery(match: str) -> str:
+    """An FTS5 expression, as `search_language.parse` writes it, for PostgreSQL."""
+    found: list[str] = []
+    weights, is_behind_term = _ALL_WEIGHTS, False
+    for part in _PART.finditer(match):
+        if part["fields"] is not None:
+            weights = "".join(sorted({_WEIGHT[name] for name in part["fields"].split() if name in _WEIGHT}))
+        elif part["phrase"] is not None or part["sign"] == "(":
+            found += ["&"] * is_behind_term  # side by side is both
+            is_behind_term = part["sign"] is None
+            found.append(_phrase(part["phrase"], weights, is_open=bool(part["star"])) if is_behind_term else "(")
+            weights = _ALL_WEIGHTS if is_behind_term else weights
+        elif part["sign"] is not None:
+            found.append({"AND": "&", "OR": "|", "NOT": "& !"}.get(part["sign"], part["sign"]))
+            is_behind_term = part["sign"] == ")"
+    return " ".join(found)
+
+
+def _phrase(text: str, weights: str, *, is_open: bool) -> str:
+    """Words in a row; in no field that is kept, nothing."""
+    parts = words(text.replace('""', '"')) if weights else []
+    if not parts:
+        return _NOTHING
+    last = len(parts) - 1
+    terms = [f"'{word}':{'*' if is_open and place == last else ''}{weights}" for place, word in enumerate(parts)]
+    return f"({' <-> '.join(terms)})"
+
+
+def search(
+    store: Store, query: str, fields: frozenset[Field], wanted: Filter, limit: int, now: datetime
+) -> SearchAnswer:
+    """Ranked hits in the text that the role may see. What tools gave back is never there."""
+    asked = parse(query, fields)
+    since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    rows = store.rows(
+        "SELECT * FROM reread.search(%s, %s, %s, %s)", (as_tsquery(asked.match), since, until, _MOST_LINES)
+    )
+    known = _all_copies(store, wanted)
+    beyond = rows[0][-1] - len(rows) if rows else 0
+    hits: list[tuple[float, Hit]] = []
+    for number, _, uuid, time, line, _ in rows:
+        stored = known.get(number)
+        for field, text in texts_of(decode(line.encode())) if stored is not None else ():
+            told_here = query_hits(asked.terms, text) if field in asked.fields and text != NOT_SENT else None
+            if stored is not None and told_here is not None and told_here.occurrences:
+                at = moment(time)
+                score = Candidate(number, at, field, told_here, len(text)).score(now)
+                hits.append((score, Hit(session=stored, uuid=uuid, field=field, time=at, text=text, score=score)))
+    hits.sort(key=lambda each: (each[0], each[1].time.timestamp() if each[1].time else 0.0), reverse=True)
+    return SearchAnswer(
+        query=query, terms=asked.terms, total=len(hits) + beyond, hits=[hit for _, hit in hits[:limit]], suggestions=[]
+    )
+
+
+def _all_copies(store: Store, wanted: Filter) -> dict[int, StoredSession]:
+    """By number; text may have been pushed with a copy that does not count."""
+    rows = store.rows(f"SELECT {_SESSION} FROM reread.session")  # noqa: S608  our own names
+    whenever = wanted._replace(since=None, until=None)
+    return {stored.id: stored for stored in map(_stored, rows) if _passes(stored, whenever)}
+
+
+def without_text(store: Store) -> int:
+    """Sessions of which no text was pushed: what is said about those cannot be found or shown."""
+    [(number,)] = store.rows("SELECT count(*) FROM reread.session WHERE is_counted AND text_digest IS NULL")
+    return int(number)
+
+
+# -- as files, for every other command
+
+_PLAIN = re.compile(r"[\w.-]{1,120}")
+
+
+def sessions_telling(store: Store, name: str) -> list[str]:
+    """Ids of the sessions that tell of a response by the beginning of its id."""
+    rows = store.rows(
+        """SELECT DISTINCT uuid FROM reread.session JOIN reread.file ON file.session = session.id
+               JOIN reread.told ON told.file = file.id WHERE starts_with(told.key, %s)""",
+        (name,),
+    )
+    return [uuid for (uuid,) in rows]
+
+
+def write_sources(store: Store, folder: Path, only: Sequence[str] | None = None) -> int:
+    """Writes the sessions whose text the role may read, or some of them, as the client lays them out below a folder;
+    gives how many. Of several copies of one the fullest that was pushed."""
+    rows = store.rows(
+        f"""SELECT {_SESSION} FROM reread.session
+            WHERE text_digest IS NOT NULL AND (%s::text[] IS NULL OR uuid = ANY (%s))
+            ORDER BY uuid, content_digest IS NULL, is_counted DESC, id""",  # noqa: S608  our own names
+        (only, only),
+    )
+    written: set[str] = set()
+    for row in rows:
+        if row[1] not in written and _PLAIN.fullmatch(row[1]) and _write_session(store, folder, row):
+            written.add(row[1])
+    return len(written)
+
+
+def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
+    number, uuid, project = row[:3]
+    place = folder / "projects" / (project_folder_name(project or "unknown") or "unknown")
+    if row[8] is not None:
+        content = store.rows("SELECT * FROM reread.content_of(%s)", (number,))
+        for name, *_, body in content:
+            target = place / name
+            if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(ZstdDecompressor().decompress(body, max_output_size=1 << 31) if body else b"")
+        return bool(content)
+    parts: dict[str | None, list[str]] = {}
+    for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,)):
+        parts.setdefault(agent, []).append(_with_project(line, project))
+    for agent, lines in parts.items():
+        name = re.sub(r"[^\w.-]", "_", agent or "")
+        target = place / (f"{uuid}/subagents/agent-{name}.jsonl" if agent is not None else f"{uuid}.jsonl")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return bool(parts)
+
+
+def _with_project(line: str, project: str | None) -> str:
+    """Lines leave without their folder; the session has it."""
+    return line if project is None else f'{{"cwd": {json.dumps(project)}, {line[1:]}'

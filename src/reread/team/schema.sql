@@ -1,0 +1,583 @@
+-- A team's store. Every statement can be repeated: `reread team init` runs all of them again.
+--
+-- Members only read, under row level security; whatever is written goes through functions of the store's owner, which
+-- put the caller's own name on it. Times are milliseconds since 1970 in UTC, money is whole nano-dollars.
+
+CREATE SCHEMA IF NOT EXISTS reread;
+SET LOCAL search_path = reread, pg_temp;
+
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'reread_member') THEN
+        CREATE ROLE reread_member NOLOGIN;
+    END IF;
+END $$;
+
+-- Small facts about the store itself.
+CREATE TABLE IF NOT EXISTS note (name text PRIMARY KEY, value text NOT NULL);
+
+-- Who belongs to which team; `*` is every team.
+CREATE TABLE IF NOT EXISTS member (
+    role text NOT NULL,
+    team text NOT NULL,
+    sees_text boolean NOT NULL DEFAULT true,
+    PRIMARY KEY (role, team)
+);
+
+-- Which team a project belongs to.
+CREATE TABLE IF NOT EXISTS assignment (pattern text PRIMARY KEY, team text NOT NULL);
+
+CREATE TABLE IF NOT EXISTS machine (
+    id text NOT NULL,
+    person text NOT NULL,
+    label text NOT NULL,
+    PRIMARY KEY (id, person)
+);
+
+-- A session as one person pushed it.
+CREATE TABLE IF NOT EXISTS session (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    person text NOT NULL,                 -- the role that pushed it
+    key text NOT NULL,                    -- digest of machine, folder and id
+    team text,                            -- NULL: seen by that person, and by members of `*`
+    uuid text NOT NULL,
+    machine text NOT NULL,
+    project text,                         -- as the person chose: a name or a digest
+    is_counted boolean NOT NULL DEFAULT true,   -- false where another copy of it holds all that this one does
+    digest text NOT NULL,                 -- of what was last sent: the same again sends nothing
+    text_digest text,
+    content_digest text,
+    title text,                           -- only with text
+    numbers jsonb NOT NULL,
+    pushed timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (person, key)
+);
+CREATE INDEX IF NOT EXISTS session_by_uuid ON session(uuid);
+
+CREATE TABLE IF NOT EXISTS file (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session bigint NOT NULL REFERENCES session ON DELETE CASCADE,
+    key text NOT NULL,
+    role text NOT NULL,                   -- what it is in its session, wherever that lies
+    kind text NOT NULL,
+    head text NOT NULL,
+    began bigint, ended bigint,
+    lines bigint NOT NULL, malformed bigint NOT NULL,
+    size bigint NOT NULL,
+    marks bytea NOT NULL,                 -- 8 bytes for each line: a digest of everything up to its end
+    UNIQUE (session, key)
+);
+
+-- Usage as each file tells it.
+CREATE TABLE IF NOT EXISTS told (
+    file bigint NOT NULL REFERENCES file ON DELETE CASCADE,
+    key text COLLATE "C" NOT NULL,
+    asked text COLLATE "C" NOT NULL,      -- the response an advisor was asked in; else the key itself
+    time bigint,
+    model text, speed text, geo text, tier text,
+    input bigint NOT NULL, output bigint NOT NULL, cache_read bigint NOT NULL,
+    cache_write_5m bigint NOT NULL, cache_write_1h bigint NOT NULL,
+    web_searches bigint NOT NULL,
+    is_sidechain boolean NOT NULL, is_abandoned boolean NOT NULL,
+    doubt smallint NOT NULL,
+    rows bigint NOT NULL,
+    project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
+    circumstance text NOT NULL,           -- digest of these and all else that responses made alike share
+    PRIMARY KEY (file, key)
+);
+CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
+
+-- The ledger: every response once, whoever pushed it and however often. Place and time are the owner's.
+CREATE TABLE IF NOT EXISTS response (
+    key text COLLATE "C" PRIMARY KEY,
+    asked text COLLATE "C" NOT NULL,
+    session bigint NOT NULL REFERENCES session,
+    person text NOT NULL, team text, machine text NOT NULL, uuid text NOT NULL,
+    owner bigint NOT NULL, counted bigint NOT NULL,      -- files
+    is_agent boolean NOT NULL, is_sidechain boolean NOT NULL, is_abandoned boolean NOT NULL,
+    time bigint,
+    model text, speed text, geo text, tier text,
+    input bigint NOT NULL, output bigint NOT NULL, cache_read bigint NOT NULL,
+    cache_write_5m bigint NOT NULL, cache_write_1h bigint NOT NULL,
+    web_searches bigint NOT NULL,
+    doubt smallint NOT NULL, rows bigint NOT NULL, files bigint NOT NULL,
+    nanodollars bigint,
+    project text, git_branch text, agent text, skill text, tools text[] NOT NULL,
+    circumstance text NOT NULL, place text NOT NULL      -- of the copy that counts, and of the owner's
+);
+CREATE INDEX IF NOT EXISTS response_by_asked ON response(asked);
+CREATE INDEX IF NOT EXISTS response_by_session ON response(session);
+
+-- The rate card, as `Prices.rate_card()` gives it, and what raw names of models mean.
+CREATE TABLE IF NOT EXISTS rate (
+    model text NOT NULL,
+    from_date text COLLATE "C",
+    above_prompt_tokens bigint,
+    input numeric NOT NULL, output numeric NOT NULL,
+    cache_read numeric, cache_write_5m numeric, cache_write_1h numeric,
+    per numeric NOT NULL
+);
+CREATE TABLE IF NOT EXISTS multiplier (
+    kind text NOT NULL, name text NOT NULL, model text NOT NULL,
+    numerator numeric NOT NULL, denominator numeric NOT NULL,
+    PRIMARY KEY (kind, name, model)
+);
+CREATE TABLE IF NOT EXISTS model_name (raw text PRIMARY KEY, model text, region text);
+
+-- Lines of conversations, redacted on the machine they come from, by month; and whole files, for who pushed `all`.
+CREATE TABLE IF NOT EXISTS text (
+    session bigint NOT NULL,
+    person text NOT NULL, team text,
+    position integer NOT NULL,
+    agent text,
+    uuid text,
+    time bigint,
+    line text NOT NULL,
+    words tsvector NOT NULL               -- weights: A prompts and titles, B replies, C thinking, D tool inputs
+) PARTITION BY RANGE (time);
+CREATE INDEX IF NOT EXISTS text_by_words ON text USING gin (words);
+CREATE INDEX IF NOT EXISTS text_by_session ON text(session);
+CREATE TABLE IF NOT EXISTS text_without_time PARTITION OF text DEFAULT;
+ALTER TABLE text_without_time ENABLE ROW LEVEL SECURITY;
+
+CREATE TABLE IF NOT EXISTS content (
+    session bigint NOT NULL,
+    person text NOT NULL, team text,
+    time bigint,                          -- when its session ended
+    name text NOT NULL,                   -- below the session's folder
+    kind text NOT NULL, agent text, workflow text,
+    body bytea NOT NULL                   -- compressed with zstd
+) PARTITION BY RANGE (time);
+CREATE INDEX IF NOT EXISTS content_by_session ON content(session);
+CREATE TABLE IF NOT EXISTS content_without_time PARTITION OF content DEFAULT;
+ALTER TABLE content_without_time ENABLE ROW LEVEL SECURITY;
+
+-- What must not come back: digests of session ids.
+CREATE TABLE IF NOT EXISTS forgotten (session text PRIMARY KEY, person text NOT NULL, at timestamptz NOT NULL DEFAULT now());
+
+-- Who read whose text.
+CREATE TABLE IF NOT EXISTS audit (
+    at timestamptz NOT NULL DEFAULT now(),
+    reader text NOT NULL,
+    person text NOT NULL,
+    how text NOT NULL,                    -- search or show
+    session text                          -- the one that was shown
+);
+
+-- -- who is asking
+
+-- The same inside functions of the owner, where `current_user` is the owner.
+CREATE OR REPLACE FUNCTION caller() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END
+$$;
+
+CREATE OR REPLACE FUNCTION is_owner() RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT pg_has_role(reread.caller(), nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'reread'
+$$;
+
+CREATE OR REPLACE FUNCTION teams(with_text boolean) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    WITH own AS (
+        SELECT member.team FROM member JOIN pg_roles ON rolname = role
+        WHERE pg_has_role(caller(), pg_roles.oid, 'MEMBER') AND (sees_text OR NOT with_text)
+    )
+    SELECT team FROM own
+    UNION SELECT session.team FROM session WHERE team IS NOT NULL AND EXISTS (SELECT FROM own WHERE team = '*')
+$$;
+
+CREATE OR REPLACE FUNCTION is_called(project text, pattern text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pattern ~ '[*?]'
+        THEN lower(project) LIKE replace(replace(replace(replace(replace(lower(pattern),
+            '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'), '?', '_')
+        ELSE strpos(lower(project), lower(pattern)) > 0 END
+$$;
+
+-- The most precise pattern decides. Without one a session stays where it is; a new one goes to the person's own team,
+-- if there is but one.
+CREATE OR REPLACE FUNCTION team_of(project text, who text, present text) RETURNS text
+LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+    SELECT coalesce(
+        (SELECT team FROM assignment WHERE is_called(team_of.project, pattern)
+         ORDER BY length(pattern) DESC, pattern LIMIT 1),
+        present,
+        (SELECT min(team) FROM member WHERE role = who AND team <> '*' HAVING count(*) = 1)
+    )
+$$;
+
+-- -- pushing
+
+CREATE OR REPLACE FUNCTION lock_ledger() RETURNS void LANGUAGE sql AS $$
+    SELECT pg_advisory_xact_lock(7824361)
+$$;
+
+-- Whether one copy of a session holds all that another does: each file of it, or the beginning of each.
+CREATE OR REPLACE FUNCTION holds(whole bigint, part bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM file WHERE session = part AND kind <> 'capture') AND NOT EXISTS (
+        SELECT FROM file AS one WHERE one.session = part AND one.kind <> 'capture' AND NOT EXISTS (
+            SELECT FROM file AS other WHERE other.session = whole AND other.role = one.role
+                AND substr(other.marks, 1, length(one.marks)) = one.marks
+        )
+    )
+$$;
+
+-- Of copies of one session that hold the same, the fullest counts; gives those whose turn it is now, or no longer.
+CREATE OR REPLACE FUNCTION fold_copies(named text) RETURNS SETOF bigint
+LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+DECLARE each record; kept bigint[] := '{}'; counts boolean;
+BEGIN
+    FOR each IN
+        SELECT session.id, is_counted FROM session LEFT JOIN file ON file.session = session.id WHERE uuid = named
+        GROUP BY session.id ORDER BY coalesce(sum(size) FILTER (WHERE kind <> 'capture'), 0) DESC, session.key, person
+    LOOP
+        counts := NOT EXISTS (SELECT FROM unnest(kept) AS whole WHERE holds(whole, each.id));
+        IF counts THEN kept := kept || each.id; END IF;
+        IF counts <> each.is_counted THEN
+            UPDATE session SET is_counted = counts WHERE id = each.id;
+            RETURN NEXT each.id;
+        END IF;
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION mark_of(named text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT encode(sha256(convert_to(named, 'UTF8')), 'hex')
+$$;
+
+-- One session in the stead of what was pushed of it before. Gives the keys of responses that have to be settled again;
+-- NULL where the session was forgotten.
+CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE who text := caller(); number bigint; keys text[]; changed bigint[];
+BEGIN
+    PERFORM lock_ledger();
+    IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN NULL; END IF;
+    INSERT INTO machine VALUES (parcel->>'machine', who, parcel->>'label')
+        ON CONFLICT (id, person) DO UPDATE SET label = excluded.label;
+    INSERT INTO model_name SELECT raw, model, region
+        FROM jsonb_to_recordset(parcel->'models') AS named(raw text, model text, region text) ON CONFLICT DO NOTHING;
+    INSERT INTO session (person, key, team, uuid, machine, project, digest, numbers)
+        VALUES (who, parcel->>'key', team_of(parcel->>'project', who, NULL), parcel->>'uuid', parcel->>'machine',
+                parcel->>'project', parcel->>'digest', parcel->'numbers')
+        ON CONFLICT (person, key) DO UPDATE SET team = team_of(excluded.project, who, session.team), project = excluded.project,
+            digest = excluded.digest, numbers = excluded.numbers, pushed = now()
+        RETURNING id INTO number;
+    SELECT array_agg(DISTINCT asked) INTO keys FROM told JOIN file ON file.id = told.file WHERE file.session = number;
+    DELETE FROM file WHERE file.session = number;
+    INSERT INTO file (session, key, role, kind, head, began, ended, lines, malformed, size, marks)
+        SELECT number, sent.key, role, kind, head, began, ended, lines, malformed, size, decode(marks, 'base64')
+        FROM jsonb_to_recordset(parcel->'files') AS sent(key text, role text, kind text, head text, began bigint,
+            ended bigint, lines bigint, malformed bigint, size bigint, marks text);
+    INSERT INTO told
+        SELECT file.id, sent.key, asked, sent.time, model, speed, geo, tier, input, output, cache_read, cache_write_5m,
+            cache_write_1h, web_searches, is_sidechain, is_abandoned, doubt, sent.rows,
+            place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}'), circumstance
+        FROM jsonb_to_recordset(parcel->'told') AS sent(file text, key text, asked text, time bigint, model text,
+            speed text, geo text, tier text, input bigint, output bigint, cache_read bigint, cache_write_5m bigint,
+            cache_write_1h bigint, web_searches bigint, is_sidechain boolean, is_abandoned boolean, doubt smallint,
+            rows bigint, place integer)
+        JOIN file ON file.session = number AND file.key = sent.file
+        JOIN jsonb_to_recordset(parcel->'places') AS place(number integer, project text, git_branch text, agent text,
+            skill text, tools text[], circumstance text) ON place.number = sent.place;
+    SELECT array_agg(number_of) INTO changed FROM fold_copies(parcel->>'uuid') AS number_of;
+    SELECT array_agg(DISTINCT again) INTO keys FROM (
+        SELECT unnest(keys) AS again
+        UNION ALL SELECT asked FROM told JOIN file ON file.id = told.file
+        WHERE file.session = number OR file.session = ANY (changed)
+    ) AS all_of_them;
+    RETURN coalesce(keys, '{}');
+END $$;
+
+-- What decides about responses that several files tell: see `billing.settle`, which is given these.
+CREATE OR REPLACE FUNCTION copies(keys text[]) RETURNS TABLE (
+    id bigint, file text, key text, head text, began bigint, ended bigint, "time" bigint, is_sidechain boolean,
+    output bigint, web_searches bigint, doubt smallint, rows bigint
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT id, file, key, head, began, ended, "time", is_sidechain, output, web_searches, doubt, rows FROM (
+        SELECT file.id, file.key || ' ' || person, told.key, head, began, ended, told.time, told.is_sidechain,
+            told.output, told.web_searches, told.doubt, told.rows, count(*) OVER (PARTITION BY told.key) AS number
+        FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
+        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
+    ) AS found(id, file, key, head, began, ended, "time", is_sidechain, output, web_searches, doubt, rows, number)
+    WHERE number > 1
+$$;
+ALTER FUNCTION copies(text[]) ROWS 100;
+
+-- Money by the rate card: the newest row that had begun, the tier of the whole prompt, half up once per kind of token.
+CREATE OR REPLACE FUNCTION cost(used response) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+    SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
+        + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
+        + CASE WHEN used.cache_read = 0 THEN 0 ELSE div(2 * used.cache_read * held.cache_read * n + d, 2 * d) END
+        + CASE WHEN used.cache_write_5m = 0 THEN 0
+            ELSE div(2 * used.cache_write_5m * held.cache_write_5m * n + d, 2 * d) END
+        + CASE WHEN used.cache_write_1h = 0 THEN 0
+            ELSE div(2 * used.cache_write_1h * held.cache_write_1h * n + d, 2 * d) END
+        + used.web_searches * (SELECT value::numeric FROM note WHERE name = 'nanodollars_per_search'))::bigint
+    FROM (
+        SELECT rate.*, rate.per * coalesce(speed.denominator, 1) * coalesce(geo.denominator, 1)
+                * coalesce(region.denominator, 1) * coalesce(tier.denominator, 1) AS d,
+            coalesce(speed.numerator, 1) * coalesce(geo.numerator, 1) * coalesce(region.numerator, 1)
+                * coalesce(tier.numerator, 1) AS n
+        FROM model_name JOIN rate ON rate.model = model_name.model
+            LEFT JOIN multiplier AS speed
+                ON speed.kind = 'speed' AND speed.name = used.speed AND speed.model = rate.model
+            LEFT JOIN multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
+            LEFT JOIN multiplier AS region
+                ON region.kind = 'region' AND region.name = model_name.region AND region.model = rate.model
+            LEFT JOIN multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
+        WHERE raw = used.model
+            AND (used.time IS NULL OR from_date IS NULL
+                OR from_date::date - date '1970-01-01' <= floor(used.time / 86400000.0))
+            AND (above_prompt_tokens IS NULL
+                OR above_prompt_tokens < used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h)
+        ORDER BY coalesce(from_date, '') DESC, coalesce(above_prompt_tokens, 0) DESC LIMIT 1
+    ) AS held
+$$;
+
+-- Writes what was decided: of each response that several files tell, the owner's file and the one that counts.
+CREATE OR REPLACE FUNCTION settle(keys text[], decided jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+BEGIN
+    PERFORM lock_ledger();
+    DELETE FROM response WHERE asked = ANY (keys);
+    WITH copy AS (
+        SELECT told.* FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
+        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
+    ), known AS (
+        SELECT key, count(*) AS files, max(web_searches) AS web_searches, min(doubt) AS doubt, sum(rows) AS rows,
+            min(file) AS one
+        FROM copy GROUP BY key
+    ), chosen AS (
+        SELECT known.*, CASE WHEN files = 1 THEN one ELSE said.owner END AS owner,
+            CASE WHEN files = 1 THEN one ELSE said.counted END AS counted
+        FROM known LEFT JOIN jsonb_to_recordset(decided) AS said(key text, owner bigint, counted bigint) USING (key)
+    )
+    INSERT INTO response
+        SELECT part.key, part.asked, session.id, person, team, machine, uuid, chosen.owner, chosen.counted,
+            file.kind = 'subagent', owned.is_sidechain, owned.is_abandoned, owned.time,
+            part.model, part.speed, part.geo, part.tier,
+            part.input, part.output, part.cache_read, part.cache_write_5m, part.cache_write_1h,
+            CASE WHEN part.key = part.asked THEN chosen.web_searches ELSE part.web_searches END,
+            CASE WHEN part.key = part.asked THEN chosen.doubt ELSE part.doubt END,
+            CASE WHEN part.key = part.asked THEN chosen.rows ELSE part.rows END, chosen.files, NULL,
+            owned.project, owned.git_branch, owned.agent, owned.skill, part.tools,
+            part.circumstance, owned.circumstance
+        FROM chosen JOIN copy AS owned ON owned.file = chosen.owner AND owned.key = chosen.key
+            JOIN told AS part ON part.file = chosen.counted AND part.asked = chosen.key
+            JOIN file ON file.id = chosen.owner JOIN session ON session.id = file.session;
+    IF EXISTS (
+        SELECT FROM told JOIN file ON file.id = told.file JOIN session ON session.id = file.session
+        WHERE told.asked = ANY (keys) AND told.key = told.asked AND is_counted
+            AND NOT EXISTS (SELECT FROM response WHERE response.key = told.key)
+    ) THEN
+        RAISE EXCEPTION 'a response that several files tell was not decided';
+    END IF;
+    UPDATE response SET nanodollars = cost(response) WHERE asked = ANY (keys);
+END $$;
+
+-- Months that text and content of some times need.
+CREATE OR REPLACE FUNCTION make_months(parent text, times bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+DECLARE month timestamptz; name text;
+BEGIN
+    FOR month IN
+        SELECT DISTINCT date_trunc('month', to_timestamp(each / 1000.0), 'UTC') FROM unnest(times) AS each
+        WHERE each BETWEEN 0 AND 4102444799999
+    LOOP
+        name := parent || to_char(month AT TIME ZONE 'UTC', '_YYYY_MM');
+        IF to_regclass('reread.' || name) IS NULL THEN
+            EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)', name, parent,
+                (extract(epoch FROM month) * 1000)::bigint,
+                (extract(epoch FROM ((month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') * 1000)::bigint);
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        END IF;
+    END LOOP;
+END $$;
+
+-- Text before this moment is not kept; NULL where all is.
+CREATE OR REPLACE FUNCTION kept_since() RETURNS bigint LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+    SELECT (extract(epoch FROM now() - value::integer * interval '1 day') * 1000)::bigint
+    FROM note WHERE name = 'retain_days'
+$$;
+
+-- Lets go of text that is older: whole months at once, and what lies in the month in between.
+CREATE OR REPLACE FUNCTION retire() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE since bigint := kept_since(); part record; gone bigint := 0;
+BEGIN
+    IF since IS NULL THEN RETURN 0; END IF;
+    PERFORM lock_ledger();
+    FOR part IN
+        SELECT child.relname FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+            JOIN pg_class AS parent ON parent.oid = inhparent JOIN pg_namespace ON parent.relnamespace = pg_namespace.oid
+        WHERE nspname = 'reread' AND parent.relname IN ('text', 'content') AND child.relname ~ '_\d{4}_\d\d$'
+            AND extract(epoch FROM (to_date(right(child.relname, 7), 'YYYY_MM') + interval '1 month')
+                AT TIME ZONE 'UTC') * 1000 <= since
+    LOOP
+        EXECUTE format('DROP TABLE %I', part.relname);
+        gone := gone + 1;
+    END LOOP;
+    DELETE FROM text WHERE time < since;
+    DELETE FROM content WHERE time < since;
+    RETURN gone;
+END $$;
+
+-- The lines of a session, in the stead of those that were there.
+CREATE OR REPLACE FUNCTION put_text(parcel jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE whose session%ROWTYPE;
+BEGIN
+    PERFORM lock_ledger();
+    SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
+    IF whose.id IS NULL THEN RETURN false; END IF;
+    DELETE FROM text WHERE session = whose.id;
+    PERFORM make_months('text', ARRAY(
+        SELECT time FROM jsonb_to_recordset(parcel->'lines') AS sent(time bigint)
+        WHERE time >= coalesce(kept_since(), 0)
+    ));
+    INSERT INTO text
+        SELECT whose.id, whose.person, whose.team, position, agent, sent.uuid, sent.time, line, words::tsvector
+        FROM jsonb_to_recordset(parcel->'lines')
+            AS sent(position integer, agent text, uuid text, time bigint, line text, words text)
+        WHERE sent.time IS NULL OR sent.time >= coalesce(kept_since(), sent.time);
+    UPDATE session SET title = parcel->>'title', text_digest = parcel->>'digest' WHERE id = whose.id;
+    RETURN true;
+END $$;
+
+CREATE OR REPLACE FUNCTION put_content(parcel jsonb) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE whose session%ROWTYPE; ended bigint := (parcel->>'ended')::bigint;
+BEGIN
+    PERFORM lock_ledger();
+    SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
+    IF whose.id IS NULL THEN RETURN false; END IF;
+    DELETE FROM content WHERE session = whose.id;
+    IF ended IS NULL OR ended >= coalesce(kept_since(), ended) THEN
+        PERFORM make_months('content', ARRAY[ended]);
+        INSERT INTO content
+            SELECT whose.id, whose.person, whose.team, ended, name, kind, agent, workflow, decode(body, 'base64')
+            FROM jsonb_to_recordset(parcel->'files')
+                AS sent(name text, kind text, agent text, workflow text, body text);
+    END IF;
+    UPDATE session SET content_digest = parcel->>'digest' WHERE id = whose.id;
+    RETURN true;
+END $$;
+
+-- -- reading text: row level security would keep PostgreSQL from the text index, so these filter by themselves
+
+CREATE OR REPLACE FUNCTION search(query text, since bigint, until bigint, most integer) RETURNS TABLE (
+    session bigint, agent text, uuid text, "time" bigint, line text, total bigint
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
+BEGIN
+    RETURN QUERY WITH hit AS MATERIALIZED (
+        SELECT hits.*, count(*) OVER () AS number FROM text AS hits
+        WHERE hits.words @@ query::tsquery AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
+            AND (search.since IS NULL OR hits.time >= search.since)
+            AND (search.until IS NULL OR hits.time < search.until)
+        ORDER BY hits.time DESC NULLS LAST, hits.session, hits.position LIMIT most
+    ), noted AS (
+        INSERT INTO audit (reader, person, how)
+        SELECT DISTINCT who, hit.person, 'search' FROM hit WHERE hit.person <> who
+    )
+    SELECT hit.session, hit.agent, hit.uuid, hit.time, hit.line, hit.number FROM hit;
+END $$;
+
+CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE whose session%ROWTYPE;
+BEGIN
+    SELECT * INTO whose FROM session WHERE id = wanted
+        AND (coalesce(team, '*') = ANY (ARRAY(SELECT teams(true))) OR person = caller() OR is_owner());
+    IF whose.id IS NOT NULL AND whose.person <> caller() THEN
+        INSERT INTO audit (reader, person, how, session) VALUES (caller(), whose.person, 'show', whose.uuid);
+    END IF;
+    RETURN whose.id IS NOT NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION lines_of(wanted bigint) RETURNS TABLE (agent text, line text)
+LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT agent, line FROM text WHERE session = wanted AND note_reading(wanted) ORDER BY position
+$$;
+
+CREATE OR REPLACE FUNCTION content_of(wanted bigint)
+RETURNS TABLE (name text, kind text, agent text, workflow text, body bytea)
+LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT name, kind, agent, workflow, body FROM content WHERE session = wanted AND note_reading(wanted) ORDER BY name
+$$;
+
+-- -- forgetting, and who belongs where
+
+-- Removes every copy of a session and remembers that; gives the keys to settle again, NULL where it is not the
+-- caller's to forget.
+CREATE OR REPLACE FUNCTION forget(named text) RETURNS text[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+DECLARE keys text[]; gone bigint[];
+BEGIN
+    PERFORM lock_ledger();
+    SELECT array_agg(id) INTO gone FROM session WHERE uuid = named;
+    IF gone IS NULL OR NOT is_owner() AND EXISTS (SELECT FROM session WHERE uuid = named AND person <> caller()) THEN
+        RETURN NULL;
+    END IF;
+    SELECT coalesce(array_agg(DISTINCT asked), '{}') INTO keys
+        FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (gone);
+    DELETE FROM response WHERE asked = ANY (keys);
+    DELETE FROM text WHERE session = ANY (gone);
+    DELETE FROM content WHERE session = ANY (gone);
+    DELETE FROM session WHERE id = ANY (gone);
+    INSERT INTO forgotten VALUES (mark_of(named), caller()) ON CONFLICT DO NOTHING;
+    RETURN keys;
+END $$;
+
+-- After a change of members or assignments: every session and what hangs on it goes to the team it belongs to now.
+CREATE OR REPLACE FUNCTION assign_teams() RETURNS bigint
+LANGUAGE plpgsql SET search_path = reread, pg_temp AS $$
+DECLARE moved bigint;
+BEGIN
+    PERFORM lock_ledger();
+    UPDATE session SET team = team_of(project, person, team)
+        WHERE team IS DISTINCT FROM team_of(project, person, team);
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    UPDATE response SET team = session.team FROM session
+        WHERE session.id = response.session AND response.team IS DISTINCT FROM session.team;
+    UPDATE text SET team = session.team FROM session
+        WHERE session.id = text.session AND text.team IS DISTINCT FROM session.team;
+    UPDATE content SET team = session.team FROM session
+        WHERE session.id = content.session AND content.team IS DISTINCT FROM session.team;
+    RETURN moved;
+END $$;
+
+-- -- who sees what
+
+DO $$
+DECLARE each record;
+BEGIN
+    FOR each IN SELECT * FROM (VALUES
+        ('note', 'true'),
+        ('member', 'role = reread.caller() OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('assignment', 'team = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('machine', 'person = reread.caller() OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
+        ('session', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('file', 'EXISTS (SELECT FROM reread.session WHERE session.id = file.session)'),
+        ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
+        ('response', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
+        -- Text of others only through `search` and `lines_of`, which note who read it.
+        ('text', 'person = reread.caller()'),
+        ('content', 'person = reread.caller()'),
+        ('forgotten', 'person = reread.caller()'),
+        ('audit', 'reader = reread.caller() OR person = reread.caller()')
+    ) AS rule(name, condition) LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
+        EXECUTE format('DROP POLICY IF EXISTS seen ON %I', each.name);
+        EXECUTE format('CREATE POLICY seen ON %I FOR SELECT TO reread_member USING (%s)', each.name, each.condition);
+        EXECUTE format('GRANT SELECT ON %I TO reread_member', each.name);
+    END LOOP;
+END $$;
+
+GRANT USAGE ON SCHEMA reread TO reread_member;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), is_owner(), teams(boolean), kept_since(), put_session(jsonb), copies(text[]),
+    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, integer),
+    lines_of(bigint), content_of(bigint), forget(text) TO reread_member;

@@ -1,0 +1,346 @@
+"""A team's store as one person reaches it: the connection, its errors as sentences, and what its owner may change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, LiteralString
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from reread import lazy
+from reread.billing.response import Response
+from reread.billing.settle import settle, settle_all
+from reread.errors import BadInput, RereadError, printable
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import sql
+    from psycopg.types import json as json_types
+
+    from reread.billing import Prices
+else:
+    sql = lazy.module("psycopg.sql")
+    json_types = lazy.module("psycopg.types.json")
+
+VERSION = 1
+"""Of the tables; a client refuses a store that is newer than it knows."""
+_SCHEMES = ("postgresql://", "postgres://")
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
+
+
+class StoreAway(RereadError):
+    """The store cannot be reached now, or was lost on the way: worth another try."""
+
+
+class StoreRefused(RereadError):
+    """The store is there, and said no."""
+
+
+def is_store(target: str) -> bool:
+    return target.startswith(_SCHEMES)
+
+
+def without_password(url: str) -> str:
+    """The address as it may be shown and remembered."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}@{parts.netloc.rpartition('@')[2]}"))
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise BadInput("a team store needs psycopg: `pip install 'reread[team]'`") from error
+    return psycopg
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors of the database as sentences, without what they quote of a statement."""
+    psycopg = _psycopg()
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        what = "cannot go on now" if getattr(error, "sqlstate", None) else "cannot be reached"
+        raise StoreAway(f"the store {what}: {_sentence(error)}") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        hint = "ask its owner for `reread team grant ROLE TEAM`"
+        raise StoreRefused(f"your role may not do that in this store ({_sentence(error)}); {hint}") from error
+    except psycopg.Error as error:
+        raise StoreRefused(f"the store refused: {_sentence(error)}") from error
+
+
+def _sentence(error: Exception) -> str:
+    primary = getattr(getattr(error, "diag", None), "message_primary", None)
+    lines = str(primary or error).strip().splitlines()
+    return printable(lines[-1].strip() if lines else type(error).__name__)
+
+
+class Store:
+    """A store by its address; close it, or use it in a `with`."""
+
+    def __init__(self, url: str, *, is_new: bool = False) -> None:
+        if not is_store(url):
+            raise BadInput(f"{printable(url)!r} is no address of a store; try postgresql://host/database")
+        self.address = without_password(url)
+        with told():
+            self.connection: psycopg.Connection[Any] = _psycopg().connect(
+                url, autocommit=True, connect_timeout=10, application_name="reread"
+            )
+            # Compiling a question takes longer than answering it: half a second, for milliseconds of work.
+            self.connection.execute("SET jit = off")
+            self.role = str(self.one("SELECT current_user"))
+        if not is_new:
+            self._check()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    def _check(self) -> None:
+        with told():
+            if self.one("SELECT to_regclass('reread.note')::text") is None:
+                raise BadInput(f"{self.address} is no store yet; its owner makes one with `reread team init URL`")
+            made = int(self.note("version") or 0)
+        if made > VERSION:
+            raise BadInput(f"{self.address} was made by a newer reread; update this one")
+
+    def one(self, query: LiteralString, values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row; None where there is none."""
+        row = self.connection.execute(query, values or None).fetchone()
+        return None if row is None else row[0]
+
+    def rows(self, query: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with told():
+            return self.connection.execute(query, values or None).fetchall()
+
+    def note(self, name: str) -> str | None:
+        found = self.one("SELECT value FROM reread.note WHERE name = %s", (name,))
+        return None if found is None else str(found)
+
+    def settle(self, keys: Sequence[str]) -> None:
+        """Decides anew about responses, inside the caller's transaction, which holds the ledger's lock."""
+        if not keys:
+            return
+        copies: dict[str, list[Response]] = {}
+        files: dict[str, int] = {}
+        rows = self.connection.execute("SELECT * FROM reread.copies(%s)", (list(keys),))
+        for file, name, key, head, began, ended, time, is_sidechain, output, web_searches, doubt, lines in rows:
+            files[name] = file
+            counts = {"output": output, "web_searches": web_searches, "doubt": doubt, "rows": lines}
+            about = {"head": head, "began": began, "ended": ended, "time": time, "is_sidechain": is_sidechain}
+            copies.setdefault(key, []).append(Response(key=key, file=name, **about, **counts))
+        settled = [(key, settle(several)) for key, several in copies.items()]
+        decided = [{"key": key, "owner": files[each.owner], "counted": files[each.file]} for key, each in settled]
+        self.connection.execute("SELECT reread.settle(%s, %s)", (list(keys), as_json(decided)))
+
+
+def as_json(value: object) -> Any:
+    return json_types.Jsonb(value)
+
+
+# -- the owner's part
+
+
+def initialise(store: Store, prices: Prices) -> None:
+    """Tables, functions, rules and prices; repeated, it brings all of them up to date and counts all money again."""
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    with told(), store.connection.transaction():
+        store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
+        store.connection.execute(schema.encode())
+        for name, value in (("version", str(VERSION)), ("salt", token_hex(16))):
+            store.connection.execute("INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, value))
+        _write_prices(store, prices)
+
+
+def _write_prices(store: Store, prices: Prices) -> None:
+    card = prices.rate_card()
+    run = store.connection
+    for name, value in (("prices", card.as_of), ("nanodollars_per_search", str(card.nanodollars_per_search))):
+        run.execute(
+            "INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+    run.execute("DELETE FROM reread.rate")
+    run.execute("DELETE FROM reread.multiplier")
+    with run.cursor() as cursor:
+        cursor.executemany("INSERT INTO reread.rate VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", card.rates)
+        cursor.executemany("INSERT INTO reread.multiplier VALUES (%s, %s, %s, %s, %s)", card.multipliers)
+        raw = [name for (name,) in cursor.execute("SELECT raw FROM reread.model_name").fetchall()]
+        meant = [(found and found.name, found and found.region, name) for name in raw for found in [prices.model(name)]]
+        cursor.executemany("UPDATE reread.model_name SET model = %s, region = %s WHERE raw = %s", meant)
+        cursor.execute("SET LOCAL search_path = reread, pg_temp")
+        cursor.execute(
+            "UPDATE response SET nanodollars = cost(response) WHERE nanodollars IS DISTINCT FROM cost(response)"
+        )
+
+
+def grant(store: Store, role: str, team: str, *, sees_text: bool) -> bool:
+    """Puts a role into a team; True where the role had to be made first, without a password."""
+    _check_names(role, team)
+    with told(), store.connection.transaction():
+        is_new = store.one("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)) is None
+        if is_new:
+            store.connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+        store.connection.execute(sql.SQL("GRANT reread_member TO {}").format(sql.Identifier(role)))
+        store.connection.execute(
+            """INSERT INTO reread.member VALUES (%s, %s, %s)
+               ON CONFLICT (role, team) DO UPDATE SET sees_text = excluded.sees_text""",
+            (role, team, sees_text),
+        )
+        store.connection.execute("SELECT reread.assign_teams()")
+    return is_new
+
+
+def revoke(store: Store, role: str, team: str) -> None:
+    """Takes a role out of a team; out of its last one, it may do nothing in the store any more."""
+    _check_names(role, team)
+    with told(), store.connection.transaction():
+        gone = store.connection.execute("DELETE FROM reread.member WHERE role = %s AND team = %s", (role, team))
+        if not gone.rowcount:
+            raise BadInput(f"{role!r} is no member of {team!r}; see `reread team members`")
+        if store.one("SELECT 1 FROM reread.member WHERE role = %s", (role,)) is None:
+            store.connection.execute(sql.SQL("REVOKE reread_member FROM {}").format(sql.Identifier(role)))
+
+
+def _check_names(*names: str) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise BadInput(f"{printable(name)!r} is no name: 1 to 63 letters on one line")
+
+
+def assign(store: Store, pattern: str, team: str) -> int:
+    """Gives projects to a team; how many sessions moved."""
+    _check_names(team)
+    if not pattern.strip():
+        raise BadInput("say which projects: a part of their path, or a pattern with *")
+    with told(), store.connection.transaction():
+        store.connection.execute(
+            "INSERT INTO reread.assignment VALUES (%s, %s) ON CONFLICT (pattern) DO UPDATE SET team = excluded.team",
+            (pattern, team),
+        )
+        return int(store.one("SELECT reread.assign_teams()"))
+
+
+def retain(store: Store, days: int | None) -> int:
+    """How long text is kept from now on; gives how many months of it went at once."""
+    with told(), store.connection.transaction():
+        store.connection.execute("DELETE FROM reread.note WHERE name = 'retain_days'")
+        if days is not None:
+            store.connection.execute("INSERT INTO reread.note VALUES ('retain_days', %s)", (str(days),))
+        return int(store.one("SELECT reread.retire()"))
+
+
+def forget(store: Store, wanted: str) -> str:
+    """Removes every copy of a session; gives its id."""
+    named = found_session(store, wanted)
+    with told(), store.connection.transaction():
+        keys = store.one("SELECT reread.forget(%s)", (named,))
+        if keys is None:
+            raise StoreRefused(f"{named} is not yours alone to forget; ask the store's owner")
+        store.settle(keys)
+    return named
+
+
+def found_session(store: Store, wanted: str) -> str:
+    """The id of a session that begins so. Raises BadInput."""
+    rows = store.rows(
+        "SELECT DISTINCT uuid FROM reread.session WHERE starts_with(uuid, %s) ORDER BY 1 LIMIT 9", (wanted,)
+    )
+    exact = [uuid for (uuid,) in rows if uuid == wanted]
+    names = exact or [uuid for (uuid,) in rows]
+    if len(names) != 1 or not wanted:
+        several = (
+            f"could be any of {', '.join(names[:8])}" if names else f"is no session in {store.address} that you see"
+        )
+        raise BadInput(f"{printable(wanted)!r} {several}")
+    return str(names[0])
+
+
+class StoreStatus(Struct, frozen=True, kw_only=True):
+    address: str
+    role: str
+    teams: list[str]
+    sessions: int
+    people: int
+    responses: int
+    with_text: int
+    with_content: int
+    text_months: int
+    retain_days: int | None
+    price_table_date: str
+    bytes: int
+
+
+def status(store: Store) -> StoreStatus:
+    [counts] = store.rows(
+        """SELECT count(*), count(DISTINCT person), count(text_digest), count(content_digest),
+                  (SELECT count(*) FROM reread.response), pg_database_size(current_database()),
+                  (SELECT count(*) FROM pg_inherits WHERE inhparent = 'reread.text'::regclass) - 1
+           FROM reread.session"""
+    )
+    sessions, people, with_text, with_content, responses, size, months = counts
+    days = store.note("retain_days")
+    return StoreStatus(
+        address=store.address,
+        role=store.role,
+        teams=[team for (team,) in store.rows("SELECT * FROM reread.teams(false) ORDER BY 1")],
+        sessions=sessions,
+        people=people,
+        responses=responses,
+        with_text=with_text,
+        with_content=with_content,
+        text_months=months,
+        retain_days=None if days is None else int(days),
+        price_table_date=store.note("prices") or "",
+        bytes=size,
+    )
+
+
+def members(store: Store) -> list[tuple[str, str, bool]]:
+    """Role, team, and whether it sees the team's text."""
+    return [(role, team, sees) for role, team, sees in store.rows("SELECT * FROM reread.member ORDER BY 2, 1")]
+
+
+def verify(store: Store, prices: Prices) -> tuple[int, list[str]]:
+    """Settles and prices everything anew out of what files tell; how many responses, and which differ."""
+    names = ("key", "speed", "geo", "tier", "model", "time", "input", "output", "cache_read", "cache_write_5m")
+    more = ("cache_write_1h", "web_searches", "is_sidechain", "is_abandoned", "doubt", "rows")
+    rows = store.rows(
+        """SELECT told.key, speed, geo, tier, model, time, input, output, cache_read, cache_write_5m,
+                  cache_write_1h, web_searches, is_sidechain, is_abandoned, doubt, rows,
+                  file.key || ' ' || person, head, began, ended, file.id
+           FROM reread.told JOIN reread.file ON file.id = told.file JOIN reread.session ON session.id = file.session
+           WHERE is_counted"""
+    )
+    files = {row[16]: row[20] for row in rows}
+    responses = (
+        Response(**dict(zip((*names, *more, "file", "head", "began", "ended"), row[:20], strict=True))) for row in rows
+    )
+    made = {each.key: each for each in settle_all(responses)}
+    kept = store.rows(
+        "SELECT key, owner, counted, time, input, output, web_searches, doubt, rows, nanodollars FROM reread.response"
+    )
+    wrong = sorted({row[0] for row in kept} ^ made.keys())
+    for key, owner, counted, *figures in kept:
+        each = made.get(key)
+        if each is not None:
+            money = prices.cost(each, each.model, each.time)
+            expected = [each.time, each.input, each.output, each.web_searches, each.doubt, each.rows, money]
+            places = files[each.owner or each.file], files[each.file]
+            if figures != expected or (owner, counted) != places:
+                wrong.append(key)
+    return len(kept), wrong
+
+
+def audit(store: Store, limit: int) -> Iterable[tuple[Any, ...]]:
+    return store.rows("SELECT at, reader, person, how, session FROM reread.audit ORDER BY at DESC LIMIT %s", (limit,))

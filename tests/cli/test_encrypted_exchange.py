@@ -1,0 +1,83 @@
+"""`push --encrypt` and `pull --encrypt`: both machines see all, and the folder tells nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cryptography", reason="the extra reread[encrypt] is not installed")
+
+from cli.test_exchange_commands import SESSIONS, Machines
+from cli.test_exchange_commands import machines as machines
+from reread.testing import a_prompt, a_session
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+
+
+def test_both_machines_see_all_and_the_folder_tells_nothing(machines: Machines, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    said = machines("desk", "push", machines.folder, "--encrypt", key, "--json")
+    assert said.code == 0, said.err
+    assert "made a key" in said.err
+    assert json.loads(said.out)["target"] == str(machines.folder)
+    assert key.stat().st_mode & 0o077 == 0
+    machines("laptop", "push", machines.folder, "--encrypt", key)
+    assert "from desk: 1 session taken" in machines("laptop", "pull").out
+    assert "from laptop: 1 session taken" in machines("desk", "pull", machines.folder, "--encrypt", key).out
+    for name in SESSIONS:
+        listed = json.loads(machines(name, "list", "--json").out)["sessions"]
+        assert {each["id"] for each in listed} == set(SESSIONS.values())
+        assert machines(name, "archive", "verify").code == 0
+    for content in contents(machines.folder):
+        for word in (b"desk", b"laptop", b"jsonl", *(each.encode() for each in SESSIONS.values())):
+            assert word not in content
+    again = json.loads(machines("desk", "push", "--json").out)  # the key is remembered with the folder
+    assert (again["sessions"], again["bytes_sent"]) == ({"sent": 0, "unchanged": 1, "failed": 0}, 0)
+    assert all(path.suffix == ".sealed" for path in machines.folder.rglob("*") if path.is_file())
+
+
+def test_growth_and_forgetting_travel(machines: Machines, tmp_path: Path) -> None:
+    key, other = tmp_path / "key", "77777777-1111-4222-8333-444455556666"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    machines("laptop", "pull", machines.folder, "--encrypt", key)
+    a_session(a_prompt("more"), id=other).write(machines.root / "desk" / "claude" / "projects")
+    machines("desk", "push")
+    machines("laptop", "pull")
+    assert machines("laptop", "show", other).code == 0
+    machines("desk", "archive", "forget", other, "--yes")
+    machines("desk", "push")
+    machines("laptop", "pull")
+    assert machines("laptop", "show", other).code == 2
+
+
+def test_a_wrong_key_or_half_a_file_is_told_and_harms_nothing(machines: Machines, tmp_path: Path) -> None:
+    key, wrong = tmp_path / "key", tmp_path / "wrong"
+    machines("desk", "push", machines.folder, "--encrypt", key)
+    wrong.write_text("reread-key-1 " + "0" * 64)
+    ran = machines("laptop", "pull", machines.folder, "--encrypt", wrong)
+    assert "another key" in ran.err
+    pack = next(machines.folder.rglob("*.pack.sealed"))
+    whole = pack.read_bytes()
+    pack.write_bytes(whole[:-10])
+    ran = machines("laptop", "pull", machines.folder, "--encrypt", key)
+    assert "not whole yet" in ran.err
+    pack.write_bytes(whole)
+    assert "1 session taken" in machines("laptop", "pull").out
+    wrong.write_text("no key")
+    assert machines("laptop", "pull", machines.folder, "--encrypt", wrong).code == 2
+
+
+def test_plain_and_encrypted_do_not_mix(machines: Machines, tmp_path: Path) -> None:
+    machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
+    (machines.root / "desk" / "archive" / "exchange.json").unlink()
+    ran = machines("desk", "push", machines.folder)
+    assert ran.code == 2
+    assert "say --encrypt KEYFILE" in ran.err
+    machines("laptop", "push", machines.folder)
+    ran = machines("laptop", "push", machines.folder, "--encrypt", tmp_path / "key")
+    assert ran.code == 2
+    assert "unencrypted" in ran.err

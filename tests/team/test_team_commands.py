@@ -1,0 +1,245 @@
+"""`reread team`, `push` to a store and the questions to one, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.request import HTTPCookieProcessor, build_opener
+
+import pytest
+
+from cli.conftest import run as run
+from cli.running import Ran, Run, environment, read_until, start
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+
+from .postgres import Server
+
+ANN, BOB = "0a1b2c3d-1111-4222-8333-444455556666", "1b2c3d4e-2222-4333-8444-555566667777"
+
+
+class People:
+    """Ann and Bob, in teams of their own, each with a session; the store's owner."""
+
+    def __init__(self, run: Run, server: Server, root: Path, patch: pytest.MonkeyPatch) -> None:
+        self._run, self._server, self._patch = run, server, patch
+        self.root, self.database = root, server.database()
+        for name, session, word in (("ann", ANN, "lantern"), ("bob", BOB, "granite")):
+            told = a_session(a_prompt(f"about the {word}"), a_reply(f"a {word} it is"), id=session, cwd=f"/src/{word}")
+            told.write(root / name / "claude" / "projects")
+        assert self("owner", "team", "init", self.url("owner"), "--yes").code == 0
+        for name, team in (("ann", "red"), ("bob", "blue")):
+            assert self("owner", "team", "grant", name, team, "--store", self.url("owner")).code == 0
+
+    def url(self, role: str) -> str:
+        return self._server.url(role, self.database)
+
+    def __call__(self, person: str, *arguments: str) -> Ran:
+        place = self.root / person
+        self._patch.setenv("CLAUDE_CONFIG_DIR", str(place / "claude"))
+        return self._run(*arguments, "--home", place / "archive")
+
+    def push(self, person: str, *options: str) -> dict[str, Any]:
+        ran = self(person, "push", self.url(person), "--json", *options)
+        assert ran.code == 0, ran.err
+        return dict(json.loads(ran.out))
+
+    def ask(self, person: str, *arguments: str) -> dict[str, Any]:
+        ran = self(person, "--store", self.url(person), *arguments, "--json")
+        assert ran.code == 0, ran.err
+        return dict(json.loads(ran.out))
+
+
+@pytest.fixture
+def people(run: Run, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> People:
+    monkeypatch.delenv("REREAD_STORE", raising=False)
+    return People(run, server, tmp_path, monkeypatch)
+
+
+def test_a_push_sends_the_ledger_once_and_then_nothing(people: People) -> None:
+    first = people.push("ann")
+    assert first["schema"] == "reread.push/1"
+    assert (first["target"], first["what"]) == (people.url("ann"), "ledger")
+    assert first["sessions"] == {"sent": 1, "unchanged": 0, "failed": 0}
+    assert first["bytes_sent"] > 0
+    assert first["redacted"] == 0
+    again = json.loads(people("ann", "push", "--json").out)  # the last target is remembered
+    assert (again["sessions"], again["bytes_sent"]) == ({"sent": 0, "unchanged": 1, "failed": 0}, 0)
+
+
+def test_a_dry_run_sends_nothing(people: People) -> None:
+    said = people.push("ann", "--dry-run")
+    assert said["sessions"]["sent"] == 1
+    assert people.ask("ann", "list")["sessions"] == []
+
+
+def test_the_ledger_has_no_word_of_anybody(people: People) -> None:
+    ran = people("ann", "push", people.url("ann"), "--show", ANN, "--json")
+    shown = json.loads(ran.out)
+    assert "text" not in shown
+    assert "lantern it is" not in ran.out
+    assert "about the" not in ran.out
+    assert "/src/lantern" in ran.out
+    hashed = people("ann", "push", people.url("ann"), "--show", ANN, "--projects", "hashed", "--json").out
+    assert "lantern" not in hashed
+
+
+def test_names_that_were_hashed_once_stay_hashed(people: People) -> None:
+    people.push("ann", "--projects", "hashed")
+    with (people.root / "ann" / "claude" / "projects").joinpath("x").open("w"):
+        pass
+    people("ann", "push", "--json")
+    [row] = people.ask("ann", "usage", "project")["rows"]
+    assert row["project"].startswith("#")
+
+
+def test_text_that_would_leave_is_shown_with_its_redactions(people: People) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    told = a_session(a_prompt(f"my token is {key}"), a_reply("noted"), id="2c3d4e5f-3333-4444-8555-666677778888")
+    told.write(people.root / "ann" / "claude" / "projects")
+    shown = people("ann", "push", people.url("ann"), "--show", "2c3d", "--what", "text")
+    assert "[redacted: GitHub" in shown.out
+    assert key not in shown.out
+    sent = people.push("ann", "--what", "text")
+    assert sent["redacted"] == 1
+    [hit] = people.ask("ann", "search", "my token")["hits"]
+    assert "redacted: GitHub" in hit["snippet"]
+
+
+def test_usage_over_a_store_has_teams_and_people(people: People) -> None:
+    people.push("ann")
+    people.push("bob")
+    by_team = people.ask("owner", "usage", "team")
+    assert (by_team["schema"], {row["team"] for row in by_team["rows"]}) == ("reread.usage/1", {"red", "blue"})
+    assert {row["person"] for row in people.ask("owner", "usage", "person")["rows"]} == {"ann", "bob"}
+    assert [row["person"] for row in people.ask("ann", "usage", "person")["rows"]] == ["ann"]
+    assert people("ann", "usage", "team").code == 2
+    assert "--store URL usage team" in people("ann", "usage", "team").err
+
+
+def test_list_show_and_search_say_what_was_never_pushed(people: People) -> None:
+    people.push("ann")
+    listed = people("ann", "--store", people.url("ann"), "list", "--json")
+    [row] = json.loads(listed.out)["sessions"]
+    assert (row["id"], row["title"], row["person"], row["team"], row["pushed"]) == (ANN, "", "ann", "red", "ledger")
+    assert "the ledger alone was pushed" in listed.err
+    shown = people("ann", "--store", people.url("ann"), "show", ANN)
+    assert shown.code == 2
+    assert "pushed its ledger alone" in shown.err
+    people.push("ann", "--what", "text")
+    [turn] = people.ask("ann", "show", ANN[:6])["turns"]
+    assert turn["prompt"]["text"] == "about the lantern"
+    assert people.ask("ann", "list")["sessions"][0]["title"] == "about the lantern"
+    [hit] = people.ask("ann", "search", "lantern", "--in", "text")["hits"]
+    assert (hit["session"], hit["field"], hit["snippet"]) == (ANN, "text", "a [lantern] it is")
+    for query, number in (('"lantern it"', 1), ('"it lantern"', 0), ("lant*", 2), ("lantern NOT about", 1)):
+        assert people.ask("ann", "search", query)["total"] == number, query
+    assert people.ask("bob", "search", "lantern")["total"] == 0
+
+
+def test_results_stay_here_unless_all_is_sent(people: People) -> None:
+    call = a_tool_call("Bash", {"command": "cat notes"}), a_tool_result("a quarry of marble")
+    a_session(a_prompt("read"), *call, id=BOB).write(people.root / "ann" / "claude" / "projects")
+    people.push("ann", "--what", "text")
+    shown = people("ann", "--store", people.url("ann"), "show", BOB, "--tools", "full", "--no-pager").out
+    assert "cat notes" in shown
+    assert "(not sent)" in shown
+    assert "marble" not in shown
+    people.push("ann", "--what", "all")
+    shown = people("ann", "--store", people.url("ann"), "show", BOB, "--tools", "full", "--no-pager").out
+    assert "a quarry of marble" in shown
+
+
+def test_every_other_question_is_answered_from_what_was_pushed(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ("--store", people.url("ann"))
+    refused = people("ann", *store, "export", ANN)
+    assert (refused.code, refused.out) == (2, "")
+    assert "no text that your role may read" in refused.err
+    people.push("ann", "--what", "text")
+    people.push("bob", "--what", "all")
+    exported = people("ann", *store, "export", ANN[:8], "--format", "markdown", "--output", "-")
+    assert exported.code == 0, exported.err
+    assert "a lantern it is" in exported.out
+    assert "granite" not in people("ann", *store, "export", BOB, "--format", "markdown", "--output", "-").out
+    retro = people.ask("ann", "retro")
+    assert retro["schema"] == "reread.retro/1"
+    [row] = people.ask("ann", "list")["sessions"]
+    explained = people.ask("ann", "explain", ANN)
+    assert row["cost_usd"] in json.dumps(explained)
+    assert people("ann", *store, "doctor").code == 2
+    assert "not offered over a team's store" in people("ann", *store, "doctor").err
+    monkeypatch.setenv("REREAD_STORE", people.url("bob"))
+    assert "a granite it is" in people("bob", "export", "@last", "--format", "markdown", "--output", "-").out
+    assert people("bob", "list", "--json").code == 0
+    assert people("bob", "machine").code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ends the process as Unix does")
+def test_the_pages_show_what_was_pushed_and_leave_nothing_behind(people: People, tmp_path: Path) -> None:
+    people.push("ann", "--what", "text")
+    (tmp_path / "passing").mkdir()
+    serving = start(
+        *("--store", people.url("ann"), "serve", "--port", "0", "--no-browser", "--home", tmp_path / "unused"),
+        env=environment(TMPDIR=str(tmp_path / "passing")),
+    )
+    try:
+        address = re.search(r"http://\S+", read_until(serving, "\n"))
+        assert address is not None
+        browser = build_opener(HTTPCookieProcessor())
+        for _ in range(100):
+            page = browser.open(address[0], timeout=20).read().decode()
+            if "about the lantern" in page:
+                break
+            time.sleep(0.1)
+        assert "about the lantern" in page
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=30)
+    assert list((tmp_path / "passing").iterdir()) == []
+
+
+def test_a_store_that_is_away_or_none_is_told_in_a_sentence(people: People, server: Server) -> None:
+    for url in ("postgresql://ann@127.0.0.1:1/x", server.url("ann", "postgres"), server.url("nobody", people.database)):
+        ran = people("ann", "push", url)
+        assert (ran.code, ran.out) == (2, "")
+        assert len(ran.err.splitlines()) == 1, ran.err
+    ran = people("ann", "team", "grant", "ann", "blue", "--store", people.url("ann"))
+    assert ran.code == 2
+    assert "your role may not do that" in ran.err
+
+
+def test_a_password_is_neither_shown_nor_kept(people: People) -> None:
+    url = people.url("ann").replace("ann@", "ann:hunter2secret@")
+    ran = people("ann", "push", url, "--json")
+    assert ran.code == 0
+    assert "hunter2secret" not in ran.out + ran.err
+    kept = [path.read_bytes() for path in (people.root / "ann" / "archive").rglob("*") if path.is_file()]
+    assert not any(b"hunter2secret" in content for content in kept)
+
+
+def test_team_actions_as_a_person_types_them(people: People) -> None:
+    people.push("ann", "--what", "text")
+    url = ("--store", people.url("owner"))
+    status = json.loads(people("owner", "team", "status", *url, "--json").out)
+    assert (status["sessions"], status["people"], status["with_text"]) == (1, 1, 1)
+    members = json.loads(people("owner", "team", "members", people.url("owner"), "--json").out)["members"]
+    assert members == [
+        {"role": "bob", "team": "blue", "sees_text": True},
+        {"role": "ann", "team": "red", "sees_text": True},
+    ]
+    assert "1 session moved" in people("owner", "team", "assign", "lantern", "blue", *url).out
+    assert people.ask("bob", "search", "lantern")["total"] > 0
+    assert "ann" in people("ann", "team", "audit", "--store", people.url("ann")).out
+    assert people("owner", "team", "verify", *url).code == 0
+    assert people("owner", "team", "forget", ANN[:8], "--yes", *url).code == 0
+    again = people.push("ann", "--what", "text")
+    assert again["sessions"] == {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 1}
+    assert people.ask("owner", "list")["sessions"] == []
+    assert people("owner", "team", "revoke", "bob", "blue", *url).code == 0
+    assert people("bob", "--store", people.url("bob"), "list").code == 2
+    assert people("owner", "team", "retain", "soon", *url).code == 2
+    assert people("owner", "team", "retain", "180d", *url).code == 0
+    assert people("owner", "team", "init", people.url("owner")).code == 2  # not a terminal to ask at

@@ -1,0 +1,119 @@
+"""What is pushed as text holds no secret and survives any letters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.test_export_redaction import EVERY, FIELDS, PARTS
+from reread.archive.filters import Filter
+from reread.archive.search_language import DEFAULT_FIELDS, parse
+from reread.team.payload import kept_line, marks_of, words_of
+from reread.team.questions import as_tsquery, search, session
+from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_title, a_tool_call, a_tool_result
+
+from .conftest import Team
+from .test_teams_apart import IDS, NOW, all_rows, tables
+
+
+def test_no_planted_secret_reaches_the_files_of_the_database(team: Team, tmp_path: Path) -> None:
+    team.join("ann", "red")
+    with team.store("owner") as store:  # as it is, not compressed: it has to be found if it is there
+        for table, column in (("text", "line"), ("session", "numbers"), ("told", "project")):
+            store.connection.execute(f"ALTER TABLE reread.{table} ALTER {column} SET STORAGE EXTERNAL".encode())
+    for number, entries in enumerate(FIELDS.values()):
+        told = a_session(*entries(EVERY), id=f"0a1b2c3d-1111-4222-8333-4444555{number:05}", cwd="/src/app")
+        told.write(tmp_path / "ann" / "projects")
+    a_session(a_prompt("a findable lantern"), id=IDS["ann"], cwd="/src/app").write(tmp_path / "ann" / "projects")
+    sent = team.push("ann", "text")
+    assert sent.sent == len(FIELDS) + 1
+    assert sent.redacted > len(FIELDS)
+    with team.store("owner") as store:
+        store.connection.execute("CHECKPOINT")
+        rows = "\n".join(all_rows(store, name) for name in tables(store))
+    stored = [path.read_bytes() for path in team.server.data.rglob("*") if path.is_file()]
+    assert any(b"a findable lantern" in content for content in stored)
+    for kind, part in PARTS:
+        assert part not in rows, kind
+        assert not any(part.encode() in content for content in stored), kind
+
+
+HOSTILE = {
+    "a NUL": "before\0after",
+    "half of a pair": "before \ud83d after",
+    "the other half": "\udc00",
+    "quotes": "it's \"so\" \\ '' \\' $$ {} ;--",
+    "controls": "\x1b[2J\x07\x9b\u202e",
+    "directions": "\u2066abc\u2069",
+    "a backslash and u": "\\u0000 \\ud800",
+    "nothing": " ",
+    "many words": " ".join(f"w{number}" for number in range(70_000)),
+    "a long word": "x" * 5_000,
+    "no spaces": "検索ツール" * 500,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_any_letters_are_pushed_and_shown(team: Team, tmp_path: Path, name: str) -> None:
+    text = HOSTILE[name]
+    team.join("ann", "red")
+    told = a_session(
+        a_title(f"t {text}"),
+        a_prompt(f"lantern {text}", gitBranch=text, uuid=f"u{text[:20]}"),
+        a_reply(a_thought(text), text, a_tool_call(text[:100], {text[:100]: text})),
+        a_tool_result(text),
+        id=IDS["ann"],
+        cwd=f"/src/{text[:50]}",
+    )
+    told.write(tmp_path / "ann" / "projects")
+    sent = team.push("ann", "all")
+    assert (sent.sent, sent.problems) == (1, [])
+    with team.store("ann") as store:
+        answer = search(store, "lantern", DEFAULT_FIELDS, Filter(), 5, NOW)
+        as_read = f"lantern {text}".encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert answer.hits[0].text.strip() == as_read.strip()
+        prompt = session(store, IDS["ann"])[0].turns[0].prompt
+        assert prompt is not None
+        assert prompt.text.startswith("lantern")
+
+
+def test_a_line_keeps_no_more_than_is_named() -> None:
+    told = a_session(
+        a_prompt("p", cwd="/secret/place", gitBranch="b", toolUseResult={"stdout": "out"}, extra="x"),
+        a_reply("r", a_tool_call("Bash", {"command": "ls"}), more="x"),
+        a_tool_result("marble", twin={"stdout": "marble"}),
+        a_line("attachment", uuid="a", attachment={"content": "file"}),
+        a_line("never-seen", uuid="n", content="something"),
+    )
+    kept = json.dumps([kept_line(record) for record in told.records()])
+    for left_out in ("/secret/place", "marble", "stdout", '"x"', "file", "something", "gitBranch"):
+        assert left_out not in kept, left_out
+    assert "ls" in kept
+
+
+def test_the_marks_of_a_beginning_begin_the_marks() -> None:
+    whole = b"one\ntwo\nthree\n"
+    assert marks_of(whole).startswith(marks_of(b"one\ntwo\n"))
+    assert not marks_of(whole).startswith(marks_of(b"one\nother\n"))
+    assert not marks_of(whole).startswith(marks_of(b"one\nt"))
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("one two", "('one':ABCD) & ('two':ABCD)"),
+        ('"one two" OR thr*', "('one':ABCD <-> 'two':ABCD) | ('thr':*ABCD)"),
+        ("thinking:one -two", "('one':C) & ! ( ('two':ABCD) )"),
+        ("(one OR two) three", "('three':ABCD) & ( ('one':ABCD) | ('two':ABCD) )"),
+        ("result:one", "'nothing is found by this'"),
+    ],
+)
+def test_a_query_as_postgresql_reads_it(query: str, wanted: str) -> None:
+    assert as_tsquery(parse(query).match) == wanted
+
+
+def test_words_have_their_field_and_place() -> None:
+    told = a_session(a_prompt("ein Wort"), a_reply(a_thought("Wort")), a_reply("wörtlich zwei")).records()
+    assert list(map(words_of, told)) == ["'ein':1A 'wort':2A", "'wort':1C", "'wortlich':1B 'zwei':2B"]
