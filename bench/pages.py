@@ -81,7 +81,7 @@ class Server(NamedTuple):
         connection.request("GET", path, headers={"Cookie": self.cookie})
         body = connection.getresponse().read()
         connection.close()
-        end = body.find(b"<!-- the first screen ends here -->")
+        end = body.find(b'<p class="end')
         return (end if end >= 0 else len(body)) / 1000, len(body) / 1000
 
 
