@@ -90,7 +90,7 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
 
 
 def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> None:
-    """What was read in the stead of what the same files told before; what could not be read keeps its rows."""
+    """What was read in place of what the same files told before; what could not be read keeps its rows."""
     files = [file for each in done for file in each.files]
     taken = {key for each in done for key in each.keys} | {key_of(each.file.path) for each in plan.copies}
     stale = [row for row in plan.stale if row.key in taken]

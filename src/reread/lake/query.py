@@ -230,7 +230,7 @@ class LakeAnswers:
     def usage(self, ask: UsageQuestion) -> UsageReport:
         """The report that an archive with the same transcripts gives."""
         if ask.by not in GROUPINGS:
-            raise BadInput(f"usage by {ask.by!r} is not there; try {', '.join(GROUPINGS)}")
+            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
         if ask.by == "machine":
             raise BadInput("a lake knows files, not machines; try session, project or day")
         if ask.by == "block" and ask.wanted != Filter():
