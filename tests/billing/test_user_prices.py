@@ -176,9 +176,9 @@ class TestDigest:
 
 LONG = {"above_prompt_tokens": 9, "input": "1"}
 FAULTS: dict[str, tuple[Any, str]] = {
-    "no JSON": (b"{", " is no JSON: "),
-    "no text": (b"\xff\xfe{}", " is no JSON: "),
-    "too deep": (b"[" * 100_000, " is no JSON: "),
+    "no JSON": (b"{", " is not valid JSON: "),
+    "no text": (b"\xff\xfe{}", " is not valid JSON: "),
+    "too deep": (b"[" * 100_000, " is not valid JSON: "),
     "not an object": ([], ": the whole is no JSON object"),
     "unknown part": ({"model": {}}, ": field 'model': no such field"),
     "models a list": ({"models": []}, ": field 'models': [] is no JSON object"),

@@ -80,7 +80,7 @@ def test_any_moment_is_reached_by_key_and_by_mouse_and_the_files_are_as_they_wer
 
 def test_files_changed_are_rows_that_open_their_diff(opened: Opened) -> None:
     page = opened.go("/s/poet")
-    page.get_by_text("Files changed in the end").click()
+    page.get_by_text("Files changed", exact=True).click()
     row = page.locator(".changes .changed-files summary")
     expect(row.locator("ins")).to_have_text("+3")
     expect(row.locator("del")).to_have_text("−0")

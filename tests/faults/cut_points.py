@@ -197,7 +197,7 @@ def kept_by(archive: Archive) -> Kept:
     found = {str(row.path): archive.reader.left_of(row).content for row in rows}
     waiting = {str(path): path.read_bytes() for path in archive.wire.rglob("*.wire")}
     sessions = {each.stored.row.uuid: _paths(archive, each.stored.id) for each in archive.sessions()}
-    return Kept(found | _by_run(waiting) | _by_run(found), sessions, archive.marks())
+    return Kept(found | _by_run(waiting) | _by_run(found), sessions, archive.marks.all())
 
 
 def _by_run(files: dict[str, bytes]) -> dict[str, bytes]:

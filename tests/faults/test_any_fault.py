@@ -94,7 +94,7 @@ def assert_mended(tree: Tree, *, is_forgotten: bool = False) -> None:
             assert {each.stored.row.uuid for each in archive.sessions()} == known - {max(known)}
         else:
             assert_answers(archive, tree.truth)
-        assert archive.marks()[min(tree.truth.by_session)].note == "a noteword"
+        assert archive.marks.all()[min(tree.truth.by_session)].note == "a noteword"
         assert archive.marks.moves().pairs == (("/home/old", "/home/new"),)
 
 

@@ -92,7 +92,7 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
     tree: Tree, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tree) as archive:
-        known = (archive.marks(), archive.marks.moves(), labels(archive.connection))
+        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
     left = done
 
     def take_some(*arguments: object, **more: object) -> object:
@@ -115,7 +115,7 @@ def test_a_rebuild_that_was_stopped_is_begun_again_by_the_next_sync(
         archive.sync()
         assert meta.read_note(archive.connection, meta.REBUILD) == "done"
         assert_answers(archive, tree.truth)
-        assert (archive.marks(), archive.marks.moves(), labels(archive.connection)) == known
+        assert (archive.marks.all(), archive.marks.moves(), labels(archive.connection)) == known
         assert archive.sync().files == 0
 
 
@@ -126,7 +126,7 @@ def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree
         archive.friction.mark_wrong(uuid, kind)
         archive.safe.forget(gone)
         known = (
-            archive.marks(),
+            archive.marks.all(),
             archive.marks.moves(),
             labels(archive.connection),
             sorted(forgotten_rows(archive.connection)),
@@ -139,7 +139,7 @@ def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree
             listed = {each.stored.row.uuid for each in archive.sessions()}
             assert listed == tree.truth.by_session.keys() - {gone}
             assert known == (
-                *(archive.marks(), archive.marks.moves(), labels(archive.connection)),
+                *(archive.marks.all(), archive.marks.moves(), labels(archive.connection)),
                 sorted(forgotten_rows(archive.connection)),
             )
             archive.marks.set(min(listed), hidden=True)
@@ -148,12 +148,12 @@ def test_what_was_forgotten_stays_so_and_labels_stay_when_the_index_is_lost(tree
 
 def test_a_copy_that_lies_costs_nothing_that_the_rows_have(tree: Tree) -> None:
     with opened(tree) as archive:
-        known = (archive.marks(), archive.marks.moves(), labels(archive.connection))
+        known = (archive.marks.all(), archive.marks.moves(), labels(archive.connection))
     rows = {"labels": [["x", 7], [1, 2, 3, 4], None], "forgotten": [["key"], [7, 7], "x"], "marks": 7, "moved": {}}
     (tree.home / COPY).write_text(json.dumps(rows), encoding="utf-8")
     with opened(tree) as archive:
         archive.safe.rebuild()
-        assert (archive.marks(), archive.marks.moves(), labels(archive.connection)) == known
+        assert (archive.marks.all(), archive.marks.moves(), labels(archive.connection)) == known
         assert forgotten_rows(archive.connection) == []
 
 

@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 def words_of(archive: Archive) -> tuple[object, ...]:
     rows = (labels(archive.connection), forgotten_rows(archive.connection), status_lines(archive.connection))
-    return (archive.marks(), archive.marks.moves(), *map(sorted, rows))
+    return (archive.marks.all(), archive.marks.moves(), *map(sorted, rows))
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ def marks(base: Path) -> str:
             try:
                 archive.marks.set(HARBOUR, starred=True)
             except RereadError:
-                return f"{archive.marks()[LANTERN].note} {len(archive.sessions())} {archive.safe.verify().damaged}"
+                return f"{archive.marks.all()[LANTERN].note} {len(archive.sessions())} {archive.safe.verify().damaged}"
             return "marked"
 
     return as_nobody(work)

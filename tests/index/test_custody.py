@@ -252,7 +252,7 @@ def test_a_forget_killed_at_any_step_never_happened_or_is_finished(tmp_path: Pat
             listed = {each.stored.row.uuid for each in archive.sessions()}
             assert listed in ({ID, OTHER}, {OTHER})
             assert bool({"alpacaq"} & vocabulary(archive)) == (ID in listed)
-            assert (ID in archive.marks()) == (b"marmotq" in (home / COPY).read_bytes()) == (ID in listed)
+            assert (ID in archive.marks.all()) == (b"marmotq" in (home / COPY).read_bytes()) == (ID in listed)
             outcomes.add(ID in listed)
         if code == 0:
             break

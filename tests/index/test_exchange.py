@@ -274,24 +274,24 @@ def test_of_marks_the_later_one_wins_and_taking_away_is_one(desk: Desk, laptop: 
     exchange_all(desk, laptop)
     with desk.open() as archive:
         archive.marks.set(FIRST, starred=True, tags=["zoo"], title="Animals", note="a note")
-        wanted = archive.marks()
+        wanted = archive.marks.all()
     desk.push()
     assert laptop.pull().marks == 1
     with laptop.open() as archive:
-        assert archive.marks() == wanted
+        assert archive.marks.all() == wanted
         archive.safe.rebuild()
         archive.marks.set(FIRST, title="Beasts", untags=["zoo"])
-        wanted = archive.marks()
+        wanted = archive.marks.all()
     laptop.push()
     desk.push()
     assert desk.pull().marks == 1
     assert laptop.pull().marks == 0
     with desk.open() as archive:
-        assert archive.marks() == wanted
+        assert archive.marks.all() == wanted
         archive.marks.set(FIRST, starred=False, title="", note="")
     exchange_all(desk, laptop)
     with laptop.open() as archive:
-        assert archive.marks() == {}
+        assert archive.marks.all() == {}
     assert json.loads((laptop.root / "home" / "marks.json").read_bytes())["marks"] == []
 
 

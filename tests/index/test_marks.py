@@ -114,7 +114,7 @@ def test_tags_are_counted_in_their_commonest_spelling() -> None:
 def test_marks_are_kept_by_id_and_found_again(archive: Archive) -> None:
     assert note(archive, "0a1b") == 1
     assert note(archive) == 0
-    assert archive.marks() == {ONE: NOTED}
+    assert archive.marks.all() == {ONE: NOTED}
     assert archive.find("@2").mark == NOTED
     assert archive.find(TWO).mark == NO_MARK
     assert archive.marks.tags() == [("ci", 1), ("Refactor", 1)]
@@ -133,7 +133,7 @@ def test_a_title_of_the_persons_wins_everywhere(archive: Archive) -> None:
 def test_nothing_is_noted_when_one_thing_is_wrong(archive: Archive) -> None:
     with pytest.raises(BadInput):
         archive.marks.set(ONE, TWO, starred=True, tags=["fine", "a,b"])
-    assert archive.marks() == {}
+    assert archive.marks.all() == {}
 
 
 def test_a_session_without_marks_has_no_row(archive: Archive) -> None:
@@ -181,7 +181,7 @@ def test_two_copies_share_their_marks(archive: Archive, tmp_path: Path) -> None:
     archive.safe.forget(copies[0].name)
     assert archive.find(ONE).mark == NOTED
     archive.safe.forget(ONE)
-    assert archive.marks() == {}
+    assert archive.marks.all() == {}
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="such a name cannot be written there")
@@ -204,7 +204,7 @@ def test_a_rebuild_takes_marks_over(archive: Archive) -> None:
     note(archive)
     (archive.home / COPY).unlink()
     archive.safe.rebuild()
-    assert archive.marks() == {ONE: NOTED}
+    assert archive.marks.all() == {ONE: NOTED}
     assert titles(archive)[ONE] == "A better title"
 
 
@@ -212,7 +212,7 @@ def test_a_rebuild_takes_marks_over(archive: Archive) -> None:
 def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
     note(archive)
     archive.marks.set(TWO, tags=["ci"])
-    known = archive.marks()
+    known = archive.marks.all()
     archive.close()
     for path in archive.home.glob(f"{FILE_NAME}*"):
         if damage == "garbage":
@@ -224,7 +224,7 @@ def test_marks_outlast_the_database(archive: Archive, damage: str) -> None:
             connection.execute("DELETE FROM mark")
         connection.close()
     archive.sync() if damage == "deleted" else archive.safe.rebuild()
-    assert archive.marks() == known
+    assert archive.marks.all() == known
     assert titles(archive)[ONE] == "A better title"
 
 
@@ -232,7 +232,7 @@ def test_the_first_mark_in_a_new_archive_does_not_cost_the_old_ones(archive: Arc
     note(archive)
     archive.connection.execute("DELETE FROM mark")
     archive.marks.set(TWO, starred=True)
-    assert archive.marks() == {ONE: NOTED, TWO: Mark(starred=True)}
+    assert archive.marks.all() == {ONE: NOTED, TWO: Mark(starred=True)}
 
 
 def test_the_copy_says_what_the_rows_say_and_is_for_nobody_else(archive: Archive) -> None:
@@ -261,7 +261,7 @@ def test_the_copy_says_what_the_rows_say_and_is_for_nobody_else(archive: Archive
 def test_a_copy_that_is_none_of_ours_costs_nothing(archive: Archive, content: bytes) -> None:
     (archive.home / COPY).write_bytes(content)
     archive.safe.rebuild()
-    assert archive.marks() == {}
+    assert archive.marks.all() == {}
     assert len(archive.sessions()) == 2
 
 
@@ -269,7 +269,7 @@ def test_where_the_copy_cannot_be_written_nothing_is_noted(archive: Archive) -> 
     (archive.home / f"{COPY}.part").mkdir()
     with pytest.raises(StoreError, match="cannot be written"):
         note(archive)
-    assert archive.marks() == {}
+    assert archive.marks.all() == {}
 
 
 def test_forgetting_leaves_no_word_of_it(archive: Archive) -> None:
@@ -279,12 +279,12 @@ def test_forgetting_leaves_no_word_of_it(archive: Archive) -> None:
     (archive.home / f"{COPY}.part").write_bytes((archive.home / COPY).read_bytes())
     archive.safe.forget(ONE)
     archive.close()
-    assert archive.marks() == {TWO: Mark(starred=True)}
+    assert archive.marks.all() == {TWO: Mark(starred=True)}
     archive.close()
     left = [path for path in archive.home.rglob("*") if path.is_file()]
     assert not [path for path in left if b"quincunx" in path.read_bytes()]
     archive.safe.rebuild()
-    assert archive.marks() == {TWO: Mark(starred=True)}
+    assert archive.marks.all() == {TWO: Mark(starred=True)}
 
 
 def test_a_forgotten_session_that_is_met_elsewhere_stays_away_with_its_marks(archive: Archive, tmp_path: Path) -> None:
@@ -292,4 +292,4 @@ def test_a_forgotten_session_that_is_met_elsewhere_stays_away_with_its_marks(arc
     archive.safe.forget(ONE)
     a_session(a_prompt("again"), a_reply("done"), id=ONE).write(tmp_path / "projects" / "elsewhere")
     assert list(archive.sync().left_out) == [ONE]
-    assert ONE not in archive.marks()
+    assert ONE not in archive.marks.all()

@@ -279,14 +279,14 @@ def _verify(arguments: list[str]) -> int:
 
 def _forget(arguments: list[str]) -> int:
     made = _parser("forget", "  reread lake forget 3f2a --lake ~/lake")
-    made.add_argument("session", metavar="SESSION", help="an id or its beginning")
+    made.add_argument("session", metavar="SESSION", help="an id or the start of one")
     made.add_argument("--yes", action="store_true", help="do not ask")
     given = made.parse_args(arguments)
     config = options.make_config(given)
     lake = _kept(given.lake)
     name = upkeep.session_called(lake, given.session)
     question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
-    if not given.yes and not is_agreed(question, "nobody is there to ask; add --yes to remove it"):
+    if not given.yes and not is_agreed(question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"):
         return 1
     done = upkeep.forget(lake, name, billing.load_prices(config.prices))
     document = {
