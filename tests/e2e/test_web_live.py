@@ -125,7 +125,7 @@ def test_a_permission_with_another_input(live: Live) -> None:
     text = page.get_by_label("Input as JSON")
     text.fill("{nonsense")
     page.get_by_role("button", name="Allow with this input").click()
-    expect(page.locator(".ask .told")).to_contain_text("That is no JSON")
+    expect(page.locator(".ask .told")).to_contain_text("That is not valid JSON")
     text.fill(f'{{"command": "touch {live.work}/replaced.txt", "description": "Changed"}}')
     live.opened.complaints.clear()  # the refusal is an answer of 400
     page.get_by_role("button", name="Allow with this input").click()
