@@ -286,7 +286,9 @@ def _forget(arguments: list[str]) -> int:
     lake = _kept(given.lake)
     name = upkeep.session_called(lake, given.session)
     question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
-    if not given.yes and not is_agreed(question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"):
+    if not given.yes and not is_agreed(
+        question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
+    ):
         return 1
     done = upkeep.forget(lake, name, billing.load_prices(config.prices))
     document = {
