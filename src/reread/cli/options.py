@@ -48,11 +48,15 @@ COMMON_GROUP, FILTER_GROUP = SHARED_GROUPS = ("common options", "filters")
 """What many commands have; a short help leaves it out."""
 
 
+_LEAST_COLUMN = 12
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """argparse makes one for every option it is given, and would import shutil to size it."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_width() - 2)
+        self._action_max_length = _LEAST_COLUMN  # argparse forgets that actions are indented, and breaks their lines
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         """What a command is about fits the terminal; examples, whose lines are indented, stay as they are."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,16 +43,16 @@ TEAM_EXAMPLES = """\
   reread --store postgresql://ann@db.example/team usage person
   reread team retain 180d"""
 ABOUT = {
-    "init": "makes tables, roles and prices in a database, or brings them up to date; asks first",
-    "status": "what the store holds, and which teams you are in",
-    "members": "who is in which team, and who sees its text",
-    "grant": "puts a role of the database into a team, and makes the role where there is none",
-    "revoke": "takes a role out of a team",
-    "assign": "gives the projects that fit a pattern to a team",
-    "retain": "how many days text is kept; the ledger stays",
-    "forget": "removes a session from the store for good; no later push brings it back",
-    "verify": "settles and prices everything anew, and compares; exits with 1 on a difference",
-    "audit": "who read whose text",
+    "init": "create or update tables, roles and prices in a database; asks first",
+    "status": "show what the store holds and which teams you are in",
+    "members": "list who is in which team and who sees its text",
+    "grant": "add a database role to a team; creates the role if needed",
+    "revoke": "remove a role from a team",
+    "assign": "assign projects that match a pattern to a team",
+    "retain": "set how many days text is kept; the ledger stays",
+    "forget": "remove a session for good; no later push brings it back",
+    "verify": "recount and reprice everything and compare; exit with 1 on a difference",
+    "audit": "list who read whose text",
 }
 EXIT_DIFFERENCE = 1
 _STORES = ("postgresql://", "postgres://")
@@ -59,7 +60,9 @@ _STORES = ("postgresql://", "postgres://")
 
 def team_parser() -> options.Parser:
     """For the general help and for completion; each action has its own."""
-    made = options.make_parser("team", "A team's store on PostgreSQL: docs/team.md.", TEAM_EXAMPLES, syncs=False)
+    made = options.make_parser(
+        "team", "Set up and manage a team store on PostgreSQL; see docs/team.md.", TEAM_EXAMPLES, syncs=False
+    )
     actions = made.add_subparsers(title="actions", metavar="ACTION")
     for name, about in ABOUT.items():
         actions.add_parser(name, help=about)
@@ -71,7 +74,7 @@ def run_team(arguments: list[str]) -> int:
     action = next((argument for argument in arguments if argument in _ACTIONS), None)
     if action is None:
         if "-h" in arguments or "--help" in arguments:
-            team_parser().print_help()
+            sys.stdout.write(team_parser().format_help(is_short="--help" not in arguments))
             return 0
         raise BadInput(f"say what to do with the team's store: {', '.join(ABOUT)}; see `reread team --help`")
     rest = list(arguments)
