@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +56,7 @@ def run_archive(arguments: list[str]) -> int:
     action = next((argument for argument in arguments if not argument.startswith("-")), None)
     if action not in _ACTIONS:
         if "-h" in arguments or "--help" in arguments:
-            sys.stdout.write(archive_parser().format_help(is_short="--help" not in arguments))
+            archive_parser().show_help(is_short="--help" not in arguments)
             return 0
         raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread archive --help`")
     rest = list(arguments)

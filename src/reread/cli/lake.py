@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def run_lake(arguments: list[str]) -> int:
     action = next((argument for argument in arguments if not argument.startswith("-")), None)
     if action not in _ACTIONS:
         if "-h" in arguments or "--help" in arguments:
-            sys.stdout.write(lake_parser().format_help(is_short="--help" not in arguments))
+            lake_parser().show_help(is_short="--help" not in arguments)
             return 0
         raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread lake --help`")
     rest = list(arguments)

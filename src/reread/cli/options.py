@@ -72,12 +72,15 @@ class _ShortHelp(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         if isinstance(parser, Parser):
-            sys.stdout.write(parser.format_help(is_short=True))
+            parser.show_help(is_short=True)
         parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without repeating the usage."""
+
+    def show_help(self, *, is_short: bool) -> None:
+        sys.stdout.write(self.format_help(is_short=is_short))
 
     def format_help(self, *, is_short: bool = False) -> str:
         formatter = self._get_formatter()

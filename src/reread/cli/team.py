@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,7 +73,7 @@ def run_team(arguments: list[str]) -> int:
     action = next((argument for argument in arguments if argument in _ACTIONS), None)
     if action is None:
         if "-h" in arguments or "--help" in arguments:
-            sys.stdout.write(team_parser().format_help(is_short="--help" not in arguments))
+            team_parser().show_help(is_short="--help" not in arguments)
             return 0
         raise BadInput(f"say what to do with the team's store: {', '.join(ABOUT)}; see `reread team --help`")
     rest = list(arguments)
