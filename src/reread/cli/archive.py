@@ -14,7 +14,6 @@ from reread.errors import BadInput, printable
 from reread.views.numbers import count, left_out_document, left_out_lines, size
 
 from . import options
-from .common import word_first
 from .options import is_agreed
 from .session_source import bare_archive, find, is_below, is_protected, open_archive
 from .stderr import tell_lines
@@ -41,26 +40,15 @@ ABOUT = {
 
 
 def archive_parser() -> options.Parser:
-    """For the general help and for completion; each action has its own."""
-    made = options.make_parser(
-        "archive", "Inspect and maintain the archive that sessions are kept in.", ARCHIVE_EXAMPLES
-    )
-    actions = made.add_subparsers(title="actions", metavar="ACTION")
-    for name, about in ABOUT.items():
-        actions.add_parser(name, help=about)
-    return made
+    about = "Inspect and maintain the archive that sessions are kept in."
+    return options.make_group_parser("archive", about, ARCHIVE_EXAMPLES, ABOUT, syncs=True)
 
 
 def run_archive(arguments: list[str]) -> int:
-    arguments = word_first(arguments)
-    action = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if action not in _ACTIONS:
-        if "-h" in arguments or "--help" in arguments:
-            archive_parser().show_help(is_short="--help" not in arguments)
-            return 0
-        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread archive --help`")
-    rest = list(arguments)
-    rest.remove(action)
+    named = options.chosen_action(arguments, ABOUT, archive_parser)
+    if named is None:
+        return 0
+    action, rest = named
     return _ACTIONS[action](rest)
 
 

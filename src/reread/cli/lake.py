@@ -13,7 +13,6 @@ from reread.views.numbers import count, size
 
 from . import options
 from .archive import EXIT_DAMAGE
-from .common import word_first
 from .options import is_agreed
 from .sql import table_lines
 from .stderr import tell
@@ -50,25 +49,15 @@ ABOUT = {
 
 
 def lake_parser() -> options.Parser:
-    """For the general help and for completion; each action has its own."""
     about = "Write many people's transcripts to Delta tables and query them. Needs `pip install 'reread[lake]'`."
-    made = options.make_parser("lake", about, LAKE_EXAMPLES, syncs=False)
-    actions = made.add_subparsers(title="actions", metavar="ACTION")
-    for name, what in ABOUT.items():
-        actions.add_parser(name, help=what)
-    return made
+    return options.make_group_parser("lake", about, LAKE_EXAMPLES, ABOUT, syncs=False)
 
 
 def run_lake(arguments: list[str]) -> int:
-    arguments = word_first(arguments)
-    action = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if action not in _ACTIONS:
-        if "-h" in arguments or "--help" in arguments:
-            lake_parser().show_help(is_short="--help" not in arguments)
-            return 0
-        raise BadInput(f"name an action: {', '.join(ABOUT)}; see `reread lake --help`")
-    rest = list(arguments)
-    rest.remove(action)
+    named = options.chosen_action(arguments, ABOUT, lake_parser)
+    if named is None:
+        return 0
+    action, rest = named
     return _ACTIONS[action](rest)
 
 

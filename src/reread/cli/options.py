@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -156,6 +156,34 @@ def make_parser(
 def store_of(given: argparse.Namespace) -> str | None:
     """The team's store that is asked; None for the person's own archive."""
     return given.store or os.environ.get("REREAD_STORE") or None
+
+
+def make_group_parser(name: str, description: str, examples: str, actions: Mapping[str, str], *, syncs: bool) -> Parser:
+    """Of a command that has actions, for its help and for completion; each action has a parser of its own."""
+    parser = make_parser(name, description, examples, syncs=syncs)
+    listed = parser.add_subparsers(title="actions", metavar="ACTION")
+    for action, about in actions.items():
+        listed.add_parser(action, help=about)
+    return parser
+
+
+def chosen_action(
+    arguments: list[str], actions: Mapping[str, str], make: Callable[[], Parser], passes: tuple[str, ...] = ()
+) -> tuple[str, list[str]] | None:
+    """The action that is named, and the other arguments; None after help was shown. Raises BadInput if none is named.
+
+    Words that begin with one of `passes` may stand before it.
+    """
+    arguments = common.word_first(arguments)
+    action = next((word for word in arguments if not word.startswith(("-", *passes))), None)
+    if action is not None and action in actions:
+        place = arguments.index(action)
+        return action, arguments[:place] + arguments[place + 1 :]
+    parser = make()
+    if "-h" not in arguments and "--help" not in arguments:
+        raise BadInput(f"name an action: {', '.join(actions)}; see `{parser.prog} --help`")
+    parser.show_help(is_short="--help" not in arguments)
+    return None
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,6 @@ from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .common import word_first
 from .stderr import tell
 
 if TYPE_CHECKING:
@@ -58,26 +57,15 @@ _STORES = ("postgresql://", "postgres://")
 
 
 def team_parser() -> options.Parser:
-    """For the general help and for completion; each action has its own."""
-    made = options.make_parser(
-        "team", "Set up and manage a team store on PostgreSQL; see docs/team.md.", TEAM_EXAMPLES, syncs=False
-    )
-    actions = made.add_subparsers(title="actions", metavar="ACTION")
-    for name, about in ABOUT.items():
-        actions.add_parser(name, help=about)
-    return made
+    about = "Set up and manage a team store on PostgreSQL; see docs/team.md."
+    return options.make_group_parser("team", about, TEAM_EXAMPLES, ABOUT, syncs=False)
 
 
 def run_team(arguments: list[str]) -> int:
-    arguments = word_first(arguments)
-    action = next((argument for argument in arguments if argument in _ACTIONS), None)
-    if action is None:
-        if "-h" in arguments or "--help" in arguments:
-            team_parser().show_help(is_short="--help" not in arguments)
-            return 0
-        raise BadInput(f"say what to do with the team's store: {', '.join(ABOUT)}; see `reread team --help`")
-    rest = list(arguments)
-    rest.remove(action)
+    named = options.chosen_action(arguments, ABOUT, team_parser, _STORES)
+    if named is None:
+        return 0
+    action, rest = named
     made = options.make_parser(f"team {action}", f"{ABOUT[action].capitalize()}.", _EXAMPLES[action], syncs=False)
     for name, about in _VALUES.get(action, {}).items():
         made.add_argument(name.lower(), metavar=name, help=about)
