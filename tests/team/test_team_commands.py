@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sys
+import tempfile
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import HTTPCookieProcessor, build_opener
@@ -14,6 +19,7 @@ import pytest
 
 from cli.conftest import run as run
 from cli.running import Ran, Run, environment, read_until, start
+from reread.cli.team import _passing_folder
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 from .postgres import Server
@@ -175,6 +181,37 @@ def test_every_other_question_is_answered_from_what_was_pushed(people: People, m
     assert "a granite it is" in people("bob", "export", "@last", "--format", "markdown", "--output", "-").out
     assert people("bob", "list", "--json").code == 0
     assert people("bob", "machine").code == 0
+
+
+def test_what_still_writes_into_the_copies_does_not_keep_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sync of the pages may go on for a moment after they are asked to end."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def write_for_a_while(folder: Path) -> None:
+        with suppress(FileNotFoundError):
+            for number in range(300):
+                folder.mkdir(exist_ok=True)
+                (folder / f"{number}.jsonl").write_text("{}\n")
+                time.sleep(0.001)
+
+    with _passing_folder() as folder:
+        writer = threading.Thread(target=write_for_a_while, args=(folder / "archive",))
+        writer.start()
+    assert not folder.exists()
+    writer.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="ends the process as Unix does")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_the_copies_go_when_the_command_is_told_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(KeyboardInterrupt), _passing_folder() as folder:
+        (folder / "prompts").write_text("what others wrote")
+        os.kill(os.getpid(), getattr(signal, name))
+        time.sleep(10)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ends the process as Unix does")

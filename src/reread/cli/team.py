@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -33,6 +37,8 @@ else:
     questions = lazy.module("reread.team.questions")
     stores = lazy.module("reread.team.store")
 
+REMOVAL_SECONDS = 10
+"""Long enough for a sync under way to end."""
 TEAM_EXAMPLES = """\
   reread team init postgresql://owner@db.example/team
   reread team grant ann builders
@@ -299,17 +305,40 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
     """Any other command, on what was pushed as text and may be read: as files, which are gone afterwards."""
     if "-h" in arguments or "--help" in arguments:
         return command(arguments)
-    with TemporaryDirectory(prefix="reread-store-") as folder:
+    with _passing_folder() as folder:
         with stores.Store(url) as store:
             arguments, only = _meant(store, name, arguments)
-            if not questions.write_sources(store, Path(folder, "claude"), only):
+            if not questions.write_sources(store, folder / "claude", only):
                 raise BadInput(
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
                 )
             if only is None:
                 _tell_without_text(store)
-        source = ["--source", str(Path(folder, "claude")), "--home", str(Path(folder, "archive"))]
-        return command([*arguments, *source])
+        return command([*arguments, "--source", str(folder / "claude"), "--home", str(folder / "archive")])
+
+
+@contextmanager
+def _passing_folder() -> Iterator[Path]:
+    """One that is gone afterwards, however the command ends: it holds what others wrote.
+
+    A thread of the pages may still be writing into it, which makes removing it fail for a moment.
+    """
+    ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
+    folder = Path(tempfile.mkdtemp(prefix="reread-store-"))
+    try:
+        yield folder
+    finally:
+        for number in ends:
+            signal.signal(number, signal.SIG_IGN)
+        give_up = time.monotonic() + REMOVAL_SECONDS
+        while folder.exists() and time.monotonic() < give_up:
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(0.05 if folder.exists() else 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if folder.exists():
+            tell(f"{folder}: could not be removed; it holds texts of the team's store, so remove it yourself")
 
 
 def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], list[str] | None]:
