@@ -5,7 +5,8 @@ Nothing here calls itself: JSON may be nested deeper than Python calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .find import is_assigned, is_name_of_secret
@@ -37,76 +38,106 @@ def texts_of(value: Any) -> Iterator[str]:
             waiting.extend(item for key, item in reversed(each.items()) if not is_unreadable(each, key))
 
 
+class KnownTexts:
+    """Texts in which there is nothing to find, or nothing to change."""
+
+    __slots__ = ("_names", "texts")
+
+    def __init__(self) -> None:
+        self.texts: set[str] = set()
+        self._names: set[str] = set()
+        """Those of them that are names of fields, and say nothing about their values."""
+
+    def clear(self) -> None:
+        self.texts.clear()
+        self._names.clear()
+
+    def has_names(self, fields: dict[str, Any]) -> bool:
+        """Whether all names of fields are such; nearly always, after the first lines."""
+        return fields.keys() <= self._names
+
+    def add_names(self, fields: dict[str, Any]) -> None:
+        self._names.update(name for name in fields if name in self.texts and not _is_telling(name))
+
+
+@lru_cache(maxsize=20_000)
+def _is_telling(name: str) -> bool:
+    return name in _BYTES or name == "value" or is_name_of_secret(name)
+
+
 class ValueTexts(NamedTuple):
-    """The texts of a value in no order: what is needed to know that there is nothing in it."""
+    """What of a value has to be looked at, in no order; where it is nothing, there is nothing in the value."""
 
     texts: list[str]
-    lists: list[str]
-    """Texts that stand in one list, together."""
     is_named: bool
     """Whether a field is a secret by its name."""
 
 
-def gathered(value: Any) -> ValueTexts:
-    """What `texts_of` and `assigned` tell, in a fifth of the time."""
+def gathered(value: Any, known: KnownTexts) -> ValueTexts:
+    """What `texts_of` and `assigned` tell, but for texts that are known, in a fifth of the time."""
     texts: list[str] = [value] if type(value) is str else []
-    lists: list[str] = []
     is_named = False
     waiting = [value] if type(value) is dict or type(value) is list else []
+    known_texts = known.texts
     for each in waiting:  # which grows meanwhile
         parts: Iterable[Any] = each
         if type(each) is dict:
-            texts.extend(each)
             parts = each.values()
-            if not each.keys().isdisjoint(_BYTES):
+            if not known.has_names(each):
+                known.add_names(each)
+                texts += [name for name in each if name not in known_texts]
                 parts = [part for key, part in each.items() if not is_unreadable(each, key)]
-            if not is_named and not each.keys() <= _PLAIN_NAMES and not _are_plain(each):
-                is_named = any(own_assigned(each))
+                is_named = is_named or (any(map(_is_telling, each)) and any(own_assigned(each)))
         elif len(each) > 1:
             lines = [part for part in each if type(part) is str]
-            lists += ["\n".join(lines)] if len(lines) > 1 else []
+            texts += ["\n".join(lines)] if len(lines) > 1 else []
         for part in parts:
             if type(part) is str:
-                texts.append(part)
+                if part not in known_texts:
+                    texts.append(part)
             elif type(part) is dict or type(part) is list:
                 waiting.append(part)
-    return ValueTexts(texts, lists, is_named)
+    return ValueTexts(texts, is_named)
 
 
-_PLAIN_NAMES: set[str] = set()
-"""Names of fields that say nothing of a value; nearly all, after the first lines."""
-_MOST_NAMES, _LONGEST_NAME = 100_000, 80
+def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: Callable[[str], str]) -> bool | None:
+    """Rewrites the texts of a value in their places, and tells whether any became another.
 
-
-def _are_plain(fields: dict[str, Any]) -> bool:
-    for name in fields:
-        if name not in _PLAIN_NAMES:
-            if name == "value" or is_name_of_secret(name):
-                return False
-            if len(_PLAIN_NAMES) < _MOST_NAMES and len(name) <= _LONGEST_NAME:
-                _PLAIN_NAMES.add(name)
-    return True
-
-
-def with_texts(value: Any, made: Mapping[str, str]) -> Any:
-    """The value itself with other texts in the place of these; a text alone is given back."""
-    if type(value) is str:
-        return made.get(value, value)
-    waiting = [value] if type(value) is dict or type(value) is list else []
+    None where a field is a secret by its name: who wants to know it has to begin anew.
+    """
+    is_changed = False
+    waiting = [value]
+    known_texts = known.texts
     for each in waiting:
-        is_fields = type(each) is dict
-        is_plain = not is_fields or each.keys().isdisjoint(_BYTES)
-        for key, part in each.items() if is_fields else enumerate(each):
+        if type(each) is list:
+            items: Iterable[tuple[Any, Any]] = enumerate(each)
+        elif known.has_names(each):
+            items = each.items()
+        else:
+            known.add_names(each)
+            if any(map(_is_telling, each)) and any(own_assigned(each)):
+                return None
+            items = [(key, part) for key, part in each.items() if not is_unreadable(each, key)]
+            is_changed = _are_renamed(each, rewrite) or is_changed
+            items = zip([rewrite(key) for key, _ in items], [part for _, part in items], strict=True)
+        for key, part in items:
             if type(part) is str:
-                if part in made and (is_plain or not is_unreadable(each, key)):
-                    each[key] = made[part]
-            elif (type(part) is dict or type(part) is list) and (is_plain or not is_unreadable(each, key)):
+                if part not in known_texts and (made := rewrite(part)) is not part:
+                    each[key] = made
+                    is_changed = True
+            elif type(part) is dict or type(part) is list:
                 waiting.append(part)
-        if is_fields and not made.keys().isdisjoint(each):
-            fields = [(made.get(key, key), part) for key, part in each.items()]
-            each.clear()
-            each.update(fields)
-    return value
+    return is_changed
+
+
+def _are_renamed(fields: dict[str, Any], rewrite: Callable[[str], str]) -> bool:
+    made = [rewrite(name) for name in fields]
+    if made == list(fields):
+        return False
+    parts = list(fields.values())
+    fields.clear()
+    fields.update(zip(made, parts, strict=True))
+    return True
 
 
 def assigned(value: Any) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from reread.records import Record, parse_or_none
 from reread.sessions import Session
 
 from .find import FoundSecret, find, is_plain_id, kind_of_name, may_be_coloured
-from .json_values import assigned, gathered, is_unreadable, own_assigned, texts_of, with_texts
+from .json_values import KnownTexts, assigned, gathered, is_rewritten, is_unreadable, own_assigned, texts_of
 from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
 
 _SHORTEST = 8
@@ -58,8 +58,9 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[FoundSecret]] = {}
-        self._with_secrets: set[str] = set()
-        """Those of the texts in which something was found."""
+        """Texts with the secrets of each: a session tells most texts several times, in its lines, records and pages."""
+        self.clean = KnownTexts()
+        """Texts without."""
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
@@ -67,7 +68,7 @@ class Redactor:
         """Letters of the shortest of them."""
         self._redacted: dict[str, str] = {}
         """Short texts as they become: names of fields, and what else stands in every line. Only until more is known."""
-        self._unchanged: set[str] = set()
+        self.unchanged = KnownTexts()
         """Those of them that stay as they are."""
 
     def learn(self, text: str) -> None:
@@ -77,32 +78,29 @@ class Redactor:
 
     def learn_all(self, texts: list[str]) -> None:
         """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
-        new = list(dict.fromkeys(self.unknown(texts)))
+        new = list(dict.fromkeys(text for text in texts if text not in self.clean.texts and text not in self._found))
         self.look_at(new)
-        for text in new:
+        for text in self.with_secrets(new):
             self.learn(text)
 
-    def unknown(self, texts: list[str]) -> list[str]:
-        """Those of many texts that have to be looked at."""
-        new = set(texts).difference(self._found)
-        ids = [text for text in new if is_plain_id(text)]
-        self._found.update(dict.fromkeys(ids, _CLEAN))
-        new.difference_update(ids)
-        return [text for text in texts if text in new] if new else []
-
-    def with_secrets(self, texts: Iterable[str]) -> set[str]:
+    def with_secrets(self, texts: Iterable[str]) -> list[str]:
         """Those of many texts that were looked at in which something was found, whatever others told."""
-        return self._with_secrets.intersection(texts)
+        return [text for text in texts if text in self._found]
 
     def look_at(self, texts: list[str]) -> None:
         """Finds what is in many texts, and takes no note of it yet."""
-        short = [text for text in texts if len(text) <= _TOGETHER]
+        new = [text for text in texts if text not in self._found and not self._is_plain(text)]
+        short = [text for text in new if len(text) <= _TOGETHER]
         if may_be_coloured(_BETWEEN.join(short)):  # colours are taken out of all or of none
             short = [text for text in short if not may_be_coloured(text)]
-        suspects = self._suspects(short)
-        self._found.update((text, _CLEAN) for text in short if text not in suspects)
-        for text in texts:
+        self.clean.texts.update(set(short).difference(self._suspects(short)))
+        for text in new:
             self._find(text)
+
+    def _is_plain(self, text: str) -> bool:
+        if is_plain_id(text):
+            self.clean.texts.add(text)
+        return text in self.clean.texts
 
     def _suspects(self, texts: list[str]) -> set[str]:
         """Those of many texts in which something may be."""
@@ -116,8 +114,8 @@ class Redactor:
 
     def drop_texts(self) -> None:
         """Remembers the secrets alone: whoever goes through gigabytes once gains nothing from texts seen before."""
-        self._found.clear()
-        self._with_secrets.clear()
+        for texts in (self._found, self.clean, self._redacted, self.unchanged):
+            texts.clear()
 
     def found_in(self, text: str) -> list[FoundSecret]:
         """The secrets of a text by itself, whatever others told."""
@@ -128,22 +126,17 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with a name in the place of each secret; as it is where there is none."""
-        return self.changes([text]).get(text, text)
-
-    def changes(self, texts: Iterable[str]) -> dict[str, str]:
-        """Those of many texts that become others, with what they become."""
-        changed: dict[str, str] = {}
-        for text in texts:
-            if text in self._unchanged or text in changed:
-                continue
-            made = self._redacted.get(text)
-            if made is None:
-                made = self._with_names(text)
-                if len(text) <= _SHORT:  # behind it: what is new in a text makes all others unsure
-                    self._unchanged.add(text) if made is text else self._redacted.update({text: made})
-            if made is not text:
-                changed[text] = made
-        return changed
+        if text in self.unchanged.texts:
+            return text
+        made = self._redacted.get(text)
+        if made is None:
+            made = self._with_names(text)
+            if len(text) <= _SHORT:  # behind it: what is new in a text makes all others unsure
+                if made is text:
+                    self.unchanged.texts.add(text)
+                else:
+                    self._redacted[text] = made
+        return made
 
     def _with_names(self, text: str) -> str:
         spans = self._spans(text)
@@ -170,13 +163,15 @@ class Redactor:
         return Counter(each.kind for each in self._spans(outside))
 
     def _find(self, text: str) -> list[FoundSecret]:
-        """A session tells most texts several times: in its lines, its records, its pages."""
+        if text in self.clean.texts:
+            return _CLEAN
         found = self._found.get(text)
         if found is None:
-            found = [each for each in find(text, addresses=self.addresses) if not self._is_spared(each)] or _CLEAN
-            self._found[text] = found
+            found = [each for each in find(text, addresses=self.addresses) if not self._is_spared(each)]
             if found:
-                self._with_secrets.add(text)
+                self._found[text] = found
+            else:
+                self.clean.texts.add(text)
         return found
 
     def _is_spared(self, each: FoundSecret) -> bool:
@@ -198,7 +193,7 @@ class Redactor:
         self._everywhere[value] = kind
         self._shortest = min(len(value), self._shortest or len(value))
         self._redacted.clear()
-        self._unchanged.clear()
+        self.unchanged.clear()
 
     def _placeholder(self, kind: str, value: str) -> str:
         if value not in self._names:
@@ -266,11 +261,13 @@ def learn_lines(redactor: Redactor, lines: Iterable[bytes]) -> None:
 
 
 def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
+    known: set[str] = set()
     for each in _looked_at(redactor, values):
-        found = redactor.with_secrets(each.new)
+        found = set(redactor.with_secrets(each.texts)) - known
         for text in texts_of(each.value) if found else ():  # numbered in the order of reading
             if text in found:
                 redactor.learn(text)
+        known |= found
         for name, text in assigned(each.value) if each.is_named else ():
             redactor.learn_assigned(name, text)
 
@@ -278,7 +275,7 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
 def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[list[tuple[str, str]]]:
     """Kind and value of every secret, line by line."""
     for each in _looked_at(redactor, (_value_of(raw) for raw in lines)):
-        has_some = each.is_named or redactor.with_secrets(each.texts) or redactor.with_secrets(each.lists)
+        has_some = each.is_named or redactor.with_secrets(each.texts)
         yield _secrets_in(redactor, each.value) if has_some else []
 
 
@@ -291,10 +288,8 @@ def _secrets_in(redactor: Redactor, value: Any) -> list[tuple[str, str]]:
 class _Looked(NamedTuple):
     value: Any
     texts: list[str]
-    lists: list[str]
+    """All in which there may be something, and others."""
     is_named: bool
-    new: list[str]
-    """Texts that no value before it had."""
 
 
 def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
@@ -303,11 +298,10 @@ def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
     new: dict[str, None] = {}
     size = 0
     for value in values:
-        texts, lists, is_named = gathered(value)
-        unknown = redactor.unknown([*texts, *lists])
-        waiting.append(_Looked(value, texts, lists, is_named, unknown))
-        new.update(dict.fromkeys(unknown))
-        size += sum(map(len, unknown))
+        texts, is_named = gathered(value, redactor.clean)
+        waiting.append(_Looked(value, texts, is_named))
+        new.update(dict.fromkeys(texts))
+        size += sum(map(len, texts))
         if size >= _AT_ONCE or len(waiting) >= _MOST_WAITING:
             redactor.look_at(list(new))
             yield from waiting
@@ -386,11 +380,12 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _redacted_oddity(redactor, raw)
-    texts, _, is_named = gathered(value)
-    if is_named:
+    if type(value) is not dict and type(value) is not list:
         return _redacted_oddity(redactor, raw)
-    changes = redactor.changes(texts)
-    return msgspec.json.encode(with_texts(value, changes)) if changes else raw
+    is_changed = is_rewritten(value, redactor.unchanged, redactor.redact)
+    if is_changed is None:
+        return _redacted_oddity(redactor, raw)
+    return msgspec.json.encode(value) if is_changed else raw
 
 
 def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
