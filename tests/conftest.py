@@ -8,6 +8,8 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["sampling"]
+
 _SLOW_MACHINES = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 # Derandomised: a commit must not fail for what another commit broke. Look for new failures with
