@@ -2,7 +2,7 @@
 
 `@pytest.mark.sampled(8)` on a parametrised test keeps 8 of its cases. Which ones follows from the id of the commit, so
 a run can be repeated (`--sample-of COMMIT`), and other commits try other cases. A case that is named on the command
-line always runs.
+line always runs. `sampled(1, over="client")` takes one value of that parameter for each combination of the others.
 """
 
 from __future__ import annotations
@@ -68,15 +68,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sampled") and not _is_named(item, config):
-            cases[item.nodeid.partition("[")[0]].append(item)
+            cases[_group(item)].append(item)
     left_out: set[pytest.Item] = set()
-    for name, of_test in cases.items():
-        marker = of_test[0].get_closest_marker("sampled")
-        assert marker is not None
-        chosen = sample([item.name for item in of_test], marker.args[0], config.stash[_SEED])
-        if len(chosen) < len(of_test):
-            left_out.update(item for item in of_test if item.name not in chosen)
-            config.stash[_CHOSEN][name] = [str(len(of_test)), *sorted(map(_case, chosen))]
+    of_tests: dict[str, list[pytest.Item]] = defaultdict(list)
+    for group in cases.values():
+        chosen = sample([item.name for item in group], _marker(group[0]).args[0], config.stash[_SEED])
+        left_out.update(item for item in group if item.name not in chosen)
+        of_tests[_test(group[0])] += group
+    for test, group in of_tests.items():
+        kept = [_case(item.name) for item in group if item not in left_out]
+        if len(kept) < len(group):
+            config.stash[_CHOSEN][test] = [str(len(group)), *sorted(kept)]
     if left_out:
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=list(left_out))
@@ -85,6 +87,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_named(item: pytest.Item, config: pytest.Config) -> bool:
     """Whether the command line names this case itself."""
     return any(argument.endswith(f"::{item.name}") for argument in config.args)
+
+
+def _marker(item: pytest.Item) -> pytest.Mark:
+    marker = item.get_closest_marker("sampled")
+    assert marker is not None
+    return marker
+
+
+def _group(item: pytest.Item) -> str:
+    """Those of which a sample is taken together."""
+    over = _marker(item).kwargs.get("over")
+    parameters: dict[str, object] = getattr(item, "callspec").params if over else {}  # noqa: B009  functions alone have it
+    return f"{_test(item)} {[f'{name}={value!r}' for name, value in sorted(parameters.items()) if name != over]}"
+
+
+def _test(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def _case(name: str) -> str:

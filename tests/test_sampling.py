@@ -21,8 +21,11 @@ import pytest
 @pytest.mark.parametrize("case", range(20))
 def test_sweep(case): pass
 
+@pytest.fixture(params=[pytest.param(each, marks=pytest.mark.sampled(1, over="client")) for each in "ab"])
+def client(request): return request.param
+
 @pytest.mark.parametrize("case", range(5))
-def test_all(case): pass
+def test_each(case, client): pass
 """
 
 
@@ -42,7 +45,7 @@ def test_something_always_runs(size: int, kept: int) -> None:
     [
         ("-n 0 --sample-of one", 8, "3 of 20"),
         ("-n 2 --sample-of one", 8, "3 of 20"),
-        ("-n 0 --all-faults", 25, None),
+        ("-n 0 --all-faults", 30, None),
         ("-n 0 test_it.py::test_sweep[7]", 1, None),
     ],
 )
