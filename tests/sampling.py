@@ -2,7 +2,8 @@
 
 `@pytest.mark.sampled(8)` on a parametrised test keeps 8 of its cases. Which ones follows from the id of the commit, so
 a run can be repeated (`--sample-of COMMIT`), and other commits try other cases. A case that is named on the command
-line always runs. `sampled(1, over="client")` takes one value of that parameter for each combination of the others.
+line always runs. `sampled(1, over="client")` takes one value of that parameter (or of several: `over="a b"`) for each
+combination of the others. `examples(150)` is a third of that for properties, unless all are asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ NO_COMMIT = "none"
 
 _SEED = pytest.StashKey[str]()
 _CHOSEN = pytest.StashKey[dict[str, list[str]]]()
+
+
+_is_whole = False
+
+
+def examples(number: int) -> int:
+    """How many examples Hypothesis tries of a property that may try this many."""
+    return number if _is_whole else max(number // 3, 1)
 
 
 def head() -> str:
@@ -45,6 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sampled(size): run this many of the test's cases; all with --all-faults")
+    global _is_whole
+    _is_whole = bool(config.getoption("--all-faults"))
     given: dict[str, Any] = getattr(config, "workerinput", {})
     config.stash[_SEED] = given.get("sample_of") or config.getoption("--sample-of") or head()
     config.stash[_CHOSEN] = {}
@@ -62,6 +73,7 @@ def pytest_testnodedown(node: Any) -> None:
     node.config.stash[_CHOSEN].update(getattr(node, "workeroutput", {}).get("sampled", {}))
 
 
+@pytest.hookimpl(trylast=True)  # after -m and -k
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all-faults"):
         return
@@ -97,9 +109,9 @@ def _marker(item: pytest.Item) -> pytest.Mark:
 
 def _group(item: pytest.Item) -> str:
     """Those of which a sample is taken together."""
-    over = _marker(item).kwargs.get("over")
+    over = _marker(item).kwargs.get("over", "").split()
     parameters: dict[str, object] = getattr(item, "callspec").params if over else {}  # noqa: B009  functions alone have it
-    return f"{_test(item)} {[f'{name}={value!r}' for name, value in sorted(parameters.items()) if name != over]}"
+    return f"{_test(item)} {[f'{name}={value!r}' for name, value in sorted(parameters.items()) if name not in over]}"
 
 
 def _test(item: pytest.Item) -> str:
