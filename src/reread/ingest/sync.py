@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -13,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.billing import load_prices
+from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
 from reread.features import friction
 from reread.index.meta import keep_left_out
@@ -170,11 +172,14 @@ def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, Sess
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-_decode_batch = msgspec.msgpack.Decoder(SessionBatch).decode
-
-
 def _decoded(answer: bytes | SessionBatch | SourceError) -> SessionBatch | SourceError:
-    return _decode_batch(answer) if isinstance(answer, bytes) else answer
+    return _batch_decoder().decode(answer) if isinstance(answer, bytes) else answer
+
+
+@cache
+def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
+    """Made when there are workers: a session that grew by a few lines is read here."""
+    return msgpack_decoder(SessionBatch)
 
 
 def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:
