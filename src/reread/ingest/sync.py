@@ -24,6 +24,7 @@ from reread.safe.safe import Safe
 
 from .backup_survey import BackupSurvey
 from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
+from .growth import growth
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
@@ -61,12 +62,13 @@ def sync(
     `find_friction`.
     """
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder, prices, captures)
+    grown = growth(connection, machine, places) if captures is None else None
+    survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = survey.jobs if with_friction else [replace(job, with_friction=False) for job in survey.jobs]
     run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
-    if with_backups:
+    if with_backups and grown is None:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
@@ -78,7 +80,10 @@ def sync(
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    writer.remember_folders(survey.folders, unread)
+    if grown is None:
+        writer.remember_folders(survey.folders, unread)
+    else:  # what could not be read is not as it is remembered, so that every sync tries it again
+        writer.remember_grown(survey.known)
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
