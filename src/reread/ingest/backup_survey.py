@@ -115,7 +115,7 @@ class BackupSurvey:
                 continue
             if job is None:
                 self.unchanged += 1
-            elif not self._walk.forgotten.keys() & keys.ever_of(file.path):
+            elif not self._walk.forgotten.keys() & keys.ever_of(file.location):
                 found.append(job)
         return found
 

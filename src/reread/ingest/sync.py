@@ -75,7 +75,7 @@ def sync(
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
     writer.keep_places(
-        [(each.file, str(survey.source_of(each.file.path)), each.original, each.machine) for each in survey.placed]
+        [(each.file, str(survey.source_of(each.file)), each.original, each.machine) for each in survey.placed]
     )
     writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
     if survey.vanished:
