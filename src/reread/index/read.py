@@ -188,6 +188,8 @@ def _file(row: Sequence[Any]) -> FileRow:
     values = dict(zip(FileRow.__struct_fields__, row, strict=True))
     values["location"], values["source"] = as_path(values["location"]), _same(as_path(values["source"]))
     values["kind"], values["device"], values["present"] = _same(values["kind"]), _same(values["device"]), bool(row[-1])
+    for name in ("taken", "indexed"):  # as large as the file, nearly always
+        values[name] = values["size"] if values[name] == values["size"] else values[name]
     return FileRow(**values)
 
 

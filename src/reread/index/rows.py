@@ -17,7 +17,7 @@ OWN = "wire"
 """The source of captures that reread made itself, whatever folder the archive lies in."""
 
 
-class FileRow(Struct, frozen=True, kw_only=True):
+class FileRow(Struct, frozen=True, kw_only=True, gc=False):
     """A source file as the archive knows it."""
 
     id: int

@@ -35,7 +35,7 @@ EDGE = 1024
 """How much of a file's beginning and end proves that it only grew."""
 
 
-class FileJob(Struct, frozen=True, kw_only=True):
+class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     """One file to read on from where the archive stopped."""
 
     file: SourceFile
@@ -63,7 +63,7 @@ class GoneFile(Struct, frozen=True, kw_only=True):
     pieces: tuple[StoredPiece, ...]
 
 
-class SessionJob(Struct, frozen=True, kw_only=True):
+class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     """A session some of whose files changed. All its files are needed to tell what it amounts to."""
 
     files: SessionFiles | None
@@ -586,6 +586,13 @@ class Survey:
         """Places that are files of their own from now on."""
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
+        self.is_first = not any(row.taken for row in self.known.values())
+
+    def release(self) -> None:
+        """Gives up what is known of every file, which is not asked for once the jobs are made."""
+        self.known: dict[str, FileRow] = {}
+        self.keys = FileKeys(self._machine, self.names, ())
+        self._source_of = {each.file.location: self.source_of(each.file) for each in self.placed}
 
     def _found(self, place: Path) -> list[SourceFile]:
         """A source that is not there must not keep the others out."""

@@ -69,7 +69,8 @@ def sync(
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
     survey.jobs.clear()
-    run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
+    survey.release()
+    run(jobs, writer, result, report, is_first=survey.is_first)
     if with_backups:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out

@@ -131,7 +131,7 @@ _CONFIG_SIGNS = {*_CONFIG_FILES, "todos", "file-history", "plugins", "shell-snap
 _SKIPPED = {".git", "node_modules"}
 
 
-class SourceFile(Struct, frozen=True):
+class SourceFile(Struct, frozen=True, gc=False):
     location: str
     """Its path as text: a `Path` that was looked at takes five times the memory, and a survey holds one per file."""
     kind: FileKind
@@ -289,7 +289,7 @@ def is_config_folder(folder: Path, names: set[str]) -> bool:
     return "projects" in names and (folder.name == ".claude" or not names.isdisjoint(_CONFIG_SIGNS))
 
 
-class SessionFiles(Struct, frozen=True):
+class SessionFiles(Struct, frozen=True, gc=False):
     id: str
     trunk: SourceFile | None = None
     """None when only subagents or side files are left."""
