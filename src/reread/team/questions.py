@@ -302,7 +302,7 @@ def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
     bodies = {Path(row[0]): unpack(row[4], max_output_size=1 << 31) if row[4] else b"" for row in rows}
     files = [
         SourceFile(
-            path=Path(name),
+            location=str(Path(name)),
             kind=FileKind(kind),
             session=named,
             agent=agent,
