@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from zstandard import ZstdCompressor
 
+from reread import lazy
 from reread.features.search_text import Field, texts_of
-from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_session, redacted_line
-from reread.features.secrets.shapes import USER
 from reread.index import custody
 from reread.index.ledger import asker, told_in_session
 from reread.index.machines import machines
@@ -37,9 +36,14 @@ from reread.times import milliseconds
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.billing.response import Response
+    from reread.features.secrets import redact, shapes
     from reread.index.rows import RequestContext
     from reread.index.sessions import SessionRow, StoredSession
     from reread.sessions import Session
+else:
+    # A seventh of a push that has nothing to send would go into their patterns.
+    redact = lazy.module("reread.features.secrets.redact")
+    shapes = lazy.module("reread.features.secrets.shapes")
 
 Document = dict[str, Any]
 
@@ -87,7 +91,7 @@ class SentNames(Struct, frozen=True):
 def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
     """A name that goes with the ledger: a branch may be called after a token. In the path of a project the name of a
     user stays: who minds chooses digests."""
-    return None if name is None else Redactor(spared=frozenset({USER} if is_path else ())).redact(name)
+    return None if name is None else redact.Redactor(spared=frozenset({shapes.USER} if is_path else ())).redact(name)
 
 
 class Waiting(NamedTuple):
@@ -168,8 +172,8 @@ class Parcels:
     def text(self, each: Waiting) -> Document:
         """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
         session = self._archive.session(each.stored)
-        redactor = Redactor()
-        learn_session(redactor, session)
+        redactor = redact.Redactor()
+        redact.learn_session(redactor, session)
         lines = list(text_lines(session, redactor))
         about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
         return {**_clean(about), "lines": lines}
@@ -243,7 +247,7 @@ _MOST_WORDS = 60_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def text_lines(session: Session, redactor: Redactor) -> Iterator[Document]:
+def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
     """The lines of a session, each with no more than these fields, without the secrets that the redactor learned, and
     with the words it is found by."""
     position = 0
@@ -251,7 +255,7 @@ def text_lines(session: Session, redactor: Redactor) -> Iterator[Document]:
         for record in records:
             kept = kept_line(record)
             if kept is not None:
-                line = _escaped(redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
+                line = _escaped(redact.redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
                 about = {"position": position, "agent": agent, "uuid": record.uuid, "time": milliseconds(record.time)}
                 yield {**_clean(about), "line": line, "words": words_of(decode(line.encode()))}
                 position += 1
@@ -323,7 +327,7 @@ def words_of(record: Record) -> str:
 
 def redactions(lines: Iterable[Document]) -> int:
     """How many secrets were taken out of lines."""
-    return sum(1 for line in lines for _ in PLACEHOLDER.finditer(line["line"]))
+    return sum(1 for line in lines for _ in redact.PLACEHOLDER.finditer(line["line"]))
 
 
 def _clean(document: Document) -> Document:

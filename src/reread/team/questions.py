@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
@@ -207,15 +207,31 @@ def _stored(row: Sequence[Any]) -> StoredSession:
 
 def listed(store: Store, wanted: Filter) -> list[TeamSession]:
     """Sessions that the role may see, the one that went on last first; a title is empty where no text was pushed."""
+    return _all_copies(store, wanted, "is_counted")[: wanted.limit]
+
+
+def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> list[TeamSession]:
+    """Text may have been pushed with a copy that does not count."""
     for name, option in _UNANSWERED.items():
         if getattr(wanted, name):
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+    condition, values = _told_condition(wanted)
     rows = store.rows(
-        f"""SELECT {_SESSION}, (SELECT min(label) FROM reread.machine WHERE machine.id = session.machine), machine
-            FROM reread.session WHERE is_counted ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid"""  # noqa: S608
+        f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
+            ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
+        values,
     )
-    found = [_team_session(row) for row in rows if wanted.machine in (None, row[-2], row[-1])]
-    return [each for each in found if _passes(each.listed.stored, wanted)][: wanted.limit]
+    return [each for each in map(_team_session, rows) if _passes(each.listed.stored, wanted)]
+
+
+def _told_condition(wanted: Filter) -> tuple[LiteralString, list[str]]:
+    """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
+    condition, values = _condition(Filter(git_branch=wanted.git_branch, tool=wanted.tool))
+    machine, more = _condition(Filter(machine=wanted.machine))
+    told: LiteralString = (
+        "EXISTS (SELECT FROM reread.told JOIN reread.file ON file.id = told.file WHERE file.session = session.id"
+    )
+    return (f"{machine} AND {told} AND {condition})" if values else machine), [*more, *values]
 
 
 def _passes(stored: StoredSession, wanted: Filter) -> bool:
@@ -337,13 +353,15 @@ _WEIGHT = {"prompt": "A", "title": "A", "text": "B", "thinking": "C", "tool": "D
 _ALL_WEIGHTS = "ABCD"
 _NOTHING = "'nothing is found by this'"
 _MOST_LINES = 1_000
-"""Of which the best are shown: a tenth of a second to look at."""
+"""Of which the store finds the best."""
+_MORE_LINES = 40
+"""Than hits are shown: what the store takes for the best is ranked again here by what stands in it."""
 
 
 def as_tsquery(match: str) -> str:
     """An FTS5 expression, as `search_language.parse` writes it, for PostgreSQL."""
     found: list[str] = []
-    weights, is_behind_term = _ALL_WEIGHTS, False
+    weights, is_behind_term = _ALL_WEIGHTS, False  # which is none: with one the index cannot answer by itself
     for part in _PART.finditer(match):
         if part["fields"] is not None:
             weights = "".join(sorted({_WEIGHT[name] for name in part["fields"].split() if name in _WEIGHT}))
@@ -364,7 +382,11 @@ def _phrase(text: str, weights: str, *, is_open: bool) -> str:
     if not parts:
         return _NOTHING
     last = len(parts) - 1
-    terms = [f"'{word}':{'*' if is_open and place == last else ''}{weights}" for place, word in enumerate(parts)]
+    marks = [
+        f"{'*' if is_open and place == last else ''}{'' if weights == _ALL_WEIGHTS else weights}"
+        for place in range(len(parts))
+    ]
+    terms = [f"'{word}'{mark and ':'}{mark}" for word, mark in zip(parts, marks, strict=True)]
     return f"({' <-> '.join(terms)})"
 
 
@@ -374,10 +396,14 @@ def search(
     """Ranked hits in the text that the role may see. What tools gave back is never there."""
     asked = parse(query, fields)
     since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    among = None
+    if wanted.project or wanted.model or wanted.machine or wanted.git_branch or wanted.tool:
+        among = [each.listed.stored.id for each in _all_copies(store, wanted._replace(since=None, until=None))]
     rows = store.rows(
-        "SELECT * FROM reread.search(%s, %s, %s, %s)", (as_tsquery(asked.match), since, until, _MOST_LINES)
+        "SELECT * FROM reread.search(%s, %s, %s, %s, %s, %s, %s)",
+        (as_tsquery(asked.match), since, until, among, _MOST_LINES, limit + _MORE_LINES, milliseconds(now)),
     )
-    known = _all_copies(store, wanted)
+    known = _by_number(store, {row[0] for row in rows})
     beyond = rows[0][-1] - len(rows) if rows else 0
     hits: list[tuple[float, Hit]] = []
     for number, _, uuid, time, line, _ in rows:
@@ -394,11 +420,9 @@ def search(
     )
 
 
-def _all_copies(store: Store, wanted: Filter) -> dict[int, StoredSession]:
-    """By number; text may have been pushed with a copy that does not count."""
-    rows = store.rows(f"SELECT {_SESSION} FROM reread.session")  # noqa: S608  our own names
-    whenever = wanted._replace(since=None, until=None)
-    return {stored.id: stored for stored in map(_stored, rows) if _passes(stored, whenever)}
+def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSession]:
+    rows = store.rows(f"SELECT {_SESSION} FROM reread.session WHERE id = ANY (%s)", (list(numbers),))  # noqa: S608
+    return {stored.id: stored for stored in map(_stored, rows)}
 
 
 def without_text(store: Store) -> int:

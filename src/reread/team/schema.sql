@@ -465,9 +465,12 @@ END $$;
 
 -- -- reading text: row level security would keep PostgreSQL from the text index, so these filter by themselves
 
-CREATE OR REPLACE FUNCTION search(query text, since bigint, until bigint, most integer) RETURNS TABLE (
-    session bigint, agent text, uuid text, "time" bigint, line text, total bigint
-)
+-- Of the newest lines that match, as many as `most`, the `best` by a rank that costs little: the caller ranks those by
+-- what stands in them. Weights are half of those of `search_language`, which go beyond 1.
+DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
+CREATE OR REPLACE FUNCTION search(
+    query text, since bigint, until bigint, among bigint[], most integer, best integer, now_ms bigint
+) RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
 BEGIN
@@ -476,12 +479,17 @@ BEGIN
         WHERE hits.words @@ query::tsquery AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
             AND (search.since IS NULL OR hits.time >= search.since)
             AND (search.until IS NULL OR hits.time < search.until)
+            AND (search.among IS NULL OR hits.session = ANY (search.among))
         ORDER BY hits.time DESC NULLS LAST, hits.session, hits.position LIMIT most
+    ), shown AS MATERIALIZED (
+        SELECT * FROM hit ORDER BY ts_rank('{0.5, 0.6, 0.75, 1}', hit.words, query::tsquery, 1)
+            * greatest(0.3, power(0.5, greatest(now_ms - coalesce(hit.time, 0), 0) / 5184000000.0)) DESC,
+            hit.time DESC NULLS LAST, hit.session, hit.position LIMIT best
     ), noted AS (
         INSERT INTO audit (reader, person, how)
-        SELECT DISTINCT who, hit.person, 'search' FROM hit WHERE hit.person <> who
+        SELECT DISTINCT who, shown.person, 'search' FROM shown WHERE shown.person <> who
     )
-    SELECT hit.session, hit.agent, hit.uuid, hit.time, hit.line, hit.number FROM hit;
+    SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line, shown.number FROM shown;
 END $$;
 
 CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
@@ -548,26 +556,26 @@ BEGIN
     RETURN moved;
 END $$;
 
--- -- who sees what
+-- -- who sees what: everything about the caller in a sub-select, which is asked once and not for every row
 
 DO $$
 DECLARE each record;
 BEGIN
     FOR each IN SELECT * FROM (VALUES
         ('note', 'true'),
-        ('member', 'role = reread.caller() OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('member', 'role = (SELECT reread.caller()) OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('assignment', 'team = ANY (ARRAY(SELECT reread.teams(false)))'),
-        ('machine', 'person = reread.caller() OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
-        ('session', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('machine', 'person = (SELECT reread.caller()) OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
+        ('session', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('file', 'EXISTS (SELECT FROM reread.session WHERE session.id = file.session)'),
         ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
-        ('response', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('response', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
         -- Text of others only through `search` and `lines_of`, which note who read it.
-        ('text', 'person = reread.caller()'),
-        ('content', 'person = reread.caller()'),
-        ('forgotten', 'person = reread.caller()'),
-        ('audit', 'reader = reread.caller() OR person = reread.caller()')
+        ('text', 'person = (SELECT reread.caller())'),
+        ('content', 'person = (SELECT reread.caller())'),
+        ('forgotten', 'person = (SELECT reread.caller())'),
+        ('audit', 'reader = (SELECT reread.caller()) OR person = (SELECT reread.caller())')
     ) AS rule(name, condition) LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
         EXECUTE format('DROP POLICY IF EXISTS seen ON %I', each.name);
@@ -579,5 +587,5 @@ END $$;
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), is_owner(), teams(boolean), kept_since(), put_session(jsonb), copies(text[]),
-    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, integer),
+    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, bigint[], integer, integer, bigint),
     lines_of(bigint), content_of(bigint), forget(text) TO reread_member;

@@ -27,7 +27,7 @@ else:
     sql = lazy.module("psycopg.sql")
     json_types = lazy.module("psycopg.types.json")
 
-VERSION = 1
+VERSION = 2
 """Of tables and functions; grows with every change of what a client may send or ask. A client refuses any other."""
 _SCHEMES = ("postgresql://", "postgres://")
 _AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
