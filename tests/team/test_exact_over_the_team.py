@@ -37,7 +37,7 @@ def split(tree: Path, root: Path, seed: int) -> None:
                 place.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(trunk, place)
                 if trunk.with_suffix("").is_dir():
-                    shutil.copytree(trunk.with_suffix(""), place / trunk.stem)
+                    shutil.copytree(trunk.with_suffix(""), place / trunk.stem, dirs_exist_ok=True)
                 if number and rng.random() < 0.5:
                     lines = trunk.read_bytes().splitlines(keepends=True)
                     (place / trunk.name).write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))

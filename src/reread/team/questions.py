@@ -313,9 +313,14 @@ class _Kept(FileReader):
         return None if found is None else self.content(found).decode("utf-8", "replace")
 
 
+def _unpacked(body: bytes) -> bytes:
+    """Of a file that grew, one part behind the other."""
+    with ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
+        return reader.read()
+
+
 def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
-    unpack = ZstdDecompressor().decompress
-    bodies = {Path(row[0]): unpack(row[4], max_output_size=1 << 31) if row[4] else b"" for row in rows}
+    bodies = {Path(row[0]): _unpacked(row[4]) for row in rows}
     files = [
         SourceFile(
             path=Path(name),
@@ -471,7 +476,7 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
             target = place / name
             if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(ZstdDecompressor().decompress(body, max_output_size=1 << 31) if body else b"")
+                target.write_bytes(_unpacked(body))
         return bool(content)
     parts: dict[str | None, list[str]] = {}
     for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,)):

@@ -199,7 +199,10 @@ def _write_prices(store: Store, prices: Prices) -> None:
         cursor.executemany("UPDATE reread.model_name SET model = %s, region = %s WHERE raw = %s", meant)
         cursor.execute("SET LOCAL search_path = reread, pg_temp")
         cursor.execute(
-            "UPDATE response SET nanodollars = cost(response) WHERE nanodollars IS DISTINCT FROM cost(response)"
+            """UPDATE response SET nanodollars = priced.nanodollars
+               FROM (SELECT used.key, (SELECT held.nanodollars FROM price(used) AS held) FROM response AS used)
+                    AS priced(key, nanodollars)
+               WHERE response.key = priced.key AND response.nanodollars IS DISTINCT FROM priced.nanodollars"""
         )
 
 
