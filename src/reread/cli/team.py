@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from reread.team import questions
     from reread.team import store as stores
     from reread.team.store import Store, StoreStatus
+
+    from . import retro
 else:
     billing = lazy.module("reread.billing")
     exchange = lazy.module("reread.exchange")
     questions = lazy.module("reread.team.questions")
     stores = lazy.module("reread.team.store")
+    retro = lazy.module("reread.cli.retro")
 
 REMOVAL_SECONDS = 10
 """Long enough for a sync under way to end."""
@@ -308,6 +311,8 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
     with _passing_folder() as folder:
         with stores.Store(url) as store:
             arguments, only = _meant(store, name, arguments)
+            if name == "retro" and only is None:
+                arguments, only = _narrowed(store, arguments)
             if not questions.write_sources(store, folder / "claude", only):
                 raise BadInput(
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
@@ -352,6 +357,26 @@ def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], li
         if found:
             return arguments, found
     return arguments, None
+
+
+def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """The sessions that a retrospective of a project or a machine is made of: no others are copied. Machines are known
+    to the store alone. Times do not narrow it: what was before is what a period is compared with."""
+    given = retro.retro_parser().parse_args(arguments)
+    if given.project is None and given.machine is None:
+        return arguments, None
+    wanted = archives.filters.Filter(project=given.project, machine=given.machine)
+    found = [each.listed.stored.row.uuid for each in questions.listed(store, wanted)]
+    if not found:
+        named = " and ".join(printable(repr(name)) for name in (given.project, given.machine) if name is not None)
+        raise BadInput(
+            f"{store.address} has no session of {named} that you see; try `reread --store URL usage project`"
+        )
+    kept = [word for word in arguments if not word.startswith("--machine=")]
+    if "--machine" in kept:
+        place = kept.index("--machine")
+        kept[place : place + 2] = []
+    return kept, found
 
 
 def _tell_without_text(store: Store) -> None:

@@ -131,9 +131,10 @@ def _cells(
     if by in (*PERIODS, "model", "block"):
         rows = store.rows(
             f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM reread.response
-                WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2""",  # noqa: S608  our own text
+                WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )
+        rows.sort(key=lambda row: (row[0] is not None, row[0], row[1]))  # sorting all responses would be a third of it
         yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
         return
     key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
@@ -357,8 +358,8 @@ _PART = re.compile(
 _WEIGHT = {"prompt": "A", "title": "A", "text": "B", "thinking": "C", "tool": "D"}
 _ALL_WEIGHTS = "ABCD"
 _NOTHING = "'nothing is found by this'"
-_MOST_LINES = 1_000
-"""Of which the store finds the best."""
+_MOST_LINES = 400
+"""Of which the store finds the best; at 300 MB every hundred of them take 2 ms."""
 _MORE_LINES = 40
 """Than hits are shown: what the store takes for the best is ranked again here by what stands in it."""
 
