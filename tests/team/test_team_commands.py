@@ -306,6 +306,36 @@ def test_a_store_that_is_away_or_none_is_told_in_a_sentence(people: People, serv
     assert "your role may not do that" in ran.err
 
 
+def test_a_database_that_is_not_there_is_told_with_what_makes_one(people: People, server: Server) -> None:
+    ran = people("owner", "team", "init", server.url("owner", "nowhere"), "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert "createdb" in ran.err
+
+
+def test_who_made_a_store_need_not_name_it_again(people: People) -> None:
+    assert people("owner", "team", "grant", "amy", "red").code == 0
+    assert {row["role"] for row in json.loads(people("owner", "team", "members", "--json").out)["members"]} == {
+        *("amy", "ann", "bob")
+    }
+    people.push("ann")
+    assert json.loads(people("ann", "team", "status", "--json").out)["role"] == "ann"
+    nobody = people("carl", "team", "members")
+    assert (nobody.code, "say which store" in nobody.err) == (2, True)
+
+
+def test_a_list_over_a_store_is_filtered_by_what_responses_tell(people: People) -> None:
+    told = a_session(a_prompt("x", gitBranch="side"), a_reply("yes", gitBranch="side"), id=BOB, cwd="/src/lantern")
+    told.write(people.root / "ann" / "claude" / "projects")
+    people.push("ann", "--what", "text")
+    assert [row["id"] for row in people.ask("ann", "list", "--branch", "side")["sessions"]] == [BOB]
+    assert people.ask("ann", "list", "--branch", "nowhere")["sessions"] == []
+    assert people.ask("ann", "list", "--machine", "nowhere")["sessions"] == []
+    assert people.ask("ann", "list", "--tool", "Bash")["sessions"] == []
+    assert {hit["session"] for hit in people.ask("ann", "search", "yes", "--branch", "side")["hits"]} == {BOB}
+    assert people.ask("ann", "search", "lantern", "--branch", "side")["hits"] == []
+    assert "only here" not in people("ann", "--store", people.url("ann"), "list").out
+
+
 def test_a_password_is_neither_shown_nor_kept(people: People) -> None:
     url = people.url("ann").replace("ann@", "ann:hunter2secret@")
     ran = people("ann", "push", url, "--json")

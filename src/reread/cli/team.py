@@ -117,12 +117,13 @@ _EXAMPLES = {
 
 
 def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
-    """The store that is meant: named here, else by the environment, else the last that was pushed to."""
+    """The store that is meant: named here, else by the environment, else that of the last `team init` or push."""
     named = [*urls, *filter(None, [given.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
     last = exchange.last_store(config.home)
-    found = named[0] if named else os.environ.get("REREAD_STORE") or (last.address if last is not None else None)
+    known = exchange.own_store(config.home) or (last.address if last is not None else None)
+    found = named[0] if named else os.environ.get("REREAD_STORE") or known
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
     return found
@@ -137,6 +138,7 @@ def _init(given: argparse.Namespace, config: Config, url: str) -> int:
         return 0
     with stores.Store(url, is_new=True) as store:
         stores.initialise(store, prices)
+        exchange.remember_own_store(config.home, store.address)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
     lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
     options.show_answer(given, config, lambda: document, lambda _: lines)
@@ -153,9 +155,10 @@ def _status(given: argparse.Namespace, config: Config, url: str) -> int:
 
 def _status_lines(found: StoreStatus) -> list[str]:
     kept = "for ever" if found.retain_days is None else f"for {count(found.retain_days, 'day')}"
+    people = "1 person" if found.people == 1 else f"{found.people:,} people"
     return [
         f"{printable(found.address)}, as {found.role} ({', '.join(found.teams) or 'in no team'})",
-        f"{count(found.sessions, 'session')} of {count(found.people, 'person')}, {count(found.responses, 'response')}",
+        f"{count(found.sessions, 'session')} of {people}, {count(found.responses, 'response')}",
         f"text of {found.with_text:,}, whole files of {found.with_content:,}; kept {kept}",
         f"prices of {found.price_table_date}; {size(found.bytes)} in the database",
     ]

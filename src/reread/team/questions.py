@@ -201,9 +201,10 @@ def _team_session(row: Sequence[Any]) -> TeamSession:
 
 
 def _stored(row: Sequence[Any]) -> StoredSession:
+    """As if its transcript were still where it was written: nobody here knows, and it is not for us to keep."""
     number, uuid, project, title, numbers = row[:5]
     about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
-    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=False, mtime_ns=None)
+    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
 def listed(store: Store, wanted: Filter) -> list[TeamSession]:

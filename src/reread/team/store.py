@@ -31,6 +31,7 @@ VERSION = 2
 """Of tables and functions; grows with every change of what a client may send or ask. A client refuses any other."""
 _SCHEMES = ("postgresql://", "postgres://")
 _AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
+_NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
 
 
@@ -70,6 +71,8 @@ def told() -> Iterator[None]:
         yield
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         state = getattr(error, "sqlstate", None)
+        if state is None and _NO_DATABASE.search(str(error)):
+            raise BadInput(f"{_sentence(error)}; its owner makes one with PostgreSQL's `createdb`") from error
         what = "cannot be reached" if state is None else _AILMENTS.get(state, "cannot go on now")
         raise StoreAway(f"the store {what}: {_sentence(error)}") from error
     except psycopg.errors.InsufficientPrivilege as error:
