@@ -33,7 +33,7 @@ from reread.archive import UsageReport
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.billing import packaged_prices
-from reread.team.questions import search, usage
+from reread.team.questions import search, usage, write_sources
 from reread.team.store import Store, grant, initialise, status, verify
 from truth import Truth
 
@@ -65,6 +65,7 @@ def main() -> None:
             print(f"{size / 1e6:.0f} MB of {len(people)} people in {len(TEAMS)} teams, {os.cpu_count()} cores")
             _pushes(bench, options.what)
             _grown(bench, options.what)
+            _copies(bench)
             _questions(bench, options.rounds)
             _exact(bench, truth)
         finally:
@@ -197,6 +198,19 @@ def _grown(bench: Bench, whats: list[str]) -> None:
         sent = json.loads(timing.stdout)["bytes_sent"]
         name = f"push --what {what}, {len(sample)} lines more on {path.stat().st_size / 1e6:.1f} MB"
         _row(name, cost, f"{sent / 1e3:.0f} KB sent; a plain sync of them {plain.client:.2f}")
+
+
+def _copies(bench: Bench) -> None:
+    """What commands cost that are given the text as files: all that a member of one team may read."""
+    person = bench.people[0]
+    with Store(bench.url(person)) as store, tempfile.TemporaryDirectory(dir=bench.scratch) as folder:
+        before, own, began = bench.server_seconds(), time.process_time(), time.perf_counter()
+        sessions = write_sources(store, Path(folder))
+        cost = Cost(time.process_time() - own, bench.server_seconds() - before, time.perf_counter() - began)
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+    speed = size / 1e6 / (cost.client + cost.server or 1)
+    _row("text as files, a member of one team", cost, f"{sessions} sessions, {size / 1e6:.0f} MB, {speed:.0f} MB/s")
+    _row("retro over the store", bench.run(person, "--store", bench.url(person), "retro", "--json")[0])
 
 
 def _questions(bench: Bench, rounds: int) -> None:
