@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from deltalake import write_deltalake
 
 from cli.running import start
 from lake.lakes import assert_same_usage, built, everything, reports
@@ -235,3 +236,20 @@ def test_workers_make_the_same_rows(tree: Tree, tmp_path: Path, monkeypatch: pyt
     assert sum(done.sessions for done in run_local(tasks)) == 4
     built(tmp_path / "lake", tree.source)
     assert everything(tmp_path / "lake") == everything(tmp_path / "alone")
+
+
+def test_a_lake_of_an_earlier_version_gains_what_it_lacks(tree: Tree, tmp_path: Path) -> None:
+    built(tmp_path / "lake", tree.source)
+    wanted = everything(tmp_path / "lake")
+    rows = DeltaLake(str(tmp_path / "lake")).rows("session").drop_columns(["typed", "moments"])
+    shutil.rmtree(tmp_path / "lake" / "session")
+    shutil.rmtree(tmp_path / "lake" / "friction_day")
+    write_deltalake(str(tmp_path / "lake" / "session"), rows, partition_by=["month"])
+    older = DeltaLake(str(tmp_path / "lake"))
+    older.versions = {name: version for name, version in older.versions.items() if name != "friction_day"}
+    older.versions["session"] = 0
+    older.commit({"action": "build"})
+    assert reports(tmp_path / "lake")["day"].rows
+    assert built(tmp_path / "lake", tree.source).sessions == len(wanted["session"])
+    assert everything(tmp_path / "lake") == wanted
+    assert verify(DeltaLake(str(tmp_path / "lake")), packaged_prices()).ok

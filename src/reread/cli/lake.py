@@ -40,7 +40,7 @@ LAKE_EXAMPLES = """\
   reread lake plan ~/.claude --lake ~/lake"""
 ABOUT = {
     "build": "read what is new in the sources and write it to the lake, all of it or nothing",
-    "query": "answer `usage GROUPING` like `reread usage`, or one SELECT with `sql`",
+    "query": "answer `usage GROUPING` like `reread usage`, `friction` by project and week, or one SELECT with `sql`",
     "plan": "show what a build would read, without writing anything",
     "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
     "forget": "remove a session from every table and from the disk, for good; asks first",
@@ -186,17 +186,18 @@ def _plan(arguments: list[str]) -> int:
 QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake usage day --json
   reread lake query --lake ~/lake usage project --since 30d
+  reread lake query --lake ~/lake friction --since 90d --json
   reread lake query --lake ~/lake sql "SELECT model, sum(output) FROM response GROUP BY model"
   reread lake query --lake ~/lake schema"""
 
 
 def _query(arguments: list[str]) -> int:
     made = _parser("query", QUERY_EXAMPLES)
-    made.add_argument("question", metavar="QUESTION", help="usage GROUPING, sql SELECT, or schema")
+    made.add_argument("question", metavar="QUESTION", help="usage GROUPING, friction, sql SELECT, or schema")
     made.add_argument(
         "about", nargs="?", metavar="GROUPING|SELECT", help="day (default), week, month, ...; or the SELECT"
     )
-    group = made.add_argument_group("filters of usage")
+    group = made.add_argument_group("filters of usage; of friction, the first three")
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
@@ -205,15 +206,15 @@ def _query(arguments: list[str]) -> int:
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
     made.set_defaults(file=None, machine=None, starred=False, tagged=None, limit=None)
     given = made.parse_args(arguments)
-    if given.question not in ("usage", "sql", "schema"):
-        raise BadInput(f"a lake is asked for usage, sql or schema, not {given.question!r}")
+    if given.question not in (*_QUESTIONS, "schema"):
+        raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {given.question!r}")
     config = options.make_config(given)
     lake = _opened(given.lake)
     if given.question == "schema":
         options.print_lines(tables.described())
         return 0
     lake.require()
-    (_usage if given.question == "usage" else _sql)(given, config, lake)
+    _QUESTIONS[given.question](given, config, lake)
     return 0
 
 
@@ -242,6 +243,32 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
         lambda: views.archive_json.rows_document(columns, rows),
         lambda view: table_lines(columns, rows, view),
     )
+
+
+def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if given.about is not None or given.model or given.branch or given.tool:
+        raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
+    wanted = options.make_filter(given, config)._replace(sources=())
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        weeks = answers.friction(wanted, config.timezone)
+    rows = [
+        {"project": each.project, "week": each.week, **views.retro_report.rate_document(each.rate), "kinds": each.kinds}
+        for each in weeks
+    ]
+    shown = [
+        (each.project, each.week, each.rate.exposure, each.rate.count, views.retro_report.rate_text(each.rate))
+        for each in weeks
+    ]
+    zone = options.zone_name(given.timezone)
+    options.show_answer(
+        given,
+        config,
+        lambda: {"schema": "reread.lake_friction/1", "timezone": zone, "rows": rows},
+        lambda view: table_lines(("project", "week", "prompts", "moments", "per 100 prompts"), shown, view),
+    )
+
+
+_QUESTIONS = {"usage": _usage, "friction": _friction, "sql": _sql}
 
 
 def _verify(arguments: list[str]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.billing import load_prices
+from reread.billing import Prices, load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
 
@@ -18,7 +18,7 @@ from .plan import SHARE, CopiedFile, KnownFile, LakePlan, list_files, make_plan,
 from .query import LakeAnswers
 from .share import ShareOptions
 from .storage import key_of, uri_of
-from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
+from .tables import FILE, FORGOTTEN, FRICTION_DAY, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
 
 
 class LakeBuilt(Struct, frozen=True, kw_only=True):
@@ -39,8 +39,7 @@ def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) ->
     problems: list[str] = []
     files = list_files(places, problems)
     forgotten = frozenset(lake.rows(FORGOTTEN.name)["mark"].to_pylist())
-    is_older = lake.exists and lake.last.get("extractor") != EXTRACTOR
-    plan = make_plan(files, known_files(lake), forgotten, anew=is_older)
+    plan = make_plan(files, known_files(lake), forgotten, anew=lake.exists and not lake.is_whole)
     plan.problems.extend(problems)
     return plan
 
@@ -71,8 +70,7 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
         tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
         done = list(run(tasks)) if tasks else []
         _replace_rows(lake, plan, done)
-        with LakeAnswers.of(lake, prices) as answers:
-            lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+        count_days(lake, prices)
         about: dict[str, Any] = {"action": "build", "engine": engine, "what": options.what, "redact": options.redact}
         about |= {"sessions": sum(each.sessions for each in done), "bytes": sum(each.bytes_read for each in done)}
         about["cpu_seconds"] = sum(each.cpu_seconds for each in done)
@@ -87,6 +85,13 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
         rows={table.name: lake.count(table.name) for table in SHARED},
         problems=[*plan.problems, *(problem for each in done for problem in each.problems)],
     )
+
+
+def count_days(lake: DeltaLake, prices: Prices) -> None:
+    """The tables that are counted from others, after a change of those."""
+    with LakeAnswers.of(lake, prices) as answers:
+        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+        lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
 
 
 def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> None:

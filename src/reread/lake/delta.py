@@ -17,6 +17,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from reread.errors import BadInput, RereadError
+from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
 
 from .tables import BUILD, MONTH, TABLES, LakeTable, arrow_table
@@ -58,6 +59,11 @@ class DeltaLake:
     @property
     def exists(self) -> bool:
         return bool(self.last)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has every table and was made by this version's rules."""
+        return self.last.get("extractor") == EXTRACTOR and TABLES.keys() - {BUILD.name} <= self.versions.keys()
 
     def require(self) -> None:
         """Raises `BadInput` where there is no lake."""
@@ -107,6 +113,7 @@ class DeltaLake:
                 if found.version() != held:
                     found.restore(held)
                     self.versions[table.name] = self._head(table.name)
+                self._widen(table)
 
     def _create(self, table: LakeTable) -> None:
         statistics = _STATISTICS.get(table.name)
@@ -117,6 +124,15 @@ class DeltaLake:
             description=table.about,
             configuration={"delta.dataSkippingStatsColumns": statistics} if statistics else None,
         )
+
+    def _widen(self, table: LakeTable) -> None:
+        """Adds the columns that a lake of an earlier version lacks."""
+        found = DeltaTable(f"{self.uri}/{table.name}")
+        held = {field.name for field in found.schema().fields}
+        absent = [field for field in Schema.from_arrow(table.schema).fields if field.name not in held]
+        if absent:
+            found.alter.add_columns(absent)
+            self.versions[table.name] = self._head(table.name)
 
     def _head(self, name: str) -> int:
         return int(DeltaTable(f"{self.uri}/{name}").version())

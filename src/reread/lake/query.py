@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
 import duckdb
@@ -32,7 +33,8 @@ from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
 
 from .delta import DeltaLake
-from .tables import BUILD, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
+from .tables import BUILD, FRICTION_DAY, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
 atexit.register(gc.unfreeze)
@@ -140,7 +142,8 @@ class LakeAnswers:
         self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
         self._price_tables()
         self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
-        self._connection.execute(f"CREATE VIEW response AS {RESPONSE}")
+        for name, statement in (("response", RESPONSE), ("prompt", PROMPT), ("moment", MOMENT_ONCE)):
+            self._connection.execute(f"CREATE VIEW {name} AS {statement}")
 
     @classmethod
     def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
@@ -151,7 +154,14 @@ class LakeAnswers:
     def _register(self, table: LakeTable, held: Any) -> None:
         """A view of a table; times are plain ones in UTC, so that no time zone of this machine gets into an answer."""
         kept = f"{table.name}_as_kept"
-        self._connection.register(kept, table.schema.empty_table() if held is None else held)
+        held = table.schema.empty_table() if held is None else held
+        if absent := set(table.schema.names) - set(held.schema.names):  # a lake of an earlier version
+            self._connection.register(f"{kept}_empty", table.schema.empty_table())
+            self._connection.register(f"{kept}_held", held)
+            told = f"SELECT * FROM {kept}_held UNION ALL BY NAME SELECT {', '.join(absent)} FROM {kept}_empty"  # noqa: S608
+            self._connection.execute(f"CREATE VIEW {kept} AS {told}")
+        else:
+            self._connection.register(kept, held)
         columns = (
             f"make_timestamp(epoch_us({name})) AS {name}" if kind == MOMENT else name
             for name, (kind, _) in table.columns.items()
@@ -263,6 +273,27 @@ class LakeAnswers:
         )
         names = [column[0] for column in answer.description or ()]
         return arrow_table(USAGE_DAY, [dict(zip(names, row, strict=True)) for row in answer.fetchall()])
+
+    def friction_by_day(self) -> pa.Table:
+        """The rows of `friction_day`."""
+        return self._connection.sql(BY_DAY).to_arrow_table().cast(FRICTION_DAY.schema)
+
+    def friction(self, wanted: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
+        """Rates of friction by project and week, as a retrospective of the same transcripts counts them; but for
+        instructions that are told again and again, which are found over all sessions of one person."""
+        where = ["time IS NOT NULL"]
+        if wanted.since is not None:
+            where.append(f"epoch_ms(time) >= {int(wanted.since.timestamp() * 1000):d}")
+        if wanted.until is not None:
+            where.append(f"epoch_ms(time) < {int(wanted.until.timestamp() * 1000):d}")
+        kept = " AND ".join(where)
+        rows = self._rows(
+            f"""SELECT epoch_ms(time) // 900000, project, kind, count(*)
+                FROM moment WHERE {SURE} AND {kept} GROUP BY ALL
+                UNION ALL SELECT epoch_ms(time) // 900000, project, NULL, count(*)
+                FROM prompt WHERE {kept} GROUP BY ALL ORDER BY ALL"""  # noqa: S608  numbers
+        )
+        return by_week((FrictionCell(*row) for row in rows if wanted.keeps_project(row[1])), zone)
 
     def _cells(self, ask: UsageQuestion) -> Iterator[UsageCell]:
         where = self._condition(ask.wanted)

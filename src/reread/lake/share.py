@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pyarrow as pa
@@ -13,10 +14,20 @@ from msgspec import Struct
 
 from reread.billing import load_prices
 from reread.errors import SourceError
+from reread.features import friction
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
+from reread.index.friction_rows import NO_TIME
 from reread.index.rows import RequestContext, SessionRow
-from reread.ingest.extract import ExtractedRows, conversation_in, file_rows, session_row, texts_in
+from reread.ingest.extract import (
+    ExtractedRows,
+    conversation_in,
+    file_rows,
+    friction_row,
+    prompts_typed,
+    session_row,
+    texts_in,
+)
 from reread.ingest.survey import EDGE, FileJob, SessionJob, digest
 from reread.loading import FileReader, load_session
 from reread.sessions import Conversation, Session
@@ -24,11 +35,12 @@ from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
 
 from .storage import LakeReader, key_of, uri_of
-from .tables import CALL, FILE, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
+from .tables import CALL, FILE, MOMENTS, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
 
 WHAT = ("ledger", "text", "all")
 REDACT = ("secrets", "all", "none")
 Row = dict[str, Any]
+_MOMENT_FIELDS = [field.name for field in MOMENTS.value_type]
 
 
 class ShareJob(Struct, frozen=True, kw_only=True):
@@ -94,9 +106,10 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
     told = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
     about = session_row(session, told)
     found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
-    title, said = (None, []) if options.what == "ledger" else _said(changed, session, options, contents)
+    redactor = _redactor(options)
+    title, said = (None, []) if options.what == "ledger" else _said(changed, session, redactor, contents)
     rows = {
-        SESSION.name: [_session(job, about, title)],
+        SESSION.name: [{**_session(job, about, title), **_friction(session, options, redactor)}],
         FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
         REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path])],
         CALL.name: [row for each, rows in found for row in _calls(each, rows)],
@@ -110,6 +123,29 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
 
 def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
     return {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
+
+
+_FEW_BITS = 0xFFFF
+"""Of a digest of words: enough to tell two of one millisecond apart, too few to try guesses on."""
+
+
+def _friction(session: Session, options: ShareOptions, redactor: Redactor | None) -> Row:
+    """Prompts and moments of a session, in microseconds; no words of them where the lake holds none."""
+    if options.what == "text":
+        return {"typed": [], "moments": []}
+    found = []
+    for each in map(friction_row, friction.find_events(session, with_agents=True)):
+        row = {**msgspec.structs.asdict(each), "mark": crc32(each.evidence.encode()) & _FEW_BITS}
+        row["time"] = None if each.time is None else each.time * 1000
+        for name in ("about", "evidence"):
+            kept = None if options.what == "ledger" else row[name]
+            row[name] = kept if redactor is None or kept is None else redactor.redact(kept)
+        found.append({name: row[name] for name in _MOMENT_FIELDS})
+    typed = [
+        {"time": None if time == NO_TIME else time * 1000, "mark": number & _FEW_BITS}
+        for time, number in prompts_typed(session)
+    ]
+    return {"typed": typed, "moments": found}
 
 
 def _file(job: FileJob, rows: ExtractedRows, content: bytes, reader: FileReader) -> Row:
@@ -167,11 +203,10 @@ def _redactor(options: ShareOptions) -> Redactor | None:
 
 
 def _said(
-    jobs: Sequence[FileJob], session: Session, options: ShareOptions, contents: dict[Path, bytes]
+    jobs: Sequence[FileJob], session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
     """The title and what was said, file by file. All of a session is learned first: a key that one line names may
     stand bare in another."""
-    redactor = _redactor(options)
     outputs = {
         job.key: contents[job.file.path].decode("utf-8", "replace")
         for job in jobs

@@ -17,10 +17,11 @@ from reread.errors import AmbiguousSession, SourceError, UnknownSession
 from reread.index.meta import session_mark
 from reread.times import milliseconds
 
+from .build import count_days
 from .delta import DeltaLake
 from .query import LakeAnswers
 from .storage import content_of, read_parquet
-from .tables import CALL, FILE, FORGOTTEN, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS, arrow_table
+from .tables import CALL, FILE, FORGOTTEN, FRICTION_DAY, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS, arrow_table
 
 RETENTION_HOURS = 168
 """How long files that no version needs any more stay for whoever still reads: Delta's own week."""
@@ -104,6 +105,10 @@ def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
         kept = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
         if lake.last.get("prices") == prices.digest and _sorted(kept) != _sorted(answers.usage_by_day()):
             yield "usage_day is not what its requests come to"
+        if _sorted(lake.rows(FRICTION_DAY.name).select(FRICTION_DAY.schema.names)) != _sorted(
+            answers.friction_by_day()
+        ):
+            yield "friction_day is not what its sessions come to"
 
 
 def _sorted(table: pa.Table) -> list[dict[str, object]]:
@@ -149,8 +154,7 @@ def forget(lake: DeltaLake, session: str, prices: Prices) -> LakeForgotten:
     lake.remove(SESSION.name, "key", keys)
     mark = {"mark": session_mark(session), "time": milliseconds(datetime.now(UTC))}
     lake.append(FORGOTTEN.name, arrow_table(FORGOTTEN, [mark]))
-    with LakeAnswers.of(lake, prices) as answers:
-        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+    count_days(lake, prices)
     lake.commit({"action": "forget", "sessions": len(keys), "prices": prices.digest})
     rows = before - sum(lake.count(table.name) for table in SHARED)
     removed = vacuum(lake, hours=0, compacts=False)
