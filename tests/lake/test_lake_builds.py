@@ -168,7 +168,7 @@ def test_a_session_that_grows_after_an_agent_is_gone_keeps_the_agents_rows(tmp_p
 
 
 def test_a_share_that_is_done_twice_is_one_file(tree: Tree, tmp_path: Path) -> None:
-    plan = make_plan(list_files([str(tree.source)], []), {}, frozenset())
+    plan = make_plan(list_files([str(tree.source)], []), {})
     task = ShareTask(str(tmp_path / "lake"), plan.jobs, ShareOptions())
     once, twice = write_share(task), write_share(task)
     assert once.files == twice.files
@@ -231,7 +231,7 @@ def test_of_two_builds_at_once_one_says_that_the_other_came_first(tmp_path: Path
 def test_workers_make_the_same_rows(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tmp_path / "alone", tree.source)
     monkeypatch.setattr("reread.lake.engines.ALONE_BELOW", 0)
-    plan = make_plan(list_files([str(tree.source)], []), {}, frozenset())
+    plan = make_plan(list_files([str(tree.source)], []), {})
     tasks = [ShareTask(str(tmp_path / "lake"), [job], ShareOptions(what="ledger")) for job in plan.jobs[:4]]
     assert sum(done.sessions for done in run_local(tasks)) == 4
     built(tmp_path / "lake", tree.source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread import archive as archives
@@ -20,11 +21,13 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
+    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
+    forget = lazy.module("reread.lake.forget")
+    people = lazy.module("reread.lake.people")
     plan = lazy.module("reread.lake.plan")
     query = lazy.module("reread.lake.query")
     share = lazy.module("reread.lake.share")
@@ -43,7 +46,8 @@ ABOUT = {
     "query": "answer `usage GROUPING` like `reread usage`, `friction` by project and week, or one SELECT with `sql`",
     "plan": "show what a build would read, without writing anything",
     "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
-    "forget": "remove a session from every table and from the disk, for good; asks first",
+    "people": "say whose the sources are, by a CSV file, for `usage person` and `usage team`; without one, show it",
+    "forget": "remove a session, a person's or old sessions from every table and the disk, for good; asks first",
     "vacuum": "join small files and remove those that are no longer needed",
 }
 
@@ -143,7 +147,12 @@ def _build_document(done: build.LakeBuilt) -> dict[str, object]:
     return {
         "schema": "reread.lake_build/1",
         "engine": done.engine,
-        "sessions": {"read": done.sessions, "unchanged": done.unchanged, "failed": done.failed},
+        "sessions": {
+            "read": done.sessions,
+            "unchanged": done.unchanged,
+            "failed": done.failed,
+            "too_old": done.too_old,
+        },
         "bytes_read": done.bytes_read,
         "rows": done.rows,
         "problems": done.problems,
@@ -152,6 +161,7 @@ def _build_document(done: build.LakeBuilt) -> dict[str, object]:
 
 def _build_lines(done: build.LakeBuilt) -> list[str]:
     failed = f"; {count(done.failed, 'session')} left to the next build" if done.failed else ""
+    failed += f"; {count(done.too_old, 'session')} too old by `forget --older-than`, not taken" if done.too_old else ""
     return [
         f"{count(done.sessions, 'session')} read, {size(done.bytes_read)}; {done.unchanged:,} unchanged{failed}",
         "the lake has " + ", ".join(f"{rows:,} rows of {name}" for name, rows in done.rows.items()),
@@ -195,7 +205,10 @@ def _query(arguments: list[str]) -> int:
     made = _parser("query", QUERY_EXAMPLES)
     made.add_argument("question", metavar="QUESTION", help="usage GROUPING, friction, sql SELECT, or schema")
     made.add_argument(
-        "about", nargs="?", metavar="GROUPING|SELECT", help="day (default), week, month, ...; or the SELECT"
+        "about",
+        nargs="?",
+        metavar="GROUPING|SELECT",
+        help="day (default), week, project, person, team, ...; or the SELECT",
     )
     group = made.add_argument_group("filters of usage; of friction, the first three")
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
@@ -218,8 +231,11 @@ def _query(arguments: list[str]) -> int:
     return 0
 
 
+_ALIASES = {"teams": "team", "people": "person", "persons": "person"}
+
+
 def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    by = archives.usage_report.ALIASES.get(given.about or "day", given.about or "day")
+    by = _ALIASES.get(given.about, archives.usage_report.ALIASES.get(given.about or "day", given.about or "day"))
     wanted = options.make_filter(given, config)._replace(sources=())
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
@@ -293,30 +309,87 @@ def _verify(arguments: list[str]) -> int:
     return 0 if proof.ok else EXIT_DAMAGE
 
 
-def _forget(arguments: list[str]) -> int:
-    made = _parser("forget", "  reread lake forget 3f2a --lake ~/lake")
-    made.add_argument("session", metavar="SESSION", help="an id or the start of one")
-    made.add_argument("--yes", action="store_true", help="do not ask")
+def _people(arguments: list[str]) -> int:
+    made = _parser(
+        "people", "  reread lake people staff.csv --lake s3://lake\n  reread lake people --lake s3://lake --json"
+    )
+    made.add_argument("file", nargs="?", metavar="FILE", help="CSV with the columns prefix, person and team")
     given = made.parse_args(arguments)
     config = options.make_config(given)
     lake = _kept(given.lake)
-    name = upkeep.session_called(lake, given.session)
-    question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
+    if given.file is not None:
+        told = people.read_people(Path(given.file))
+        lake.begin()
+        people.put_people(lake, told)
+        lake.commit({"action": "people"})
+    held = people.people_of(lake)
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        sessions = answers.sessions_by_person()
+    document = {
+        "schema": "reread.lake_people/1",
+        "people": [each._asdict() for each in held],
+        "sessions": [{"person": person, "team": team, "sessions": number} for person, team, number in sessions],
+    }
+    rows = [(person or people.UNASSIGNED, team or people.UNASSIGNED, number) for person, team, number in sessions]
+    options.show_answer(
+        given, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
+    )
+    return 0
+
+
+def _forget(arguments: list[str]) -> int:
+    made = _parser(
+        "forget",
+        "  reread lake forget 3f2a --lake ~/lake\n  reread lake forget --person ann --lake ~/lake\n"
+        "  reread lake forget --older-than 180d --lake ~/lake --yes",
+    )
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one")
+    made.add_argument("--person", metavar="NAME", help="everything of a person, and the name; no build takes it again")
+    made.add_argument("--older-than", metavar="AGE", help="sessions that ended before: 180d, 2026-01-01")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    given = made.parse_args(arguments)
+    if sum(each is not None for each in (given.session, given.person, given.older_than)) != 1:
+        raise BadInput("name what to forget: a SESSION, --person NAME or --older-than AGE, one of them")
+    config = options.make_config(given)
+    lake = _kept(given.lake)
+    prices = billing.load_prices(config.prices)
+    chosen, about = _chosen(given, config, lake, prices)
+    question = f"remove {about} from {printable(lake.uri)} for good?"
     if not given.yes and not is_agreed(
         question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
     ):
         return 1
-    done = upkeep.forget(lake, name, billing.load_prices(config.prices))
+    done = forget.forget(lake, chosen, prices)
     document = {
         "schema": "reread.lake_forget/1",
-        "session": done.session,
+        "session": chosen.ids[0] if given.session is not None else None,
+        "person": chosen.person,
+        "before": views.values.utc(chosen.before),
+        "sessions": done.sessions,
         "files": done.files,
         "rows": done.rows,
         "files_removed": done.files_removed,
     }
-    line = f"{done.session}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
+    line = f"{about}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
     options.show_answer(given, config, lambda: document, lambda _: [line])
     return 0
+
+
+def _chosen(
+    given: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
+) -> tuple[forget.Chosen, str]:
+    """What is to be forgotten, and in words."""
+    if given.session is not None:
+        chosen = forget.by_session(lake, given.session)
+        return chosen, f"session {printable(chosen.ids[0])}"
+    if given.person is not None:
+        chosen = forget.by_person(lake, given.person, prices)
+        return chosen, f"{count(len(chosen.ids), 'session')} of {printable(given.person)}"
+    before = archives.filters.parse_time(given.older_than, config.now, config.timezone, "--older-than")
+    if before > config.now:
+        raise BadInput(f"--older-than {printable(given.older_than)} lies in the future")
+    chosen = forget.by_age(lake, before)
+    return chosen, f"{count(len(chosen.ids), 'session')} that ended before {views.values.utc(before)}"
 
 
 def _vacuum(arguments: list[str]) -> int:
@@ -338,6 +411,7 @@ _ACTIONS: dict[str, Callable[[list[str]], int]] = {
     "query": _query,
     "plan": _plan,
     "verify": _verify,
+    "people": _people,
     "forget": _forget,
     "vacuum": _vacuum,
 }

@@ -23,7 +23,17 @@ from reread.times import milliseconds
 from .tables import BUILD, MONTH, TABLES, LakeTable, arrow_table
 
 _KEYS_AT_ONCE = 2_000
-_STATISTICS = {"session": "key", "file": "key", "request": "key,file", "call": "file", "text": "file"}
+_STATISTICS = {
+    "session": "key",
+    "file": "key",
+    "request": "key,file",
+    "call": "file",
+    "text": "file",
+    "usage_day": "day",
+    "friction_day": "day",
+    "person": "",
+    "forgotten": "",
+}
 """Columns whose smallest and largest values Delta writes into its log: never words, which a log would keep."""
 
 
@@ -122,7 +132,7 @@ class DeltaLake:
             schema=Schema.from_arrow(table.schema),
             partition_by=table.partition_by,
             description=table.about,
-            configuration={"delta.dataSkippingStatsColumns": statistics} if statistics else None,
+            configuration=None if statistics is None else _skipping(statistics),
         )
 
     def _widen(self, table: LakeTable) -> None:
@@ -191,6 +201,10 @@ class DeltaLake:
         except (CommitFailedError, FileExistsError, DeltaError) as error:
             raise RereadError(f"{self.uri}: another change came first; run it again") from error
         self.refresh()
+
+
+def _skipping(columns: str) -> dict[str, str | None]:
+    return {"delta.dataSkippingStatsColumns": columns} if columns else {"delta.dataSkippingNumIndexedCols": "0"}
 
 
 def _listed(values: Iterable[str]) -> str:

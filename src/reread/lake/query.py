@@ -34,6 +34,7 @@ from reread.marks import NO_MOVES
 
 from .delta import DeltaLake
 from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
+from .people import FILE_PERSON, UNASSIGNED
 from .tables import BUILD, FRICTION_DAY, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
@@ -107,6 +108,8 @@ SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key
     stop_reason, doubt, rows, files, nanodollars
 FROM priced LEFT JOIN session ON session.key = owner_session
 """
+_VIEWS = {"response": RESPONSE, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
+LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
 _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
     sum(web_searches), sum(nanodollars),
     sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END),
@@ -142,7 +145,7 @@ class LakeAnswers:
         self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
         self._price_tables()
         self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
-        for name, statement in (("response", RESPONSE), ("prompt", PROMPT), ("moment", MOMENT_ONCE)):
+        for name, statement in _VIEWS.items():
             self._connection.execute(f"CREATE VIEW {name} AS {statement}")
 
     @classmethod
@@ -239,10 +242,10 @@ class LakeAnswers:
 
     def usage(self, ask: UsageQuestion) -> UsageReport:
         """The report that an archive with the same transcripts gives."""
-        if ask.by not in GROUPINGS:
-            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
         if ask.by == "machine":
             raise BadInput("a lake knows files, not machines; try session, project or day")
+        if ask.by not in LAKE_GROUPINGS:
+            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
         if ask.by == "block" and ask.wanted != Filter():
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
@@ -305,6 +308,8 @@ class LakeAnswers:
             yield from cells_ahead(found, UsageQuestion(by=ask.by, zone=ask.zone), ())
         elif ask.by == "session":
             yield from self._by_session(where)
+        elif ask.by in ("team", "person"):
+            yield from self._by_person(ask.by, where)
         else:
             yield from self._by_context(ask, where)
 
@@ -341,6 +346,33 @@ class LakeAnswers:
         )
         for session, model, is_agent, is_abandoned, *sums in rows:
             yield UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
+
+    def _by_person(self, by: str, where: str) -> Iterator[UsageCell]:
+        rows = self._rows(
+            f"""SELECT coalesce(file_person.{by}, '{UNASSIGNED}'), counted.model, {_SUMS}
+                FROM counted LEFT JOIN file_person ON file_person.file = owner_file WHERE {where} GROUP BY 1, 2"""  # noqa: S608
+        )
+        for name, model, *sums in rows:
+            yield UsageCell(name, model, Sums(*sums))
+
+    def sessions_of(self, person: str) -> list[str]:
+        """Ids of the sessions with a file of a person."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT session.id FROM file_person JOIN session ON session.key = file_person.session
+               WHERE file_person.person = ? ORDER BY 1""",
+            [person],
+        )
+        return [name for (name,) in rows.fetchall()]
+
+    def sessions_by_person(self) -> list[tuple[str | None, str | None, int]]:
+        """Persons and teams with how many sessions are theirs; those of nobody have neither."""
+        return [
+            (person, team, int(number))
+            for person, team, number in self._rows(
+                """SELECT person, team, count(DISTINCT session.key) FROM session
+                   LEFT JOIN file_person ON file_person.session = session.key GROUP BY ALL ORDER BY ALL"""
+            )
+        ]
 
     def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
         """Grouped as the ledger groups them: even shares of several tools depend on what they are shares of."""

@@ -18,6 +18,7 @@ from reread.features import friction
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.index.friction_rows import NO_TIME
+from reread.index.meta import session_mark
 from reread.index.rows import RequestContext, SessionRow
 from reread.ingest.extract import (
     ExtractedRows,
@@ -67,6 +68,8 @@ class ShareOptions(Struct, frozen=True, kw_only=True):
     redact: str = "secrets"
     prices: Path | None = None
     """The user's own price file."""
+    before: int | None = None
+    """Sessions that ended before it, in milliseconds, are not taken."""
 
 
 class Share(Struct, kw_only=True):
@@ -74,6 +77,8 @@ class Share(Struct, kw_only=True):
 
     tables: dict[str, pa.Table]
     problems: list[str]
+    too_old: list[str]
+    """Marks of sessions that were not taken."""
     sessions: int
     bytes_read: int
 
@@ -83,28 +88,40 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeRead
     reader = LakeReader() if reader is None else reader
     rows: dict[str, list[Row]] = {table.name: [] for table in SHARED}
     problems: list[str] = []
+    too_old: list[str] = []
     for job in jobs:
         try:
             taken = take_session(job, options, reader)
         except SourceError as problem:
             problems.append(str(problem))
         else:
+            if isinstance(taken, str):
+                too_old.append(taken)
+                taken = {FILE.name: []}
             torn = [row["uri"] for row in taken[FILE.name] if row["is_torn"]]
             problems += [f"{uri}: ends in half a line; the rest is taken when it is there" for uri in torn]
             for name, new in taken.items():
                 rows[name] += new
         reader.forget()
     tables = {table.name: arrow_table(table, rows[table.name]) for table in SHARED}
-    return Share(tables=tables, problems=problems, sessions=len(rows[SESSION.name]), bytes_read=reader.bytes_read)
+    return Share(
+        tables=tables,
+        problems=problems,
+        too_old=too_old,
+        sessions=len(rows[SESSION.name]),
+        bytes_read=reader.bytes_read,
+    )
 
 
-def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]]:
-    """The rows of one session. Raises SourceError when one of its files cannot be read."""
+def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]] | str:
+    """The rows of one session, or its mark where it is too old. Raises SourceError when a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
     changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
     told = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
     about = session_row(session, told)
+    if options.before is not None and about.ended is not None and about.ended < options.before:
+        return session_mark(about.uuid)
     found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
     redactor = _redactor(options)
     title, said = (None, []) if options.what == "ledger" else _said(changed, session, redactor, contents)

@@ -211,10 +211,28 @@ FRICTION_DAY = LakeTable(
     },
     is_by_month=False,
 )
+PERSON = LakeTable(
+    "person",
+    "who the sources belong to, as the owner of the lake wrote it; no other table has people's names",
+    {
+        "prefix": (
+            TEXT,
+            "folder or address; everything below it is the person's unless a longer prefix says otherwise",
+        ),
+        "person": (TEXT, "name"),
+        "team": (TEXT, "team, where there is one"),
+    },
+    is_by_month=False,
+)
 FORGOTTEN = LakeTable(
     "forgotten",
-    "one row for each session that must not come back",
-    {"mark": (TEXT, "digest of its id"), "time": (MOMENT, "when it was forgotten")},
+    "what must not come back: a row for each session, place or age",
+    {
+        "mark": (TEXT, "digest of the session's id or of the place"),
+        "what": (TEXT, "session, place or age"),
+        "before": (MOMENT, "sessions that ended before it are not taken"),
+        "time": (MOMENT, "when it was forgotten"),
+    },
     is_by_month=False,
 )
 BUILD = LakeTable(
@@ -223,7 +241,7 @@ BUILD = LakeTable(
     {
         "number": (NUMBER, "of the change"),
         "time": (MOMENT, "when it was committed"),
-        "action": (TEXT, "build, forget or vacuum"),
+        "action": (TEXT, "build, people, forget or vacuum"),
         "engine": (TEXT, "local or spark"),
         "what": (TEXT, "ledger, text or all"),
         "redact": (TEXT, "secrets, all or none"),
@@ -239,7 +257,7 @@ BUILD = LakeTable(
 
 SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
 """What shares are made of."""
-TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FRICTION_DAY, FORGOTTEN, BUILD)}
+TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
 
 
 def clean(text: str) -> str:
@@ -275,6 +293,7 @@ def described() -> list[str]:
         "response: every API response once, settled and priced; made of request when it is asked",
         "moment: every moment of friction once, whichever sessions repeat it; made of session when it is asked",
         "prompt: every prompt once, by its time and session; made of session when it is asked",
+        "file_person: the person and team of each file that has one; made of file and person when it is asked",
     ]
     for table in TABLES.values():
         lines += ["", f"{table.name}: {table.about}"]
