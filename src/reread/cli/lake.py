@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, upkeep
+    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, texts, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
@@ -33,6 +34,7 @@ else:
     share = lazy.module("reread.lake.share")
     storage = lazy.module("reread.lake.storage")
     tables = lazy.module("reread.lake.tables")
+    texts = lazy.module("reread.lake.texts")
     upkeep = lazy.module("reread.lake.upkeep")
 
 LAKE_EXAMPLES = """\
@@ -43,7 +45,7 @@ LAKE_EXAMPLES = """\
   reread lake plan ~/.claude --lake ~/lake"""
 ABOUT = {
     "build": "read what is new in the sources and write it to the lake, all of it or nothing",
-    "query": "answer `usage GROUPING` like `reread usage`, `friction` by project and week, or one SELECT with `sql`",
+    "query": "answer `usage GROUPING` like `reread usage`, `friction` by week, `search`, or one SELECT with `sql`",
     "plan": "show what a build would read, without writing anything",
     "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
     "people": "say whose the sources are, by a CSV file, for `usage person` and `usage team`; without one, show it",
@@ -197,26 +199,37 @@ QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake usage day --json
   reread lake query --lake ~/lake usage project --since 30d
   reread lake query --lake ~/lake friction --since 90d --json
+  reread lake query --lake ~/lake search "connection refused" --since 30d
   reread lake query --lake ~/lake sql "SELECT model, sum(output) FROM response GROUP BY model"
   reread lake query --lake ~/lake schema"""
 
 
 def _query(arguments: list[str]) -> int:
     made = _parser("query", QUERY_EXAMPLES)
-    made.add_argument("question", metavar="QUESTION", help="usage GROUPING, friction, sql SELECT, or schema")
+    made.add_argument(
+        "question", metavar="QUESTION", help="usage GROUPING, friction, search WORD..., sql SELECT, schema"
+    )
     made.add_argument(
         "about",
-        nargs="?",
-        metavar="GROUPING|SELECT",
+        nargs="*",
+        metavar="GROUPING|WORD|SELECT",
         help="day (default), week, project, person, team, ...; or the SELECT",
     )
-    group = made.add_argument_group("filters of usage; of friction, the first three")
+    group = made.add_argument_group("filters of usage; of friction and search, the first three")
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
+    group = made.add_argument_group("options of search")
+    group.add_argument(
+        "--in", dest="fields", metavar="FIELDS", default="all", help="prompt,text,thinking,tool,result,title"
+    )
+    group.add_argument(
+        "--limit", dest="most", type=options.positive, default=20, metavar="N", help="show the N newest hits (20)"
+    )
+    group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
     made.set_defaults(file=None, machine=None, starred=False, tagged=None, limit=None)
     given = made.parse_args(arguments)
     if given.question not in (*_QUESTIONS, "schema"):
@@ -227,8 +240,16 @@ def _query(arguments: list[str]) -> int:
         options.print_lines(tables.described())
         return 0
     lake.require()
+    if given.question != "search":
+        given.about = _one(given.about)
     _QUESTIONS[given.question](given, config, lake)
     return 0
+
+
+def _one(said: list[str]) -> str | None:
+    if len(said) > 1:
+        raise BadInput(f"{printable(said[1])!r} is too much; quote what belongs together")
+    return said[0] if said else None
 
 
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
@@ -284,7 +305,51 @@ def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) 
     )
 
 
-_QUESTIONS = {"usage": _usage, "friction": _friction, "sql": _sql}
+_MUCH = 1_000_000_000
+"""Bytes of text that are not read without asking: some minutes, and in object storage some money."""
+
+
+def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if not any(word.strip() for word in given.about):
+        raise BadInput("a word to search for is missing; quote words that stand together")
+    if lake.last.get("what") == "ledger":
+        raise BadInput(f"{printable(lake.uri)} was built with --what ledger; there is no text to search")
+    if given.model or given.branch or given.tool:
+        raise BadInput("a search of a lake takes --project, --since and --until alone")
+    wanted = options.make_filter(given, config)._replace(sources=())
+    fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
+    ask = texts.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        sessions = answers.sessions_about(wanted)
+        costs = texts.scan_costs(lake, set(sessions.values()))
+        total_bytes = sum(each.bytes for each in costs)
+        files = count(sum(each.files for each in costs), "file")
+        tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
+        is_asked = total_bytes > _MUCH and not given.yes and sys.stdin.isatty()
+        if is_asked and not is_agreed("read all of it?", "pass --yes"):
+            return
+        total, found = answers.search(ask, sessions)
+    document = {
+        "schema": "reread.lake_search/1",
+        "words": given.about,
+        "cost": [{"month": each.month, "files": each.files, "bytes": each.bytes} for each in costs],
+        "total": total,
+        "hits": [views.hits.found_text_document(each, given.about) for each in found],
+    }
+    options.show_answer(
+        given, config, lambda: document, lambda view: views.hits.found_text_lines(found, total, given.about, view)
+    )
+
+
+def _by_month(costs: Sequence[texts.ScanCost]) -> str:
+    """The newest months, and the rest of them together."""
+    last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
+    rest = sum(each.bytes for each in costs[:-_MOST_MONTHS])
+    return ", ".join([f"before {size(rest)}", *last] if rest else last) or "nothing"
+
+
+_MOST_MONTHS = 6
+_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql}
 
 
 def _verify(arguments: list[str]) -> int:

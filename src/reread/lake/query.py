@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 import duckdb
@@ -36,6 +36,7 @@ from .delta import DeltaLake
 from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
 from .people import FILE_PERSON, UNASSIGNED
 from .tables import BUILD, FRICTION_DAY, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+from .texts import FOUND, HAS_WORD, FoundText, TextQuestion
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
 atexit.register(gc.unfreeze)
@@ -118,6 +119,10 @@ _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5
 _QUARTER = "CASE WHEN epoch_ms(owner_time) >= 0 THEN epoch_ms(owner_time) // 900000 ELSE -1 END"
 _NEVER = 1 << 60
 _LAST_DAY = "9999-99-99"
+
+
+def _in_utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)
 
 
 class _Terms(NamedTuple):
@@ -373,6 +378,30 @@ class LakeAnswers:
                    LEFT JOIN file_person ON file_person.session = session.key GROUP BY ALL ORDER BY ALL"""
             )
         ]
+
+    def sessions_about(self, wanted: Filter) -> dict[str, str]:
+        """Keys of the sessions that may have something of a project and a time, with their months."""
+        since, until = (None if each is None else each.timestamp() * 1000 for each in (wanted.since, wanted.until))
+        rows = self._connection.execute(
+            """SELECT key, month, project FROM session WHERE (? IS NULL OR ended IS NULL OR epoch_ms(ended) >= ?)
+                   AND (? IS NULL OR started IS NULL OR epoch_ms(started) < ?)""",
+            [since, since, until, until],
+        )
+        return {key: month for key, month, project in rows.fetchall() if wanted.keeps_project(project)}
+
+    def search(self, ask: TextQuestion, sessions: Mapping[str, str]) -> tuple[int, list[FoundText]]:
+        """How many texts of some sessions have all the words, and the newest of them."""
+        window = [
+            None if each is None else each.astimezone(UTC).replace(tzinfo=None) for each in (ask.since, ask.until)
+        ]
+        given = [sorted(set(sessions.values())), list(sessions), sorted(ask.fields)]
+        statement = FOUND.format(HAS_WORD * len(ask.words))
+        values = [*given, *(each for each in window for _ in range(2)), *ask.words]
+        counted = f"SELECT count(*) OVER (), * FROM ({statement}) LIMIT {ask.limit:d}"  # noqa: S608  our own text
+        rows = self._connection.execute(counted, values).fetchall()
+        names = FoundText.__struct_fields__
+        found = [FoundText(**dict(zip(names, row[1:], strict=True))) for row in rows]
+        return (int(rows[0][0]) if rows else 0), [replace(each, time=_in_utc(each.time)) for each in found]
 
     def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
         """Grouped as the ledger groups them: even shares of several tools depend on what they are shares of."""
