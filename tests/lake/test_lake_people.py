@@ -38,7 +38,7 @@ def write(folder: Path, name: str, day: str, session: str | None = None) -> None
         model="claude-opus-4-8",
         timestamp=at,
     )
-    made = a_session(a_prompt(SAID[name], timestamp=at), reply, id=session or name, cwd=f"/work/{name}")
+    made = a_session(a_prompt(SAID[name], timestamp=at), reply, id=session or name, cwd=f"/home/{name}")
     made.write(folder / name)
 
 
@@ -123,7 +123,7 @@ def test_a_person_who_is_forgotten_is_in_no_file_and_nothing_of_theirs_comes_bac
     assert files_with(lake, SAID["ann"]) and files_with(lake, "Ann Lee")
     done = forget_person(lake, "Ann Lee")
     assert (done.sessions, done.files) == (1, 1)
-    for gone in (SAID["ann"], "Ann Lee", "msg_ann'", "/work/ann'", "source/ann/"):
+    for gone in (SAID["ann"], "Ann Lee", "msg_ann'", "/home/ann'", "source/ann/"):
         assert files_with(lake, gone) == [], gone
     assert files_with(lake, SAID["anna"]) and files_with(lake, SAID["bob"])
     assert [each.person for each in people_of(DeltaLake(str(lake)))] == ["Anna", "Bob"]

@@ -28,7 +28,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         if name == "fork":
             lines.append(a_prompt("go on", uuid="fork-1", timestamp=f"{at}9.000Z"))
-        a_session(*lines, id=name, cwd=f"/work/{told}").write(folder / "source")
+        a_session(*lines, id=name, cwd=f"/home/{told}").write(folder / "source")
     built(folder / "lake", folder / "source")
     built(folder / "ledger", folder / "source", what="ledger")
     return folder / "lake"
