@@ -44,6 +44,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["plan", "HERE", "--lake", "NAME"],
         ["query", "--lake", "NAME", "usage", "NAME"],
         ["query", "--lake", "NAME", "schema"],
+        ["people", "NAME", "--lake", "NAME"],
+        ["forget", "--person", "NAME", "--lake", "NAME"],
         ["verify", "--lake", "NAME"],
         ["build", "--lake", "x", "--engine", "NAME", "HERE"],
     ],
