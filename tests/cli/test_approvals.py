@@ -44,7 +44,8 @@ class Place:
     def start(self, prompt: str, waiting: int) -> list[dict[str, Any]]:
         """Runs one more client; gives what waits as soon as so many requests do."""
         self.post("/live", prompt=prompt, folder=str(self.work))
-        return until(lambda: found if len(found := self.waiting()) >= waiting else None)
+        until(lambda: len(self.waiting()) >= waiting)
+        return self.waiting()
 
     def waiting(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self.asked("--json"))["waiting"]

@@ -31,7 +31,7 @@ def begin(server: Served, scratch: Scratch, prompt: str) -> None:
 
 
 def told(scratch: Scratch, env: dict[str, str], *arguments: str) -> Any:
-    command = [sys.executable, "-m", "reread", "approvals", "--home", scratch.home / "archive", *arguments]
+    command = [sys.executable, "-m", "reread", "approvals", "--home", str(scratch.home / "archive"), *arguments]
     ran = subprocess.run([*command, "--json"], env=env, capture_output=True, timeout=60, check=True)
     return json.loads(ran.stdout)
 

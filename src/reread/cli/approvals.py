@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from collections.abc import Iterator
 
 import msgspec
 
@@ -213,7 +214,6 @@ class _AtTerminal:
         self._keyboard = Keyboard()
         self._queue = ApprovalQueue()
         self._later: set[tuple[str, str]] = set()
-        self._told = ""
 
     async def to_its_end(self) -> int:
         main = asyncio.current_task()
@@ -236,15 +236,18 @@ class _AtTerminal:
 
     async def _next(self) -> None:
         await self._look()
-        asked = next((each for each in self._queue.waiting if each.key not in self._later), None)
-        if asked is None:
+        if not self._fresh:
             await self._idle()
-            return
-        self._told = ""
+        asked = self._fresh[0]
         with contextlib.suppress(_Later):
             decision = await self._decided(asked)
             if decision is not None:
                 await self._tell(asked, decision)
+
+    @property
+    def _fresh(self) -> list[Approval]:
+        """What waits and was not skipped."""
+        return [each for each in self._queue.waiting if each.key not in self._later]
 
     async def _look(self) -> None:
         self._queue = await asyncio.to_thread(_asked, self._server)
@@ -281,20 +284,25 @@ class _AtTerminal:
             self._showing.note(f"  ✗ {problem}", "red")
 
     async def _idle(self) -> None:
-        """Until something new may wait: says once what there is, and hears the keys."""
-        skipped = len(self._later)
-        words = f"{skipped} skipped; [s]how again, [q]uit" if skipped else "nothing waits for an answer; [q]uit"
-        elsewhere = list(permissions.elsewhere_lines(self._queue.elsewhere, self._view))
-        said = "\n".join([*elsewhere, words])
-        if said != self._told:
-            self._told = said
-            self._showing.ask([*elsewhere, words])
+        """Until something new waits: says what there is, and hears the keys all the while, so that none is lost."""
+        told: list[str] = []
         with self._keyboard.listening():
-            try:
-                key = (await asyncio.wait_for(self._keyboard.key(), LOOK_EVERY)).lower()
-            except TimeoutError:
-                return
-        if key in ("q", ""):
-            raise _Left
-        if key == "s":
-            self._later.clear()
+            while not self._fresh:
+                lines = list(self._idle_lines())
+                if lines != told:
+                    self._showing.ask(lines)
+                    told = lines
+                try:
+                    key = (await asyncio.wait_for(self._keyboard.key(), LOOK_EVERY)).lower()
+                except TimeoutError:
+                    await self._look()
+                    continue
+                if key in ("q", ""):
+                    raise _Left
+                if key == "s":
+                    self._later.clear()
+
+    def _idle_lines(self) -> Iterator[str]:
+        yield from permissions.elsewhere_lines(self._queue.elsewhere, self._view)
+        skipped = len(self._later)
+        yield f"{skipped} skipped; [s]how again, [q]uit" if skipped else "nothing waits for an answer; [q]uit"
