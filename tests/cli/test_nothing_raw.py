@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
     "machine": [[], ["--label", "NAME"], ["--NAME"]],
     "open": [["NAME"], ["--NAME"]],
+    "approvals": [[], ["NAME"], ["NAME", "--deny", "NAME"], ["--log"], ["--NAME"]],
     "push": [["NAME", "HERE", "--dry-run"], ["--NAME"]],
     "pull": [["NAME", "HERE"], ["--NAME"]],
     "team": [["NAME"], ["grant", "NAME", "NAME"], ["status", "--store", "NAME"], ["--NAME"]],
