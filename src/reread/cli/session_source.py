@@ -125,14 +125,12 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
 
 
 @contextmanager
-def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that are only looked into go into one that is gone afterwards."""
-    if is_straight(config):
-        with passing_archive(config, config.sources) as archive:
-            yield archive
-    else:
-        with open_archive(given, config, only_reads=True) as archive:
-            yield archive
+def asked_archive(given: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
+    """The archive; files that somebody pointed at, and sources that are only looked into, go into one that is gone
+    afterwards."""
+    looked_into = files or (config.sources if is_straight(config) else ())
+    with passing_archive(config, looked_into) if looked_into else open_archive(given, config, only_reads=True) as found:
+        yield found
 
 
 def is_protected(path: Path, source: Path) -> bool:
