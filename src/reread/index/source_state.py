@@ -104,23 +104,24 @@ def is_as_it_was(
     return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
 
 
-def changed_files(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> tuple[list[str], int] | None:
-    """Files that are not as they were, and how many others are.
+class ChangedStates:
+    """What is not as it was at the last walk: files, folders, and what is as it was."""
 
-    None where a folder is not as it was, a file is gone, or something could not be read: only a walk tells more.
-    """
-    paths, sizes, times = _recalled(connection, machine)
-    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
-        return None
-    changed: list[str] = []
-    files = 0
-    for path, size, mtime_ns in zip(paths, sizes, times, strict=True):
-        files += size != _FOLDER
-        if not _is_as_it_was(path, size, mtime_ns):
-            if size == _FOLDER or not os.path.lexists(path):
-                return None
-            changed.append(os.fsdecode(path))
-    return changed, files - len(changed)
+    def __init__(self, states: Seen) -> None:
+        changed = [path for path, state in states.items() if not _is_as_it_was(os.fsencode(path), *state)]
+        self.folders = [path for path in changed if states[path][0] == _FOLDER]
+        self.files = [path for path in changed if states[path][0] != _FOLDER]
+        self.other_folders = {path: time for path, (size, time) in states.items() if size == _FOLDER}
+        for path in self.folders:
+            del self.other_folders[path]
+        self.other_files = len(states) - len(self.other_folders) - len(changed)
+
+
+def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
+    """None where something could not be read, or a place was not walked: only a walk tells more."""
+    seen = last_seen(connection, machine)
+    is_whole = all(time != UNREAD for _, time in seen.values()) and all(str(each.absolute()) in seen for each in places)
+    return ChangedStates(seen) if is_whole else None
 
 
 def _looked_at(sizes: Sequence[int]) -> list[slice]:

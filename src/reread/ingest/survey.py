@@ -542,6 +542,7 @@ class Survey:
         files: list[SourceFile] = []
         if grown is not None:
             self._source_of.update({file.path: source for file, source in grown.files.items()})
+            self.folders.update(grown.folders)
             files += grown.files
         for place in places if grown is None else ():
             # Sources may lie inside each other.

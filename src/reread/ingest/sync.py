@@ -68,7 +68,7 @@ def sync(
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = survey.jobs if with_friction else [replace(job, with_friction=False) for job in survey.jobs]
     run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
-    if with_backups and grown is None:
+    if with_backups and (grown is None or grown.has_backups):
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
@@ -80,7 +80,7 @@ def sync(
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    if grown is None:
+    if grown is None or grown.has_backups:
         writer.remember_folders(survey.folders, unread)
     else:  # what could not be read is not as it is remembered, so that every sync tries it again
         writer.remember_grown(survey.known)
