@@ -481,7 +481,7 @@ class Archive(ArchiveBase):
     @staticmethod
     def schema() -> str:
         """The views and tables, with a comment for every column that needs one."""
-        return f"{sql_views.schema_of_views()}\n{schema.SCHEMA}"
+        return f"{sql_views.schema_of_views()}\n{schema.schema()}"
 
     @property
     def is_empty(self) -> bool:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import struct
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reread.home import JOURNAL
@@ -42,29 +42,33 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
            WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)
            UNION SELECT path, size, mtime_ns FROM place WHERE machine = ? AND present = 1 ORDER BY mtime_ns DESC""",
         (machine, time.time_ns() - _GROWING_NS, machine),
-    ).fetchall()
-    states = {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
-    states |= {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
+    )
+    states = {os.fsencode(path): _packed(_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
+    for path, size, mtime_ns in rows:
+        if os.path.lexists(path):
+            states[os.fsencode(path)] = _packed(size, mtime_ns)
     _keep(connection, machine, states)
 
 
 def remember_grown(connection: sqlite3.Connection, machine: str, keys: Iterable[str]) -> None:
     """What is known now of some files, which are the newest; all else is as it was."""
     paths, sizes, times = _recalled(connection, machine)
-    before = dict(zip(paths, zip(sizes, times, strict=True), strict=True))
     found = (connection.execute("SELECT path, size, mtime_ns FROM file WHERE key = ?", (key,)) for key in keys)
-    grown = {os.fsencode(path): (size, mtime_ns) for rows in found for path, size, mtime_ns in rows}
-    folders = {path: state for path, state in before.items() if state[0] == _FOLDER}
-    others = {path: state for path, state in before.items() if state[0] != _FOLDER and path not in grown}
+    grown = {os.fsencode(path): _packed(size, mtime_ns) for rows in found for path, size, mtime_ns in rows}
+    before = list(zip(paths, sizes, times, strict=True))
+    folders = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size == _FOLDER}
+    others = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size != _FOLDER and path not in grown}
     _keep(connection, machine, folders | grown | others)
 
 
-def _keep(connection: sqlite3.Connection, machine: str, states: Mapping[bytes, tuple[int, int]]) -> None:
-    sizes, times = zip(*states.values(), strict=True) if states else ((), ())
-    connection.execute(
-        "INSERT OR REPLACE INTO seen VALUES (?, ?, ?)",
-        (machine, b"\0".join(states), struct.pack(f"<{2 * len(states)}q", *sizes, *times)),
-    )
+def _packed(size: int, mtime_ns: int) -> bytes:
+    """As it is kept: two numbers of every file, as objects, would be most of what a sync of many files holds."""
+    return struct.pack("<2q", size, mtime_ns)
+
+
+def _keep(connection: sqlite3.Connection, machine: str, states: Mapping[bytes, bytes]) -> None:
+    sizes, times = (b"".join(state[part] for state in states.values()) for part in (slice(8), slice(8, None)))
+    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (machine, b"\0".join(states), sizes + times))
 
 
 def look_again(connection: sqlite3.Connection) -> None:
@@ -84,9 +88,14 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
     return paths, states[: len(paths)], states[len(paths) :]
 
 
-def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
+def seen(connection: sqlite3.Connection, machine: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of everything that the last walk met."""
     paths, sizes, times = _recalled(connection, machine)
-    return {os.fsdecode(path): (size, time) for path, size, time in zip(paths, sizes, times, strict=True)}
+    return ((os.fsdecode(path), size, time) for path, size, time in zip(paths, sizes, times, strict=True))
+
+
+def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
+    return {path: (size, time) for path, size, time in seen(connection, machine)}
 
 
 def is_as_it_was(
@@ -107,21 +116,27 @@ def is_as_it_was(
 class ChangedStates:
     """What is not as it was at the last walk: files, folders, and what is as it was."""
 
-    def __init__(self, states: Seen) -> None:
-        changed = [path for path, state in states.items() if not _is_as_it_was(os.fsencode(path), *state)]
-        self.folders = [path for path in changed if states[path][0] == _FOLDER]
-        self.files = [path for path in changed if states[path][0] != _FOLDER]
-        self.other_folders = {path: time for path, (size, time) in states.items() if size == _FOLDER}
-        for path in self.folders:
-            del self.other_folders[path]
-        self.other_files = len(states) - len(self.other_folders) - len(changed)
+    def __init__(self, states: Iterable[tuple[str, int, int]]) -> None:
+        self.folders: list[str] = []
+        self.files: list[str] = []
+        self.other_folders: dict[str, int] = {}
+        self.other_files = 0
+        for path, size, mtime_ns in states:
+            if not _is_as_it_was(os.fsencode(path), size, mtime_ns):
+                (self.folders if size == _FOLDER else self.files).append(path)
+            elif size == _FOLDER:
+                self.other_folders[path] = mtime_ns
+            else:
+                self.other_files += 1
 
 
 def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
     """None where something could not be read, or a place was not walked: only a walk tells more."""
-    seen = last_seen(connection, machine)
-    is_whole = all(time != UNREAD for _, time in seen.values()) and all(str(each.absolute()) in seen for each in places)
-    return ChangedStates(seen) if is_whole else None
+    paths, _, times = _recalled(connection, machine)
+    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
+        return None
+    del paths, times
+    return ChangedStates(seen(connection, machine))
 
 
 def _looked_at(sizes: Sequence[int]) -> list[slice]:

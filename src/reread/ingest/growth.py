@@ -113,5 +113,5 @@ def _files(rows: Iterable[FileRow], sources: dict[str, Path]) -> dict[SourceFile
             status = row.path.stat()
         except OSError:
             return None
-        found[SourceFile(row.path, *where, status.st_size, status.st_mtime_ns)] = sources[row.source]
+        found[SourceFile(str(row.path), *where, status.st_size, status.st_mtime_ns)] = sources[row.source]
     return found
