@@ -52,7 +52,7 @@ def test_a_migration_that_fails_leaves_nothing_and_the_next_start_tries_again(
 
 
 def columns(connection: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
-    found = {}
+    found: dict[str, list[tuple[object, ...]]] = {}
     for table in tables(connection):
         found[table] = [
             (name, "TEXT" if type_ == "ANY" else type_, bool(required or key), default, key)

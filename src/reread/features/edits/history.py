@@ -16,9 +16,8 @@ from reread.records.lenient import parse_or_none
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.sessions import CallStatus, Session, ToolCall
 
-from .changes import FileChange, twin_of
+from .changes import FileChange, Whereabouts, calls_of, twin_of
 from .patches import ABSENT, Content, exact, told
-from .place import Whereabouts, calls_of
 from .shell import Action, absolute, files_in, key_of
 
 _LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
