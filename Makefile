@@ -60,6 +60,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/scrolling.py
 	$(BIN)/python bench/retro.py
 	$(BIN)/python bench/redact.py
+	$(BIN)/python bench/team_store.py
 	$(BIN)/python bench/real.py
 
 # How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.
