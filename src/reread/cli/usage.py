@@ -151,7 +151,7 @@ def run_usage(arguments: list[str]) -> int:
         check_target(given.plot, config)
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
-    billing.load_prices(config.prices)  # a price file that is none is refused before anything is taken in
+    billing.load_prices(config.prices)  # an invalid price file is refused before anything is imported
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
