@@ -325,7 +325,7 @@ def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
     bodies = {Path(row[0]): _unpacked(row[4]) for row in rows}
     files = [
         SourceFile(
-            path=Path(name),
+            location=str(Path(name)),
             kind=FileKind(kind),
             session=named,
             agent=agent,
