@@ -87,13 +87,13 @@ def worker_pool() -> ProcessPoolExecutor:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context = multiprocessing.get_context("fork" if _is_safe_to_fork() else "spawn")
+    context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
     return ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
     )
 
 
-def _is_safe_to_fork() -> bool:
+def is_safe_to_fork() -> bool:
     """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
     if sys.platform != "linux":
         return False

@@ -46,7 +46,7 @@ class KnownFile(NamedTuple):
         where = place(path)
         if where is None or where.kind is not kind:
             where = SourcePlace(kind, path.stem)
-        return SourceFile(path, *where, self.size, self.mtime_ns)
+        return SourceFile(str(path), *where, self.size, self.mtime_ns)
 
 
 class CopiedFile(NamedTuple):

@@ -91,7 +91,7 @@ def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
         info, path = listed[name], Path(f"{scheme}:/{name}")
         where = place(path)
         if where is not None:
-            yield SourceFile(path, *where, info.size, info.mtime_ns or 0)
+            yield SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
 
 
 def _wanted(names: Iterable[str]) -> list[str]:
