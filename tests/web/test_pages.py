@@ -22,7 +22,7 @@ from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_to
 from reread.web.pages import PLACES, NavEntry
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
-from reread.web.sessions import SORTS
+from reread.archive.listing import SORTS
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
