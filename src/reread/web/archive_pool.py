@@ -121,7 +121,9 @@ class ArchivePool:
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
-        """Lent for one question; after a failure it is not used again."""
+        """Lent for one question; after a failure it is not used again, nor after the index was made anew."""
+        with self._version_lock:
+            self._current()
         with self._lock:
             lent = self._idle.pop() if self._idle else self.open()
             index = self._version[0]
