@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
     "sync": [["HERE"], ["HERE", "--full"], ["--source", "NAME"], ["--NAME"]],
     "machine": [[], ["--label", "NAME"], ["--NAME"]],
     "open": [["NAME"], ["--NAME"]],
+    "approvals": [[], ["NAME"], ["NAME", "--deny", "NAME"], ["--log"], ["--NAME"]],
     "push": [["NAME", "HERE", "--dry-run"], ["--NAME"]],
     "pull": [["NAME", "HERE"], ["--NAME"]],
     "team": [["NAME"], ["grant", "NAME", "NAME"], ["status", "--store", "NAME"], ["--NAME"]],
@@ -44,6 +45,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["plan", "HERE", "--lake", "NAME"],
         ["query", "--lake", "NAME", "usage", "NAME"],
         ["query", "--lake", "NAME", "schema"],
+        ["people", "NAME", "--lake", "NAME"],
+        ["forget", "--person", "NAME", "--lake", "NAME"],
         ["verify", "--lake", "NAME"],
         ["build", "--lake", "x", "--engine", "NAME", "HERE"],
     ],
@@ -373,6 +376,7 @@ def test_every_command_is_run_here() -> None:
     assert set(ARGUMENTS) == {*COMMANDS, OVERVIEW}, "list how a command is called in ARGUMENTS"
 
 
+@pytest.mark.sampled(1, over="form is_terminal")
 @pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("command", ARGUMENTS)

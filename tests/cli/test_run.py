@@ -336,11 +336,11 @@ def test_a_question_is_a_menu(place: Place) -> None:
 
 def test_a_question_takes_own_words(place: Place) -> None:
     with place.terminal("ask") as terminal:
-        terminal.wait_for("or o > ")
+        terminal.wait_for("o or q > ")
         terminal.press("o")
         terminal.wait_for("in your words: ")
         terminal.press("Green\n")
-        terminal.wait_for("or o > ")
+        terminal.wait_for("o or q > ")
         terminal.press("2\n")
         assert terminal.end() == 0
     assert sent(place)[0]["updatedInput"]["answers"] == {"Which colour?": "Green", "Which days?": "Tuesday"}

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "search": "search prompts, replies, thinking and tool calls",
     "run": "start Claude Code with live thinking and permission prompts, and record it",
     "live": "watch running sessions, or a stream on standard input",
+    "approvals": "answer what waits for you, over all sessions that `serve` runs",
     "usage": "report tokens and cost by day, session, model, project and more",
     "budget": "set budgets per day, week or month, and see where you stand",
     "cache": "report what the prompt cache saved and what rebuilding it cost",
@@ -82,6 +83,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("web", "ui", "browser", "server"), "serve"),
     **dict.fromkeys(("tag", "tags", "star", "note", "rename", "hide"), "mark"),
     **dict.fromkeys(("watch", "tail", "follow"), "live"),
+    **dict.fromkeys(("approve", "approval", "permissions", "queue", "allow", "deny"), "approvals"),
     **dict.fromkeys(("import", "backup", "update"), "sync"),
     **dict.fromkeys(("forget", "delete", "verify"), "archive"),
 }

@@ -193,6 +193,9 @@ STOPPED = "The user stopped here."
 class TerminalAnswerer:
     """Somebody who can be asked."""
 
+    leaves: tuple[tuple[str, str], ...] = (("q", "uit turn"),)
+    """Keys that answer nothing, as they are offered."""
+
     def __init__(
         self,
         showing: Showing,
@@ -225,7 +228,7 @@ class TerminalAnswerer:
         self._showing.ask(
             [
                 *permissions.permission_lines(asked, self._showing.screen.project, self._view),
-                *permissions.key_line(asked, self._view),
+                *permissions.key_line(asked, self._view, self.leaves),
             ]
         )
         while True:
@@ -247,11 +250,17 @@ class TerminalAnswerer:
                 edited = await self._edited(asked)
                 if edited is not None:
                     return Allow(input=edited)
-            elif key in ("q", ""):
-                self._put("quit\n")
-                return Deny(reason=STOPPED, interrupt=True)
+            elif (left := self._left(key)) is not None:
+                return left
             else:
                 self._put("\r")
+
+    def _left(self, key: str) -> Decision | None:
+        """What to tell the client when a key leaves the question, or the terminal is gone; None for any other key."""
+        if key not in ("q", ""):
+            return None
+        self._put("quit\n")
+        return Deny(reason=STOPPED, interrupt=True)
 
     async def _line(self, prompt: str) -> str:
         with self._keyboard.typing():
@@ -259,7 +268,8 @@ class TerminalAnswerer:
             return await self._keyboard.line()
 
     async def _judge_plan(self, asked: Permission) -> Decision:
-        self._showing.ask([*permissions.plan_lines(asked, self._view), "  go ahead with it? [y]es [n]o"])
+        keys = " ".join(f"[{key}]{rest}" for key, rest in (("y", "es"), ("n", "o"), *self.leaves))
+        self._showing.ask([*permissions.plan_lines(asked, self._view), f"  go ahead with it? {keys}"])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -268,8 +278,8 @@ class TerminalAnswerer:
                 return Allow()
             if key == "n":
                 return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
-            if key == "":
-                return Deny(reason=NO_PLAN, interrupt=True)
+            if (left := self._left(key)) is not None:
+                return left
             self._put("\r")
 
     # Questions
@@ -279,32 +289,33 @@ class TerminalAnswerer:
         for question in permissions.questions_of(asked):
             self._showing.ask(permissions.menu_lines(question, self._view))
             answer = await self._choice(question)
-            if answer is None:
-                return Deny(reason=STOPPED, interrupt=True)
+            if not isinstance(answer, str):
+                return answer
             chosen[question.text] = answer
         return outgoing.answers(asked.input, chosen)
 
-    async def _choice(self, question: AskedQuestion) -> str | None:
-        """The label, several of them, or own words; None where nobody answers any more."""
+    async def _choice(self, question: AskedQuestion) -> str | Decision:
+        """The label, several of them, or own words; what to tell the client where it is left without one."""
         labels = [option.label for option in question.options]
         by_key = len(labels) < 10 and not question.is_several
         several = " (several: 1,3)" if question.is_several else ""
+        *names, last = ["o", *(key for key, _ in self.leaves)]
         while True:
-            prompt = f"  number{several} or o > "
+            prompt = f"  number{several}, {', '.join(names)} or {last} > "
             if by_key:
                 self._put(prompt)
             typed = await self._keyboard.key() if by_key else await self._line(prompt)
-            if typed == "" and by_key:
-                return None
+            if (by_key or typed) and (left := self._left(typed.lower())) is not None:
+                return left
             if typed.lower() == "o":
                 said = await self._line("in your words: ")
                 if said:
                     return said
                 continue
-            picked = _picked(typed, labels, is_several=question.is_several)
-            if picked is not None:
-                self._put(f"{harmless(picked)}\n" if by_key else "")
-                return picked
+            found = picked(typed, labels, is_several=question.is_several)
+            if found is not None:
+                self._put(f"{harmless(found)}\n" if by_key else "")
+                return found
             self._put("\r" if by_key else "")
 
     # Another input
@@ -349,7 +360,7 @@ class TerminalAnswerer:
                 return ""
 
 
-def _picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
+def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:
     """`2` or `1,3` as labels; None where a number is not there."""
     numbers = [part.strip() for part in typed.split(",")]
     if not all(number.isdecimal() and 1 <= int(number) <= len(labels) for number in numbers):

@@ -26,7 +26,7 @@ class StoredPiece(Struct, frozen=True, kw_only=True):
     place: PiecePlace
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class Match(Struct, frozen=True):
     """A block the full-text index found."""
 
     id: int
@@ -247,7 +247,7 @@ def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequ
 
 
 def _match(row: Sequence[Any]) -> Match:
-    return Match(**dict(zip(Match.__struct_fields__, row, strict=True)))
+    return Match(*row)
 
 
 def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:

@@ -31,6 +31,8 @@ from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of
 
+from .growth import Growth
+
 EDGE = 1024
 """How much of a file's beginning and end proves that it only grew."""
 
@@ -555,13 +557,16 @@ class Survey:
         safe: Path | None = None,
         prices: Path | None = None,
         captures: Path | None = None,
+        grown: Growth | None = None,
     ) -> None:
+        """Where all that changed is known already, nothing is walked, and nothing else is looked up."""
         self.problems: list[SourceError] = []
         self.folders: dict[Path, int] = {}
-        self.unchanged = 0
+        self.unchanged = grown.unchanged if grown is not None else 0
         self._machine = machine
         self.names = names_of(connection, machine)
         self._connection = connection
+        self._grown = grown
         self._safe = safe
         self._prices = prices
         self._source_of: dict[str, Path] = {}
@@ -571,7 +576,10 @@ class Survey:
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
-        for place in places:
+        if grown is not None:
+            self._source_of.update({file.location: source for file, source in grown.files.items()})
+            files += grown.files
+        for place in places if grown is None else ():
             # Sources may lie inside each other.
             new = [file for file in self._found(place) if file.location not in self._source_of]
             self._source_of.update({file.location: place for file in new})
@@ -679,7 +687,8 @@ class Survey:
         return kept
 
     def _look_up_files(self) -> None:
-        self.known = read.known_files(self._connection, self._machine)
+        grown = self._grown
+        self.known = read.known_files(self._connection, self._machine) if grown is None else grown.known
         self.keys = FileKeys(self._machine, self.names, self.known.values())
 
     def source_of(self, file: SourceFile) -> Path:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -14,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.billing import load_prices
+from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
 from reread.features import friction
 from reread.index.meta import keep_left_out
@@ -23,6 +25,7 @@ from reread.safe.safe import Safe
 
 from .backup_survey import BackupSurvey
 from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
+from .growth import growth
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
@@ -64,14 +67,15 @@ def sync(
     `find_friction`.
     """
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder, prices, captures)
+    grown = growth(connection, machine, places) if captures is None else None
+    survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
     survey.jobs.clear()
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
-    if with_backups:
+    if with_backups and grown is None:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
@@ -83,7 +87,10 @@ def sync(
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    writer.remember_folders(survey.folders, unread)
+    if grown is None:
+        writer.remember_folders(survey.folders, unread)
+    else:  # what could not be read is not as it is remembered, so that every sync tries it again
+        writer.remember_grown(grown.known)
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
@@ -198,11 +205,14 @@ def _ahead(size: int) -> int:
     return max(SMALLEST, min(size, LARGEST))
 
 
-_decode_batch = msgspec.msgpack.Decoder(SessionBatch).decode
-
-
 def _decoded(answer: bytes | SessionBatch | SourceError) -> SessionBatch | SourceError:
-    return _decode_batch(answer) if isinstance(answer, bytes) else answer
+    return _batch_decoder().decode(answer) if isinstance(answer, bytes) else answer
+
+
+@cache
+def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
+    """Made when there are workers: a session that grew by a few lines is read here."""
+    return msgpack_decoder(SessionBatch)
 
 
 def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:

@@ -55,6 +55,11 @@ def lake_uri(text: str) -> str:
     return text.rstrip("/")
 
 
+def plain_place(uri: str) -> str:
+    """A folder or address as prefixes are compared: with slashes, and none at its end."""
+    return uri.replace("\\", "/").rstrip("/")
+
+
 @lru_cache(maxsize=16)
 def _system(root: str) -> fs.FileSystem:
     """The file system of a bucket; credentials and a server of one's own come from the environment, as AWS has it."""

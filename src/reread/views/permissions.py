@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec.structs import asdict
 
 from reread.blocks.diffs import is_edit, proposed
 from reread.blocks.model import AskedQuestion, questions_in
+from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingElsewhere
 from reread.live.events import Permission
 
 from .calls import point_of, relative, tool_label
+from .numbers import duration
+from .session_list import last_part
 from .terminal import diff_lines
-from .text import clip, harmless, shorten, wrap
-from .values import View
+from .text import clip, harmless, one_line, shorten, wrap
+from .values import Document, View, utc, when
 
 _MOST_INPUT_LINES = 20
 _MOST_PLAN_LINES = 200
@@ -36,6 +41,9 @@ _OPENED_BY_MODE = {
     "acceptEdits": "every file of the project may be changed unasked",
     "bypassPermissions": "every tool and every command run unasked",
 }
+Keys = Sequence[tuple[str, str]]
+"""Each with the rest of its word."""
+LEAVES: Keys = (("q", "uit turn"),)
 NO_PLAN_TOLD = "(The client does not say what the plan is: it asked without one, and nothing was said before.)"
 
 
@@ -135,11 +143,11 @@ def _rules(rules: Any) -> str:
     return ", ".join(named) or "it"
 
 
-def key_line(asked: Permission, view: View) -> Iterator[str]:
-    """The keys that answer, and what would be remembered: `a` is the narrowest rule, a number something wider."""
+def key_line(asked: Permission, view: View, leaves: Keys = LEAVES) -> Iterator[str]:
+    """The keys that answer or leave it, and what is remembered: `a` is the narrowest rule, a number something wider."""
     paint = view.style.paint
     narrow = asked.narrowest
-    keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if narrow is not None else []), ("e", "dit"), ("q", "uit turn")]
+    keys = [("y", "es"), ("n", "o"), *([("a", "lways")] if narrow is not None else []), ("e", "dit"), *leaves]
     yield "  " + " ".join(f"{paint(f'[{key}]', 'bold')}{rest}" for key, rest in keys)
     if narrow is not None:
         yield from _key_meaning("  a = ", asked.suggestions[narrow], view)
@@ -186,3 +194,103 @@ def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
         yield clip(f"  {paint(f'[{number}]', 'bold')} {shorten(option.label, view.width - 8)}", view.width)
         yield from (paint(f"      {line}", "dim") for line in wrap(option.about, view.width - 6) if option.about)
     yield f"  {paint('[o]', 'bold')} something else"
+
+
+def approval_head(approval: Approval) -> str:
+    """Who asks, where, and since when."""
+    waits = f"waits {duration(approval.waits_seconds)}"
+    return " · ".join(part for part in (last_part(approval.project), one_line(approval.title), waits) if part)
+
+
+def approval_lines(queue: ApprovalQueue, view: View) -> Iterator[str]:
+    """All that waits, each with how to answer it from a shell."""
+    paint = view.style.paint
+    if not queue.waiting:
+        yield "nothing waits for an answer"
+    for approval in queue.waiting:
+        asked, name = approval.permission, queue.short(approval)
+        yield paint(clip(f"{name}  {approval_head(approval)}", view.width), "bold")
+        yield from (f"  {line}" for line in asked_lines(asked, approval.project, view._replace(width=view.width - 2)))
+        yield paint(f"  answer: reread approvals {name} {_ways(asked)}", "dim")
+    yield from elsewhere_lines(queue.elsewhere, view)
+
+
+def asked_lines(asked: Permission, project: str, view: View) -> Iterator[str]:
+    """What is asked, and which rules would have answered it."""
+    questions = questions_of(asked) if asked.is_question else []
+    if questions:
+        for question in questions:
+            yield from list(menu_lines(question, view))[:-1]  # own words are another option of the command
+    elif asked.is_plan:
+        yield from plan_lines(asked, view)
+    else:
+        yield from permission_lines(asked, project, view)
+        if asked.narrowest is not None:
+            yield from _key_meaning("  --always = ", asked.suggestions[asked.narrowest], view)
+        for number, suggestion in enumerate(wider_suggestions(asked), 1):
+            yield from _key_meaning(f"  --always {number} = ", suggestion, view)
+        if not asked.suggestions:
+            yield view.style.paint("  Claude Code names no rule that would have allowed it.", "dim")
+
+
+def _ways(asked: Permission) -> str:
+    if asked.is_question and questions_of(asked):
+        return "--answer NUMBER|TEXT | --deny [REASON]"
+    always = (["--always"] if asked.narrowest is not None else []) + (
+        ["--always N"] if wider_suggestions(asked) else []
+    )
+    return " | ".join(["--allow", *always, "--deny [REASON]"])
+
+
+def elsewhere_lines(elsewhere: Sequence[WaitingElsewhere], view: View) -> Iterator[str]:
+    """Sessions that this server does not run: they are answered where they were started."""
+    if elsewhere:
+        yield view.style.paint("in terminals of their own, to be answered there:", "dim")
+    for each in elsewhere:
+        known = (last_part(each.project), one_line(each.title), each.doing)
+        yield clip("  " + " · ".join(part for part in known if part), view.width)
+
+
+def answered_lines(answered: Sequence[GivenAnswer], view: View) -> Iterator[str]:
+    """The log, the newest first."""
+    if not answered:
+        yield "nothing was answered yet"
+    for each in answered:
+        mark = view.style.paint("✓", "green") if each.allowed else view.style.paint("⊘", "red")
+        by = " (chosen at the start)" if each.by_policy else ""
+        asked = f"{tool_label(each.tool)}  {each.point}".rstrip()
+        yield clip(f"{mark} {when(each.time, view.timezone)}  {one_line(each.title)}: {asked}", view.width)
+        yield from (f"    {line}" for line in wrap(f"{each.answer}{by}", view.width - 4))
+
+
+def approval_document(approval: Approval) -> Document:
+    asked = approval.permission
+    narrowest = asked.narrowest
+    return {
+        "id": asked.request_id,
+        "run": approval.run,
+        "session": approval.session,
+        "title": approval.title,
+        "project": approval.project,
+        "asked_at": utc(approval.asked_at),
+        "waits_seconds": approval.waits_seconds,
+        "tool": asked.tool,
+        "input": asked.input,
+        "is_agent": asked.agent is not None,
+        "reasons": list(reasons(asked, approval.project)),
+        "plan": asked.plan,
+        "always": in_words(asked.suggestions[narrowest]) if narrowest is not None else None,
+        "wider": [in_words(each) for each in wider_suggestions(asked)],
+    }
+
+
+def queue_document(server: str | None, queue: ApprovalQueue) -> Document:
+    elsewhere = [
+        {"session": each.session, "title": each.title, "project": each.project, "doing": each.doing}
+        for each in queue.elsewhere
+    ]
+    return {"server": server, "waiting": list(map(approval_document, queue.waiting)), "elsewhere": elsewhere}
+
+
+def log_document(server: str | None, answered: Sequence[GivenAnswer]) -> Document:
+    return {"server": server, "answered": [{**asdict(each), "time": utc(each.time)} for each in answered]}

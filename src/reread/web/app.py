@@ -122,6 +122,7 @@ ROUTES = (
     Route("/live", live.live),
     Route("/live", live.start, methods=["POST"]),
     Route("/live/list", live.listed),
+    Route("/live/approvals", live.approvals),
     Route("/live/{run}", talking.show),
     Route("/live/{run}/turns", talking.more),
     Route("/live/{run}/states", talking.states),
@@ -231,15 +232,18 @@ def make_app(
 
 def _refused(refused: RequestRefused, scope: Scope) -> Response:
     """Before any page: nothing of the archive is in it, not even its menu."""
-    if Headers(scope=scope).get("x-part"):
-        text = pages.render("problem.html", reason=f"{refused.reason} {refused.hint}".strip())
+    headers = Headers(scope=scope)
+    if headers.get("x-part"):
+        answer = pages.problem(headers, f"{refused.reason} {refused.hint}".strip(), refused.status)
     else:
         title, is_reading = HTTPStatus(refused.status).phrase, scope["method"] == "GET"
         text = pages.render("refused.html", title=title, refused=refused, is_reading=is_reading)
-    headers = {"x-needs": "token"} if refused.needs_token else {}
+        answer = HTMLResponse(text, status_code=refused.status)
+    if refused.needs_token:
+        answer.headers["x-needs"] = "token"
     if refused.status == 413:
-        headers["connection"] = "close"  # there may be more to come than was taken
-    return HTMLResponse(text, status_code=refused.status, headers=headers)
+        answer.headers["connection"] = "close"  # there may be more to come than was taken
+    return answer
 
 
 def _told(request: Request, error: Exception) -> Response:
@@ -260,5 +264,5 @@ def _fault(request: Request, error: Exception) -> Response:
 def _failure(request: Request, status: int, reason: str) -> Response:
     title = HTTPStatus(status).phrase.capitalize()
     if request.headers.get("x-part"):
-        return HTMLResponse(pages.render("problem.html", reason=reason), status_code=status)
+        return pages.problem(request.headers, reason, status)
     return pages.page(request, "error.html", title, status=status, reason=reason, hint=_HINTS.get(status, ""))

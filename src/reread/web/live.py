@@ -7,11 +7,13 @@ import os
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from msgspec.json import encode
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,6 +24,7 @@ from reread.blocks.model import CallBlock, ShownBlock, ThinkingBlock
 from reread.config import expanded
 from reread.errors import BadInput, ClientError, RereadError
 from reread.features.activity import Activity, Doing, activity_of
+from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingElsewhere
 from reread.live.client import POLICIES, Policy
 from reread.live.events import Permission, TurnResult
 from reread.live.transport import Resumed, is_folder, program, resumed
@@ -29,7 +32,7 @@ from reread.loading import last_of
 from reread.sessions import Session
 from reread.views.calls import point_of as tool_point
 from reread.views.calls import tool_label
-from reread.views.html.call_parts import asking_of
+from reread.views.html.call_parts import MOST_SUGGESTIONS, asking_of
 from reread.views.outcome import outcome_of
 from reread.views.reports import activity_words
 from reread.views.session_list import last_part
@@ -45,6 +48,7 @@ from .sse import BEAT, told
 RECENT = timedelta(minutes=30)
 """A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
 MOST_OTHERS = 30
+JSON = "application/json"
 _MOST_LOOKED_INTO = 3
 """Files of a session whose last lines are read: its own, and those of agents that wrote last."""
 _ORDER = {Doing.ASKING: 0, Doing.WAITING: 2, Doing.SILENT: 3, Doing.ENDED: 4}
@@ -101,6 +105,52 @@ def queue_of(site: pages.Site, runs: Sequence[RunningSnapshot]) -> dict[str, Any
     asked = [(run, asking_of(each, run.folder)) for run in reversed(runs) for each in run.asked]
     answered = [AnsweredRow.of(each) for each in list(site.part(Driver).answered)]
     return {"queue": asked, "answered": answered}
+
+
+async def approvals(request: Request) -> Response:
+    """The queue and the log as values, for `reread approvals`; and who may wait in a terminal of its own."""
+    site = pages.site_of(request)
+    driver = site.part(Driver)
+    running = [run for run in reversed(driver.runs) if not run.has_ended]
+    waiting = tuple(_approval(run, asked) for run in running for asked in run.asked)
+    answered = tuple(_given_answer(driver, each) for each in driver.answered)
+    driven = {run.session_id for run in driver.runs}
+    others = await run_in_threadpool(lambda: [row for row in _others(site, driven) if row.activity.needs_person])
+    elsewhere = tuple(
+        WaitingElsewhere(session=row.href.removeprefix("/s/"), title=row.title, project=row.place, doing=row.words)
+        for row in others
+    )
+    return Response(encode(ApprovalQueue(waiting=waiting, answered=answered, elsewhere=elsewhere)), media_type=JSON)
+
+
+def _approval(run: Run, asked: Permission) -> Approval:
+    at = run.asked_at(asked)
+    return Approval(
+        run=run.id,
+        session=run.session_id,
+        title=run.title,
+        project=str(run.wanted.folder),
+        asked_at=at,
+        waits_seconds=max(0.0, (datetime.now(UTC) - at).total_seconds()),
+        # No more than the page shows and the form takes: nobody agrees to what is not shown.
+        permission=replace(asked, suggestions=asked.suggestions[:MOST_SUGGESTIONS]),
+    )
+
+
+def _given_answer(driver: Driver, answered: Answered) -> GivenAnswer:
+    run = driver.find(answered.run)
+    return GivenAnswer(
+        run=answered.run,
+        session=run.session_id if run is not None else "",
+        title=answered.title,
+        project=str(run.wanted.folder) if run is not None else "",
+        time=answered.time,
+        tool=answered.tool,
+        point=shorten(tool_point(answered.tool, answered.input, None)[:400], 120),
+        answer=answered.words,
+        allowed=answered.is_allowed,
+        by_policy=answered.by_policy,
+    )
 
 
 class AnsweredRow(NamedTuple):
@@ -595,7 +645,7 @@ async def answer(request: Request) -> Response:
     run, form = _run_of(request), await pages.form(request)
     is_first = await run.answer(form.get("request", [""])[0], lambda asked: decision_of(asked, form))
     if not is_first and request.headers.get("x-part"):
-        return HTMLResponse(pages.render("problem.html", reason=GONE), status_code=409)
+        return pages.problem(request.headers, GONE, 409)
     return _done(request, run)
 
 

@@ -16,8 +16,9 @@ from urllib.parse import parse_qs, quote, urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from msgspec.structs import replace
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from reread import __version__
 from reread.errors import BadInput
@@ -195,6 +196,13 @@ def _framed(request: Request, title: str, scripts: Sequence[str]) -> dict[str, A
 def fragment(template: str, **values: Any) -> HTMLResponse:
     """A piece that a script puts into a page."""
     return HTMLResponse(render(template, **values))
+
+
+def problem(headers: Headers, reason: str, status: int) -> Response:
+    """Why there is no answer: for a part of a page, or for a program that asks for JSON."""
+    if headers.get("accept") == "application/json":
+        return JSONResponse({"problem": reason}, status_code=status)
+    return HTMLResponse(render("problem.html", reason=reason), status_code=status)
 
 
 def value(request: Request, name: str) -> str:

@@ -81,7 +81,7 @@ class Run:
         on_news: Callable[[], None],
         on_answer: Callable[[Answered], None] = lambda _: None,
     ) -> None:
-        self.id = secrets.token_urlsafe(9)
+        self.id = secrets.token_hex(9)  # never begins with a dash: it can be typed as an argument
         self.wanted = wanted
         self.began = datetime.now(UTC)
         self.client = client
@@ -105,6 +105,7 @@ class Run:
         self._on_answer = on_answer
         self._is_busy = True
         self._calls: dict[str, events.ToolCall] = {}
+        self._asked_at: dict[str, datetime] = {}
         self._errands = Errands()
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
@@ -134,6 +135,9 @@ class Run:
         """The questions that wait for a person, the first one first."""
         asked = self.client.stream.open_permissions.values()
         return [each for each in asked if self._is_for_person(each)]
+
+    def asked_at(self, asked: Permission) -> datetime:
+        return self._asked_at.get(asked.request_id, self.began)
 
     def _is_for_person(self, asked: Permission) -> bool:
         return by_policy(self.wanted.policy, asked) is None
@@ -221,6 +225,7 @@ class Run:
         elif isinstance(event, events.SessionStarted):
             self.model = event.model or self.model
         elif isinstance(event, events.Permission):
+            self._asked_at[event.request_id] = datetime.now(UTC)
             decision = by_policy(self.wanted.policy, event)
             if decision is not None:
                 self._send_out(self.client.decide(event, decision))
@@ -235,6 +240,9 @@ class Run:
         if isinstance(event, events.TurnResult):
             self.result, self.note, self._is_busy = event, "", False
             self._calls.clear()
+            self._asked_at = {
+                name: at for name, at in self._asked_at.items() if name in self.client.stream.open_permissions
+            }
             self.forming.clear()
         elif isinstance(event, events.Prompt) and event.agent is None and not event.is_synthetic:
             self.result, self.has_told_failure = None, False

@@ -7,15 +7,17 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from reread.errors import BadInput
 
-from .guard import Credentials
+from .guard import KEY_HEADER, Credentials
 
 TOKEN_FILE, SERVER_FILE = "web-token", "web-server.json"
 DEFAULT_PORT = 7383
@@ -23,6 +25,8 @@ PORTS = range(DEFAULT_PORT, DEFAULT_PORT + 10)
 """Tried in this order, so that also the second archive of a person keeps its addresses."""
 PATIENCE = 2.0
 """Seconds for a server to say that it is there."""
+ANSWERS_WITHIN = 20.0
+"""Seconds for what it is asked then; it may be busy with a sync."""
 _TOKEN = re.compile(r"[\w-]{30,100}")
 
 
@@ -68,7 +72,43 @@ class Standing(NamedTuple):
         """With the token, ready to be opened; a path may have a query and a fragment."""
         head, mark, fragment = path.partition("#")
         joint = "&" if "?" in head else "?"
-        return f"http://{shown_host(self.host)}:{self.port}{head}{joint}token={self.token}{mark}{fragment}"
+        return f"{self.origin}{head}{joint}token={self.token}{mark}{fragment}"
+
+    @property
+    def origin(self) -> str:
+        return f"http://{shown_host(self.host)}:{self.port}"
+
+    def ask(self, path: str) -> bytes:
+        """The JSON that it answers. Raises BadInput where it does not."""
+        return self._asked("GET", path, {})
+
+    def send(self, path: str, form: Mapping[str, str | Sequence[str]]) -> None:
+        """A form, as a page of its own sends it. Raises BadInput with what it has against it."""
+        key = {KEY_HEADER: Credentials(self.token).page_key, "Origin": self.origin}
+        self._asked("POST", path, {**key, "Content-Type": "application/x-www-form-urlencoded"}, urlencode(form, True))
+
+    def _asked(self, method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> bytes:
+        connection = self.connection(ANSWERS_WITHIN)
+        try:
+            told = {**self.cookie, **headers, "Accept": "application/json", "X-Part": "1"}
+            connection.request(method, path, body, told)
+            answer = connection.getresponse()
+            text = answer.read()
+        except (OSError, HTTPException) as error:
+            raise BadInput(f"reread serve at {self.origin} does not answer ({error})") from error
+        finally:
+            connection.close()
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise BadInput(_problem(text) or f"reread serve at {self.origin} refuses this ({answer.status})")
+        return text
+
+    def connection(self, timeout: float) -> HTTPConnection:
+        return HTTPConnection(shown_host(self.host).strip("[]"), self.port, timeout=timeout)
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        """The token itself is not sent: somebody else may listen there by now."""
+        return {"Cookie": f"{cookie_name(self.port)}={Credentials(self.token).cookie}"}
 
 
 @contextmanager
@@ -96,13 +136,17 @@ def standing(home: Path) -> Standing | None:
     return found if found.token and _answers(found) else None
 
 
-def _answers(found: Standing) -> bool:
-    host = shown_host(found.host).strip("[]")
-    connection = HTTPConnection(host, found.port, timeout=PATIENCE)
-    # The token itself is not sent: somebody else may listen there by now.
-    cookie = {"Cookie": f"{cookie_name(found.port)}={Credentials(found.token).cookie}"}
+def _problem(text: bytes) -> str:
     try:
-        connection.request("GET", "/alive", headers=cookie)
+        return str(json.loads(text)["problem"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _answers(found: Standing) -> bool:
+    connection = found.connection(PATIENCE)
+    try:
+        connection.request("GET", "/alive", headers=found.cookie)
         return connection.getresponse().status == 200
     except (OSError, HTTPException):
         return False

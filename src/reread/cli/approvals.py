@@ -1,0 +1,308 @@
+"""`reread approvals`: what waits for the person, over all sessions that the running server holds."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+from reread import lazy
+from reread.config import Config
+from reread.errors import BadInput
+from reread.live import outgoing
+from reread.live.approvals import Approval, ApprovalQueue, form_of
+from reread.live.events import Permission
+from reread.live.outgoing import Allow, Decision, Deny
+from reread.views import permissions
+from reread.views.calls import point_of, tool_label
+
+from . import options
+from .event_printer import Showing
+from .keyboard import Interrupts, Keyboard
+from .main import EXIT_INTERRUPTED
+from .permission_loop import TerminalAnswerer, picked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from reread.web import server_state
+else:
+    server_state = lazy.module("reread.web.server_state")
+
+ABOUT = """\
+Show what waits for your permission or answer, over all sessions that run in `reread serve`, and answer it: at a
+terminal with a key, one request after the other as they come; in a script by the id of the request. Each shows
+what it would do and which rule would have allowed it. Sessions in other terminals are listed; answer them there."""
+EXAMPLES = """\
+  reread approvals                          answer with keys, until q
+  reread approvals | cat                    print what waits, and end
+  reread approvals 3f2a --allow
+  reread approvals 3f2a --deny "use the staging database"
+  reread approvals 3f2a --always            allow it, and by that rule from now on
+  reread approvals 3f2a --answer 2          the second choice of a question
+  reread approvals --log                    what was answered"""
+NOBODY = "no `reread serve` is running on this archive, so nothing waits here"
+LOOK_EVERY = 1.0
+"""Seconds until the server is asked again: somebody may answer in the browser, and another session may ask."""
+_QUEUE = "/live/approvals"
+
+
+def approvals_parser() -> options.Parser:
+    made = options.make_parser("approvals", ABOUT, EXAMPLES, syncs=False)
+    made.add_argument("request", nargs="?", metavar="ID", help="a request, by its id or the start of it")
+    answer = made.add_mutually_exclusive_group()
+    answer.add_argument("--allow", action="store_true", help="let the tool run this once; accept the plan")
+    answer.add_argument(
+        "--always",
+        nargs="?",
+        type=options.positive,
+        const=0,
+        metavar="N",
+        help="let it run, and by its narrowest rule from now on; with N by one of the wider ones",
+    )
+    answer.add_argument("--deny", nargs="?", const="", metavar="REASON", help="refuse it; Claude reads the reason")
+    answer.add_argument(
+        "--answer", action="append", metavar="TEXT", help="answer a question, by number or in words; once for each"
+    )
+    made.add_argument("--log", action="store_true", help="show what was answered since the server started")
+    return made
+
+
+def run_approvals(arguments: list[str]) -> int:
+    given = approvals_parser().parse_args(arguments)
+    config = options.make_config(given)
+    decides = given.allow or given.always is not None or given.deny is not None or bool(given.answer)
+    if decides and (given.request is None or given.log):
+        raise BadInput("name the request to answer, by an id that `reread approvals` prints")
+    server = server_state.standing(config.home)
+    if server is None:
+        return _tell_nobody(given, is_needed=given.request is not None)
+    if given.request is not None:
+        return _one(server, given, config, decides=decides)
+    if given.log:
+        answered = _asked(server).answered
+        document = lambda: permissions.log_document(server.origin, answered)  # noqa: E731
+        options.show_answer(given, config, document, lambda view: permissions.answered_lines(answered, view))
+    elif given.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _show(_asked(server), server, given, config)
+    else:
+        return asyncio.run(_AtTerminal(server, config).to_its_end())
+    return 0
+
+
+def _tell_nobody(given: argparse.Namespace, *, is_needed: bool) -> int:
+    if is_needed:
+        raise BadInput(f"{given.request!r}: {NOBODY}")
+    if not given.json:
+        options.print_lines([NOBODY])
+    elif given.log:
+        options.print_json(permissions.log_document(None, ()))
+    else:
+        options.print_json(permissions.queue_document(None, ApprovalQueue()))
+    return 0
+
+
+def _asked(server: server_state.Standing) -> ApprovalQueue:
+    try:
+        return msgspec.json.decode(server.ask(_QUEUE), type=ApprovalQueue)
+    except msgspec.MsgspecError as error:
+        raise BadInput(f"reread serve at {server.origin} is of another version ({error}); start it again") from error
+
+
+def _show(queue: ApprovalQueue, server: server_state.Standing, given: argparse.Namespace, config: Config) -> None:
+    document = lambda: permissions.queue_document(server.origin, queue)  # noqa: E731
+    options.show_answer(given, config, document, lambda view: permissions.approval_lines(queue, view))
+
+
+def _send(server: server_state.Standing, approval: Approval, decision: Decision) -> None:
+    asked = approval.permission
+    server.send(f"/live/{approval.run}/answer", {"request": asked.request_id, **form_of(asked, decision)})
+
+
+# One request, from a shell
+
+
+def _one(server: server_state.Standing, given: argparse.Namespace, config: Config, *, decides: bool) -> int:
+    queue = _asked(server)
+    found = queue.find(given.request)
+    if not decides:
+        _show(ApprovalQueue(waiting=(found,)), server, given, config)
+        return 0
+    decision = _decision(found.permission, given)
+    _send(server, found, decision)
+    asked = found.permission
+    said = "allowed" if isinstance(decision, Allow) else "denied"
+    lines = [f"{said}: {tool_label(asked.tool)}  {point_of(asked.tool, asked.input, found.project)}".rstrip()]
+    document = {"answer": said, **permissions.approval_document(found)}
+    options.show_answer(given, config, lambda: document, lambda _: lines)
+    return 0
+
+
+def _decision(asked: Permission, given: argparse.Namespace) -> Decision:
+    """Raises BadInput where that is no answer to what is asked."""
+    questions = permissions.questions_of(asked) if asked.is_question else []
+    if given.deny is not None:
+        return Deny(reason=given.deny.strip())
+    if questions:
+        return _chosen(asked, given.answer or [])
+    if given.answer:
+        raise BadInput(f"{tool_label(asked.tool)} asks for a permission, not a question; use --allow or --deny")
+    return Allow() if given.always is None else Allow(remember=[_remembered(asked, given.always)])
+
+
+def _remembered(asked: Permission, number: int) -> object:
+    wider = permissions.wider_suggestions(asked)
+    if number > len(wider):
+        raise BadInput(f"--always {number}: Claude Code suggested {len(wider)} wider rules")
+    if number:
+        return wider[number - 1]
+    if asked.narrowest is None:
+        more = f"; --always 1 to {len(wider)} are wider ones" if wider else ""
+        raise BadInput(f"--always: Claude Code suggested no rule for this alone{more}")
+    return asked.suggestions[asked.narrowest]
+
+
+def _chosen(asked: Permission, answers: list[str]) -> Decision:
+    questions = permissions.questions_of(asked)
+    if len(answers) != len(questions):
+        raise BadInput(f"{len(questions)} questions are asked: give --answer once for each, or --deny")
+    chosen = {}
+    for question, text in zip(questions, answers, strict=True):
+        labels = [option.label for option in question.options]
+        is_number = text.replace(",", "").replace(" ", "").isdecimal()
+        found = picked(text, labels, is_several=question.is_several) if is_number else text.strip()
+        if not found:
+            raise BadInput(f"--answer {text!r}: choose from 1 to {len(labels)}, or write it in words")
+        chosen[question.text] = found
+    return outgoing.answers(asked.input, chosen)
+
+
+# One after the other, at the terminal
+
+
+class _Left(Exception):
+    """The person goes."""
+
+
+class _Later(Exception):
+    """The person wants to see the next one first."""
+
+
+class _QueueAnswerer(TerminalAnswerer):
+    """The same keys as in a run; but here it is the queue that is left, and the client goes on waiting."""
+
+    leaves = (("s", "kip"), ("q", "uit"))
+
+    def _left(self, key: str) -> Decision | None:
+        if key == "s":
+            self._put("later\n")
+            raise _Later
+        if key in ("q", ""):
+            self._put("quit\n")
+            raise _Left
+        return None
+
+
+class _AtTerminal:
+    def __init__(self, server: server_state.Standing, config: Config) -> None:
+        self._server = server
+        self._showing = Showing(argparse.Namespace(jsonl=False, thinking=False), config)
+        self._view = options.make_view(config)
+        self._keyboard = Keyboard()
+        self._queue = ApprovalQueue()
+        self._later: set[tuple[str, str]] = set()
+
+    async def to_its_end(self) -> int:
+        main = asyncio.current_task()
+        assert main is not None  # noqa: S101  asyncio.run made it
+        interrupts = Interrupts()
+        self._answerer = _QueueAnswerer(self._showing, self._keyboard, interrupts)
+
+        def end() -> None:
+            main.cancel()
+
+        with self._keyboard.quiet(), interrupts.caught(end, end):
+            try:
+                while True:
+                    await self._next()
+            except _Left:
+                return 0
+            except asyncio.CancelledError:
+                self._showing.put("\n")
+                return EXIT_INTERRUPTED
+
+    async def _next(self) -> None:
+        await self._look()
+        if not self._fresh:
+            await self._idle()
+        asked = self._fresh[0]
+        with contextlib.suppress(_Later):
+            decision = await self._decided(asked)
+            if decision is not None:
+                await self._tell(asked, decision)
+
+    @property
+    def _fresh(self) -> list[Approval]:
+        """What waits and was not skipped."""
+        return [each for each in self._queue.waiting if each.key not in self._later]
+
+    async def _look(self) -> None:
+        self._queue = await asyncio.to_thread(_asked, self._server)
+        self._later &= {each.key for each in self._queue.waiting}
+
+    async def _decided(self, asked: Approval) -> Decision | None:
+        """None where it was answered elsewhere, or is not asked any more."""
+        total = len(self._queue.waiting)
+        head = permissions.approval_head(asked)
+        self._showing.heading(f"{head} · {total} waiting" if total > 1 else head, asked.project)
+        deciding = asyncio.create_task(self._answerer.decide(asked.permission))
+        try:
+            while not deciding.done():
+                await asyncio.wait([deciding], timeout=LOOK_EVERY)
+                if not deciding.done():
+                    await self._look()
+                    if asked.key not in {each.key for each in self._queue.waiting}:
+                        return None
+            return deciding.result()
+        except _Later:
+            self._later.add(asked.key)
+            raise
+        finally:
+            if not deciding.done():
+                deciding.cancel()
+                await asyncio.wait([deciding])
+
+    async def _tell(self, asked: Approval, decision: Decision) -> None:
+        try:
+            await asyncio.to_thread(_send, self._server, asked, decision)
+        except (
+            BadInput
+        ) as problem:  # it was answered in the browser a moment ago, or the server has gone: the next look says
+            self._showing.note(f"  ✗ {problem}", "red")
+
+    async def _idle(self) -> None:
+        """Until something new waits: says what there is, and hears the keys all the while, so that none is lost."""
+        told: list[str] = []
+        with self._keyboard.listening():
+            while not self._fresh:
+                lines = list(self._idle_lines())
+                if lines != told:
+                    self._showing.ask(lines)
+                    told = lines
+                try:
+                    key = (await asyncio.wait_for(self._keyboard.key(), LOOK_EVERY)).lower()
+                except TimeoutError:
+                    await self._look()
+                    continue
+                if key in ("q", ""):
+                    raise _Left
+                if key == "s":
+                    self._later.clear()
+
+    def _idle_lines(self) -> Iterator[str]:
+        yield from permissions.elsewhere_lines(self._queue.elsewhere, self._view)
+        skipped = len(self._later)
+        yield f"{skipped} skipped; [s]how again, [q]uit" if skipped else "nothing waits for an answer; [q]uit"
