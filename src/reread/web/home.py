@@ -29,7 +29,7 @@ _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
 
 
-class Kept(NamedTuple):
+class KeptSessions(NamedTuple):
     """What the archive has."""
 
     sessions: int
@@ -90,7 +90,7 @@ def _plain(chart: Chart, span: str) -> Chart:
     return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
 
 
-def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> Kept:
+def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> KeptSessions:
     days, minute = library.settings.cleanup_days, library.settings.now.replace(second=0, microsecond=0)
     shown = Filter(without_hidden=True)
 
@@ -105,7 +105,7 @@ def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> Kep
         )
 
     sessions, today, expiring, ids = library.answer(("kept", midnight, minute), ask)
-    return Kept(sessions, newest, today, expiring, library.by_id(ids))
+    return KeptSessions(sessions, newest, today, expiring, library.by_id(ids))
 
 
 def _lately(library: ArchivePool, until: datetime, *, is_past: bool) -> Lately:
