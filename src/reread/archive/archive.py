@@ -525,8 +525,7 @@ class Archive(ArchiveBase):
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
-        written = int((until.timestamp() - cleanup_days * 86_400) * 1e9)
-        return meta.sessions_written_before(self.connection, written)
+        return meta.sessions_written_before(self.connection, listing.written_before(until, cleanup_days))
 
     def saw_end(self, stored: StoredSession) -> bool:
         """Whether the last that is known of a session is a run that reread captured, and which has ended."""
