@@ -15,7 +15,7 @@ from reread import archive as archives
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
-from reread.features.secrets.redact import learn_line, redacted_value
+from reread.features.secrets.redact import learn_lines, redacted_value
 from reread.sessions import Session
 from reread.views.exports import left_in_export
 from reread.views.numbers import count, money
@@ -92,8 +92,7 @@ class Exporter:
     def _redacted(self, source: ExportSource, redactor: Redactor) -> ExportSource:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
         lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
-        for line in lines:
-            learn_line(redactor, line)
+        learn_lines(redactor, lines)
         session = redacted_session(source.session, redactor)
         kept = redacted_value(redactor, source.kept) if source.kept is not None else None
         return ExportSource(session, lambda: b"\n".join(redacted_line(redactor, line) for line in lines), kept)
