@@ -15,11 +15,11 @@ serve: $(VENV)/installed
 	@$(BIN)/reread serve
 
 test: $(VENV)/developing
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 # The inner loop: what is fast and makes no large archive, about a minute on two cores.
 quick: $(VENV)/developing
-	$(BIN)/pytest -n auto tests/records tests/sessions tests/sources tests/billing tests/blocks tests/views tests/test_rules.py
+	$(BIN)/pytest -n auto --dist worksteal tests/records tests/sessions tests/sources tests/billing tests/blocks tests/views tests/test_rules.py
 
 # Format, lint, types and the arrows between the rooms.
 check: $(VENV)/developing
@@ -32,14 +32,18 @@ check: $(VENV)/developing
 house: $(VENV)/developing
 	@$(BIN)/python bench/house.py
 
-# Cuts the power while commands write, at 450 points, and looks for what is lost; needs strace. `make test` tries a few.
+# Every case of the tests that run a sample a commit (`pytest.mark.sampled`), with both clients; then cuts the power while
+# commands write, at 450 points, and looks for what is lost, which needs strace. About an hour.
 faults: $(VENV)/developing
+	$(BIN)/pytest -n auto --dist worksteal --all-faults
+	$(BIN)/pytest -n 4 --dist worksteal --all-faults -m e2e tests/e2e
 	cd tests && ../$(BIN)/python -m faults.cut_points
 
 # Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.
-# More at once than there are processors: these tests wait for clients and browsers most of the time.
+# More at once than there are processors: these tests wait for clients and browsers most of the time. Tests of one file stay
+# with one worker as long as there is work, so that they share a browser and a server.
 e2e: $(VENV)/developing
-	$(BIN)/pytest -n 4 -m e2e tests/e2e
+	$(BIN)/pytest -n 4 --dist worksteal -m e2e tests/e2e
 
 # The lake on a real Spark with two executors, one of them killed, and on a real S3 server; needs Java.
 spark: $(VENV)/developing
@@ -55,6 +59,7 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/scrolling.py
 	$(BIN)/python bench/retro.py
 	$(BIN)/python bench/redact.py
+	$(BIN)/python bench/team_store.py
 	$(BIN)/python bench/real.py
 
 # How well friction and secrets are found: precision and recall on labelled sessions and on made-up secrets.

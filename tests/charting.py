@@ -79,10 +79,26 @@ def pixels(png: bytes) -> list[list[Pixel]]:
 
 
 def _unfiltered(kind: int, line: bytearray, above: bytearray) -> bytearray:
-    for x in range(len(line)):
-        left, up, corner = (line[x - 4], above[x], above[x - 4]) if x >= 4 else (0, above[x], 0)
-        guess = (0, left, up, (left + up) // 2, _paeth(left, up, corner))[kind]
-        line[x] = (line[x] + guess) % 256
+    if kind == 0:
+        return line
+    if kind == 2:
+        return bytearray([(value + up) & 255 for value, up in zip(line, above, strict=True)])
+    for channel in range(4):
+        left = corner = 0
+        for x in range(channel, len(line), 4):
+            up = above[x]
+            if kind == 1:
+                guess = left
+            elif kind == 3:
+                guess = (left + up) // 2
+            elif left == corner:  # most of a chart is plain: then the estimate is what stands above
+                guess = up
+            elif up == corner:
+                guess = left
+            else:
+                guess = _paeth(left, up, corner)
+            line[x] = left = (line[x] + guess) & 255
+            corner = up
     return line
 
 

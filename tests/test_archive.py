@@ -12,7 +12,7 @@ import pytest
 import reread
 from reread.archive import Archive
 from reread.archive.filters import Filter
-from reread.index.schema import SCHEMA
+from reread.index.schema import schema
 from reread.sessions import Session
 from reread.testing import (
     Transcript,
@@ -282,9 +282,9 @@ def test_the_schema_that_is_shown_is_the_one_in_the_file(tmp_path: Path) -> None
     with an_archive(tmp_path) as archive:
         archive.sync()
         names = {name for (name,) in archive.sql("SELECT name FROM sqlite_master WHERE type = 'table'")[1]}
-    assert SCHEMA in reread.Archive.schema(), "with the views that `reread sql` has, and examples"
+    assert schema() in reread.Archive.schema(), "with the views that `reread sql` has, and examples"
     shown = sqlite3.connect(":memory:")
-    shown.executescript(SCHEMA)
+    shown.executescript(schema())
     expected = {name for (name,) in shown.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert names - expected == {"migration"}
     assert expected <= names

@@ -130,6 +130,18 @@ def test_what_runs_all_the_time_loads_nothing_heavy(command: str, heavy: set[str
     assert not heavy, f"`reread {command}` with nothing new should not import {', '.join(sorted(heavy))}"
 
 
+def test_a_session_that_grew_is_taken_in_without_what_other_commands_need(tmp_path: Path) -> None:
+    written = a_session(a_prompt("a lantern")).write(tmp_path / "projects")
+    options = ["--source", str(tmp_path / "projects"), "--home", str(tmp_path / "home")]
+    main(["sync", *options])
+    with written.open("ab") as file:
+        file.write(b'{"type":"user","uuid":"u-2","message":{"role":"user","content":"another lantern"}}\n')
+    script = f"from reread.cli.main import main\nmain({['sync', *options]})"
+    needless = {"reread.exchange", "reread.ingest.recount", "reread.index.carry_over", "random", "importlib.resources"}
+    needless &= loaded_by(script) - loaded_by("")
+    assert not needless, f"a sync of a few lines should not import {', '.join(sorted(needless))}"
+
+
 WRITERS = {
     "options": "prints lines, text and JSON, and lets nothing of them through that a terminal obeys",
     "stderr": "the same for standard error",

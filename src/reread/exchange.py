@@ -617,3 +617,13 @@ def last_store(home: Path) -> LastStore | None:
 def remember_store(home: Path, address: str, names: str) -> None:
     """Without its password: the address is written to a file."""
     _remember(home, {**_remembered(home), "store": address, "names": names})
+
+
+def own_store(home: Path) -> str | None:
+    """The store that was made or updated from here last: who did that manages it, by that role."""
+    return _remembered(home).get("own_store")
+
+
+def remember_own_store(home: Path, address: str) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _remember(home, {**_remembered(home), "own_store": address})

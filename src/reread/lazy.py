@@ -1,4 +1,4 @@
-"""Names of a package, and whole modules, that are fetched when they are first used: start-up is a feature.
+"""Names, whole modules and regular expressions that are made when they are first used: start-up is a feature.
 
 The seam stands at the top of a file, once, and type checkers see an import:
 
@@ -14,6 +14,7 @@ from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Collection, Mapping
 
 
@@ -59,3 +60,23 @@ class _Waiting(ModuleType):
 def module(name: str) -> ModuleType:
     """A module that is imported when something of it is first asked for."""
     return _Waiting(name)
+
+
+class _Pattern:
+    """Stands for a regular expression until it is first tried; from then on each method is that of the real one."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        import re
+
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def pattern(source: str, flags: int = 0) -> "re.Pattern[str]":
+    """A regular expression that is compiled when it is first tried: a table of them takes longer than a small sync."""
+    return _Pattern(source, flags)  # type: ignore[return-value]

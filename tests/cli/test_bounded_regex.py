@@ -23,8 +23,8 @@ STUCK = "a" * 60 + "!"
 
 
 def answers(pattern: str, *texts: str) -> list[tuple[bool, bool]]:
-    bounded = BoundedPattern(pattern, patience=0.3)
-    return [(tried.is_found, tried.took_too_long) for tried in bounded.try_each(texts)]
+    with BoundedPattern(pattern, patience=0.3) as bounded:
+        return [(tried.is_found, tried.took_too_long) for tried in bounded.try_each(texts)]
 
 
 def test_a_text_that_takes_too_long_is_skipped_and_the_others_are_tried() -> None:
@@ -39,7 +39,8 @@ def test_a_text_that_takes_too_long_is_skipped_and_the_others_are_tried() -> Non
 @pytest.mark.parametrize("pattern", [r"\d+", "x|y?", "^b.$", "é+", "(?i)ABC+"])
 def test_the_answers_are_those_of_python(pattern: str) -> None:
     texts = ["", "12 and 345", "a\nbc\nd", "xyz", "é é", "abcc \ud800", "nothing"] * 100
-    tried = list(BoundedPattern(pattern).try_each(texts))
+    with BoundedPattern(pattern) as bounded:
+        tried = list(bounded.try_each(texts))
     compiled = re.compile(pattern, re.MULTILINE)
     assert [each.is_found for each in tried] == [compiled.search(text) is not None for text in texts]
     assert [each.spans for each in tried] == [
@@ -49,9 +50,9 @@ def test_the_answers_are_those_of_python(pattern: str) -> None:
 
 def test_a_pattern_that_is_stuck_everywhere_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex, "MOST_SKIPPED", 3)
-    bounded = BoundedPattern(ENDLESS, patience=0.1)
-    assert len(list(bounded.try_each([STUCK] * 10))) == 3
-    assert bounded.has_given_up
+    with BoundedPattern(ENDLESS, patience=0.1) as bounded:
+        assert len(list(bounded.try_each([STUCK] * 10))) == 3
+        assert bounded.has_given_up
 
 
 def test_what_is_no_pattern_is_refused() -> None:
@@ -142,3 +143,35 @@ def test_recorded_sessions_answer_as_if_every_text_were_tried(tmp_path: Path, mo
                 patched.setattr(regex, "required_words", lambda _: ())
                 whole = archive.search(pattern, ALL_FIELDS, is_regex=True)
             assert (quick.total, quick.hits) == (whole.total, whole.hits)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the recorded sessions beside the project")
+@pytest.mark.parametrize("limit", [1, 20, 10_000])
+def test_all_processors_answer_like_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    folder = CORPUS / "recorded" / "winksaville+vc-x1.claude"
+    monkeypatch.setattr(regex, "SHARE", 40)
+    with Archive(tmp_path / "home", [folder], machine="desk") as archive:
+        archive.sync()
+        for pattern in (r"error in", r"test(s|ed)? \w+", r"e"):
+            answers = []
+            for few in (1, 10**9):
+                monkeypatch.setattr(regex, "FEW", few)
+                answers.append(archive.search(pattern, ALL_FIELDS, limit=limit, is_regex=True))
+            shared, alone = answers
+            assert (shared.total, shared.hits) == (alone.total, alone.hits)
+            assert all(hit.text for hit in shared.hits)
+            assert len(shared.hits) == min(limit, shared.total)
+
+
+def test_a_pattern_is_given_up_by_all_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex.BoundedPattern.__init__, "__defaults__", (0.1,))
+    monkeypatch.setattr(regex, "SHARE", 2)
+    monkeypatch.setattr(regex, "FEW", 1)
+    monkeypatch.setattr(regex, "MOST_SKIPPED", 3)
+    a_session(*(a_prompt(f"{number} {STUCK}") for number in range(40))).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        answer = archive.search(ENDLESS, is_regex=True)
+    assert answer.is_cut_short
+    assert 3 <= answer.skipped <= 6

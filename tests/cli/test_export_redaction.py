@@ -105,6 +105,7 @@ def leaks(text: str) -> list[str]:
     return sorted({kind for kind, part in PARTS if any(part in each for each in readable(text))})
 
 
+@pytest.mark.sampled(1, over="form")
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("field", FIELDS)
 def test_secrets_in_any_field_leak_in_no_form(field: str, form: str, run: Run, tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ ARGUMENTS: dict[str, Sequence[Sequence[str]]] = {
         ["plan", "HERE", "--lake", "NAME"],
         ["query", "--lake", "NAME", "usage", "NAME"],
         ["query", "--lake", "NAME", "schema"],
+        ["people", "NAME", "--lake", "NAME"],
+        ["forget", "--person", "NAME", "--lake", "NAME"],
         ["verify", "--lake", "NAME"],
         ["build", "--lake", "x", "--engine", "NAME", "HERE"],
     ],
@@ -374,6 +376,7 @@ def test_every_command_is_run_here() -> None:
     assert set(ARGUMENTS) == {*COMMANDS, OVERVIEW}, "list how a command is called in ARGUMENTS"
 
 
+@pytest.mark.sampled(1, over="form is_terminal")
 @pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("command", ARGUMENTS)

@@ -55,6 +55,7 @@ def odd(run: Run, tmp_path: Path) -> Kept:
     return kept
 
 
+@pytest.mark.sampled(1, over="width")
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("by", ["day", "month", "session", "model", "project", "branch", "tool", "block", "agent"])
 def test_no_line_is_wider_than_the_terminal(odd: Kept, monkeypatch: pytest.MonkeyPatch, by: str, width: int) -> None:

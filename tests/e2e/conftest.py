@@ -16,7 +16,7 @@ from web.serving import Served, served, until
 expect.set_options(timeout=20_000)  # a test waits for what must come; a busy machine may take its time
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
+@pytest.fixture(params=[pytest.param(each, marks=pytest.mark.sampled(1, over="client")) for each in VERSIONS])
 def client(request: pytest.FixtureRequest) -> Path:
     return claude_binary(request.param)
 

@@ -25,6 +25,7 @@ CLIENT_OF = {name: version for version in reversed(VERSIONS) for name in capture
 RUNS = [(version, name) for name, version in CLIENT_OF.items() if name not in NO_SESSION]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("version", "name"), RUNS, ids="/".join)
 def test_a_run_and_its_transcript_are_one_session(version: str, name: str, tmp_path: Path) -> None:
     conversation = CONVERSATIONS[name]

@@ -96,6 +96,7 @@ def test_the_command_says_so_and_exits_with_1(tree: Tree) -> None:
     assert "index: the sums of" in done.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_flipped_bit_among_the_amounts_is_found(tree: Tree, seed: int) -> None:
     """In the pages that hold the cells and the responses, wherever it lands on a number."""

@@ -46,6 +46,7 @@ def spoil(database: Path, page: int) -> None:
     database.write_bytes(content)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(8))
 def test_a_damaged_page_is_named_and_the_index_made_again(tree: Tree, part: int) -> None:
     with tree.archive() as archive:
@@ -136,6 +137,7 @@ def test_a_rebuild_remembers_what_was_rewritten(tmp_path: Path) -> None:
         assert archive.safe.verify().ok
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place", range(12))
 def test_a_rebuild_leaves_out_what_cannot_be_proved_and_keeps_the_rest(tree: Tree, tmp_path: Path, place: int) -> None:
     """A flipped bit anywhere in the pack."""
@@ -156,6 +158,7 @@ def test_a_rebuild_leaves_out_what_cannot_be_proved_and_keeps_the_rest(tree: Tre
         assert set(said) <= set(archive.safe.verify().damaged)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", range(6))
 def test_what_is_damaged_is_taken_again_where_its_source_is_still_there(tree: Tree, place: int) -> None:
     pack = tree.home / "safe" / "000001.pack"
@@ -187,6 +190,7 @@ def spoil_piece(home: Path, number: int) -> None:
     pack.write_bytes(content)
 
 
+@pytest.mark.sampled(1, over="piece")
 @pytest.mark.parametrize("is_rebuilt", [False, True])
 @pytest.mark.parametrize("piece", range(3))
 def test_the_rest_of_a_damaged_conversation_is_read_found_and_restored(

@@ -49,6 +49,7 @@ def killed(home: Path, source: Path, after: float, *, alone: int) -> bool:
     return was_at_work
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_a_first_sync_killed_at_a_random_moment_goes_on(
     tree: Tree, seconds: float, tmp_path: Path, number: int
@@ -86,6 +87,7 @@ def test_killed_again_and_again_it_still_gets_there(tree: Tree, seconds: float, 
         assert_true(archive, tree.truth)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", range(4))
 def test_appends_and_a_resumed_copy_are_taken_in_after_a_kill(tmp_path: Path, number: int) -> None:
     tree = a_tree(tmp_path, size=1_200_000, seed=number)

@@ -70,6 +70,7 @@ def seconds(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> float:
         return time.monotonic() - begun
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(KILLS))
 def test_no_capture_is_lost_and_none_counted_twice(tree: Tree, seconds: float, tmp_path: Path, number: int) -> None:
     home = tmp_path / "home"

@@ -52,6 +52,7 @@ def proved(home: Path) -> set[tuple[str, int, int, str]]:
     return {(header.file, header.generation, header.start, header.sha256) for header in headers}
 
 
+@pytest.mark.sampled(1, over="seed")
 @pytest.mark.parametrize("is_rebuilt", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("how", ["flipped", "zeroed", "cut", "shortened"])
@@ -74,6 +75,7 @@ def test_a_healed_archive_is_whole_again(tree: Tree, how: str, seed: int, is_reb
         assert_true(archive, tree.truth)
 
 
+@pytest.mark.sampled(1, over="seed")
 @pytest.mark.parametrize("is_rebuilt", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_has_no_source_any_more_keeps_its_place_and_is_told_of(

@@ -109,6 +109,7 @@ ODD_NAMES = {
 }
 
 
+@pytest.mark.sampled(1, over="place")
 @pytest.mark.parametrize("place", ["source", "folder", "trunk", "agent", "output"])
 @pytest.mark.parametrize("name", [pytest.param(name, id=what) for what, name in ODD_NAMES.items()])
 def test_any_name_a_file_system_takes_is_taken_and_given_back(tmp_path: Path, name: bytes, place: str) -> None:

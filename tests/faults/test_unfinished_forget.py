@@ -51,6 +51,7 @@ def test_it_is_finished_by_the_next_sync(tree: Tree) -> None:
         assert archive.safe.verify().ok
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_by_no_wrong_number_a_pack_goes(tree: Tree, seed: int) -> None:
     """A digit in the place of another is JSON as before."""

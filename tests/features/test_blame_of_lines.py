@@ -14,6 +14,7 @@ from reread.features.edits.blame import BlamedLine, blame
 from reread.features.edits.changes import changes_of
 from reread.features.edits.history import histories_of, rewinds_of, sightings_of
 from reread.testing import ContentBlock, Entry, a_prompt, a_reply, build
+from sampling import examples
 
 steps = st.lists(
     st.tuples(st.sampled_from(["write", "edit"]), st.integers(0, 50), st.integers(0, 4), st.integers(0, 4)),
@@ -33,7 +34,7 @@ def authors(lines: list[BlamedLine]) -> list[tuple[str, str | None]]:
     return [(line.text, line.origin.change.place.uuid if line.origin.change else None) for line in lines]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(1, 6), steps)
 def test_every_line_of_a_random_history_points_to_the_edit_that_wrote_it(
     first: int, found: list[tuple[str, int, int, int]]

@@ -34,6 +34,7 @@ from reread.testing import (
     an_attachment,
     build,
 )
+from sampling import examples
 
 FILE = "/home/ann/app/a.txt"
 ReadBackup = Callable[[str, str], bytes | None]
@@ -152,7 +153,7 @@ def unique(text: str, old: str, start: int) -> str:
     return text[start:end]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(contents, operations)
 def test_every_point_of_a_random_history_is_what_was_on_disk(
     first: str, steps: list[tuple[str, str, int, frozenset[str]]]
@@ -168,7 +169,7 @@ def test_every_point_of_a_random_history_is_what_was_on_disk(
         assert held(found) == desk.now()
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(contents, operations, contents, operations)
 def test_a_change_from_outside_is_a_gap_and_the_history_goes_on_from_what_is_told(
     first: str,
@@ -190,7 +191,7 @@ def test_a_change_from_outside_is_a_gap_and_the_history_goes_on_from_what_is_tol
         assert len(found.gaps) == (is_changed and len(desk.points) > count)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(contents, operations)
 def test_what_was_there_before_is_found_from_the_changes_back(
     first: str, steps: list[tuple[str, str, int, frozenset[str]]]
@@ -225,7 +226,7 @@ def _append(desk: Desk, text: str) -> None:
     desk.entries += [a_reply(command), a_tool_result("", of=name, twin={"stdout": "", "stderr": ""})]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     contents,
     st.lists(
@@ -253,7 +254,7 @@ def test_nothing_is_lost_without_a_word(first: str, steps: list[tuple[str, Any]]
         assert held(found) == desk.now() or found.gaps or found.last is None
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(contents, operations)
 def test_the_parts_that_patches_tell_are_lines_of_the_file(
     first: str, steps: list[tuple[str, str, int, frozenset[str]]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 import stat
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from reread.errors import NewerArchive, RereadError, StoreError
-from reread.index import database
+from reread.index import database, schema
 from reread.index.database import FILE_NAME, connect, transaction
 from reread.index.schema import MIGRATIONS
 
@@ -48,6 +49,51 @@ def test_a_migration_that_fails_leaves_nothing_and_the_next_start_tries_again(
     assert names(raw) == [name for name in MIGRATIONS if name != "newest"]
     monkeypatch.setitem(MIGRATIONS, "newest", whole)
     assert "half" in tables(connect(tmp_path))
+
+
+def columns(connection: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+    found: dict[str, list[tuple[object, ...]]] = {}
+    for table in tables(connection):
+        found[table] = [
+            (name, "TEXT" if type_ == "ANY" else type_, bool(required or key), default, key)
+            for _, name, type_, required, default, key in connection.execute(f"PRAGMA table_info({table})")
+        ]
+    return found
+
+
+def without_tables(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Indexes, views and triggers."""
+    asked = "SELECT type, name, sql FROM sqlite_master WHERE type <> 'table' AND sql NOT NULL"
+    return set(connection.execute(asked))
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_a_new_archive_has_what_the_migrations_come_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_strict: bool
+) -> None:
+    monkeypatch.setattr(schema, "IS_STRICT", is_strict and schema.IS_STRICT)
+    new = connect(tmp_path / "new")
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as migrated:
+        for apply in MIGRATIONS.values():
+            apply(migrated)
+        expected = columns(migrated)
+        assert {name: found for name, found in columns(new).items() if name != "migration"} == expected
+        assert without_tables(new) == without_tables(migrated)
+    new.close()
+
+
+@pytest.mark.skipif(not schema.IS_STRICT, reason="this SQLite is older than STRICT tables")
+def test_a_new_archive_takes_no_value_of_another_type_or_range(tmp_path: Path) -> None:
+    connection = connect(tmp_path)
+    made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
+    ours = {name: sql for name, sql in made.items() if not name.startswith(("search", "vocabulary", "migration"))}
+    assert [name for name, sql in ours.items() if not sql.endswith("STRICT")] == []
+    assert [name for name in schema.CHECKS if "CHECK" not in ours[name]] == []
+    for wrong in ("INSERT INTO forgotten VALUES ('a', 'today')", "INSERT INTO mark VALUES ('a', 2, '[]', '', '', 0)"):
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute(wrong)
+    connection.execute("INSERT INTO moved VALUES (?, ?)", (b"/caf\xe9", "/café"))  # a name that is no UTF-8
+    connection.close()
 
 
 def test_a_newer_archive_is_refused_with_a_sentence(tmp_path: Path) -> None:

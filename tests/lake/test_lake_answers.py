@@ -25,6 +25,7 @@ from reread.errors import BadInput
 from reread.lake.query import LakeAnswers
 from reread.lake.tables import REQUEST, arrow_table
 from reread.times import milliseconds
+from sampling import examples
 from trees import a_tree, append, resume_copy
 
 FILTERS = [
@@ -157,7 +158,7 @@ def by_library(told: list[Response]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(copies, st.lists(st.integers(0, 7), max_size=3, unique=True))
 def test_sql_settles_and_prices_as_the_library_does(told: list[Response], advised: list[int]) -> None:
     asking = [told[i] for i in advised if i < len(told)]

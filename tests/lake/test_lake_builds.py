@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from deltalake import write_deltalake
 
 from cli.running import start
 from lake.lakes import assert_same_usage, built, everything, reports
@@ -167,7 +168,7 @@ def test_a_session_that_grows_after_an_agent_is_gone_keeps_the_agents_rows(tmp_p
 
 
 def test_a_share_that_is_done_twice_is_one_file(tree: Tree, tmp_path: Path) -> None:
-    plan = make_plan(list_files([str(tree.source)], []), {}, frozenset())
+    plan = make_plan(list_files([str(tree.source)], []), {})
     task = ShareTask(str(tmp_path / "lake"), plan.jobs, ShareOptions())
     once, twice = write_share(task), write_share(task)
     assert once.files == twice.files
@@ -230,8 +231,25 @@ def test_of_two_builds_at_once_one_says_that_the_other_came_first(tmp_path: Path
 def test_workers_make_the_same_rows(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built(tmp_path / "alone", tree.source)
     monkeypatch.setattr("reread.lake.engines.ALONE_BELOW", 0)
-    plan = make_plan(list_files([str(tree.source)], []), {}, frozenset())
+    plan = make_plan(list_files([str(tree.source)], []), {})
     tasks = [ShareTask(str(tmp_path / "lake"), [job], ShareOptions(what="ledger")) for job in plan.jobs[:4]]
     assert sum(done.sessions for done in run_local(tasks)) == 4
     built(tmp_path / "lake", tree.source)
     assert everything(tmp_path / "lake") == everything(tmp_path / "alone")
+
+
+def test_a_lake_of_an_earlier_version_gains_what_it_lacks(tree: Tree, tmp_path: Path) -> None:
+    built(tmp_path / "lake", tree.source)
+    wanted = everything(tmp_path / "lake")
+    rows = DeltaLake(str(tmp_path / "lake")).rows("session").drop_columns(["typed", "moments"])
+    shutil.rmtree(tmp_path / "lake" / "session")
+    shutil.rmtree(tmp_path / "lake" / "friction_day")
+    write_deltalake(str(tmp_path / "lake" / "session"), rows, partition_by=["month"])
+    older = DeltaLake(str(tmp_path / "lake"))
+    older.versions = {name: version for name, version in older.versions.items() if name != "friction_day"}
+    older.versions["session"] = 0
+    older.commit({"action": "build"})
+    assert reports(tmp_path / "lake")["day"].rows
+    assert built(tmp_path / "lake", tree.source).sessions == len(wanted["session"])
+    assert everything(tmp_path / "lake") == wanted
+    assert verify(DeltaLake(str(tmp_path / "lake")), packaged_prices()).ok

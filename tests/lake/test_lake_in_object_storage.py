@@ -16,7 +16,8 @@ import pytest
 from lake.lakes import assert_same_usage, built, everything, reports
 from reread.billing import packaged_prices
 from reread.lake.delta import DeltaLake
-from reread.lake.upkeep import forget, vacuum, verify
+from reread.lake.forget import by_session, forget
+from reread.lake.upkeep import vacuum, verify
 from trees import Tree, a_tree, append, resume_copy
 
 pytest.importorskip("moto", reason="object storage is tested with moto: pip install 'moto[server]' boto3")
@@ -99,7 +100,7 @@ def test_a_session_is_forgotten_in_a_bucket(bucket: str, tmp_path: Path) -> None
     lake = f"s3://{bucket}/lake"
     first = built(lake, tree.source)
     name = DeltaLake(lake).rows("session", ["id"])["id"][0].as_py()
-    assert forget(DeltaLake(lake), name, packaged_prices()).files_removed > 0
+    assert forget(DeltaLake(lake), by_session(DeltaLake(lake), name), packaged_prices()).files_removed > 0
     seen = everything(lake)
     vacuum(DeltaLake(lake), hours=0)
     assert everything(lake) == seen and len(seen["session"]) < first.rows["session"]

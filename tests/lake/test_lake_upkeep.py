@@ -15,7 +15,8 @@ from reread.archive import Archive
 from reread.billing import packaged_prices
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.lake.delta import DeltaLake
-from reread.lake.upkeep import forget, session_called, vacuum, verify
+from reread.lake.forget import LakeForgotten, by_session, forget
+from reread.lake.upkeep import vacuum, verify
 from reread.testing import a_prompt, a_reply, a_session, a_usage
 from trees import Tree, a_tree, append
 
@@ -33,6 +34,11 @@ def spoken(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def forget_session(lake: Path, name: str) -> LakeForgotten:
+    held = DeltaLake(str(lake))
+    return forget(held, by_session(held, name), packaged_prices())
+
+
 def files_with(lake: Path, text: str) -> list[str]:
     """Every file in which a text stands, as bytes or inside a compressed column."""
     found = []
@@ -46,7 +52,7 @@ def files_with(lake: Path, text: str) -> list[str]:
 
 def test_what_is_forgotten_is_in_no_file_afterwards(spoken: Path) -> None:
     assert files_with(spoken / "lake", SAID)
-    done = forget(DeltaLake(str(spoken / "lake")), "ann", packaged_prices())
+    done = forget_session(spoken / "lake", "ann")
     assert done.files_removed > 0 and done.rows > 0
     assert files_with(spoken / "lake", SAID) == files_with(spoken / "lake", "msg_ann") == []
     assert files_with(spoken / "lake", "nothing of note")
@@ -54,7 +60,7 @@ def test_what_is_forgotten_is_in_no_file_afterwards(spoken: Path) -> None:
 
 
 def test_what_is_forgotten_does_not_come_back_and_is_counted_no_more(spoken: Path) -> None:
-    forget(DeltaLake(str(spoken / "lake")), "ann", packaged_prices())
+    forget_session(spoken / "lake", "ann")
     then = built(spoken / "lake", spoken / "source", spoken / "backup")
     assert (then.sessions, then.rows["session"]) == (0, 1)
     with Archive(spoken / "home", [spoken / "source"], machine="desk") as archive:
@@ -135,14 +141,14 @@ def test_rows_that_contradict_each_other_are_found(spoken: Path) -> None:
 
 def test_a_session_is_called_by_a_beginning_that_no_other_has(spoken: Path) -> None:
     lake = DeltaLake(str(spoken / "lake"))
-    assert session_called(lake, "an") == "ann"
+    assert by_session(lake, "an").ids == ["ann"]
     with pytest.raises(UnknownSession):
-        session_called(lake, "eve")
+        by_session(lake, "eve")
     a_session(a_prompt("x"), id="anna").write(spoken / "source")
     built(spoken / "lake", spoken / "source")
-    assert session_called(DeltaLake(lake.uri), "ann") == "ann"
+    assert by_session(DeltaLake(lake.uri), "ann").ids == ["ann"]
     with pytest.raises(AmbiguousSession):
-        session_called(DeltaLake(lake.uri), "an")
+        by_session(DeltaLake(lake.uri), "an")
 
 
 def test_forgetting_asks_first(spoken: Path) -> None:
@@ -158,7 +164,7 @@ def test_the_commands_print_their_documents(spoken: Path) -> None:
     assert {key: build[key] for key in ("schema", "engine", "sessions", "bytes_read")} == {
         "schema": "reread.lake_build/1",
         "engine": "local",
-        "sessions": {"read": 0, "unchanged": 2, "failed": 0},
+        "sessions": {"read": 0, "unchanged": 2, "failed": 0, "too_old": 0},
         "bytes_read": 0,
     }
     assert build["rows"]["session"] == 2

@@ -19,7 +19,7 @@ AT = "2026-11-02T10:00:00.000Z"
 
 
 def planned(folder: Path) -> LakePlan:
-    return make_plan(list_files([str(folder)], []), {}, frozenset())
+    return make_plan(list_files([str(folder)], []), {})
 
 
 def share_of(folder: Path, **options: Any) -> Share:

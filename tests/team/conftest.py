@@ -33,9 +33,9 @@ def server() -> Iterator[Server]:
 class Team:
     """A store, and archives of people who push to it."""
 
-    def __init__(self, server: Server, root: Path) -> None:
+    def __init__(self, server: Server, root: Path, place: Path | None = None) -> None:
         self.server, self.root = server, root
-        self.name = server.database()
+        self.name = server.database(place)
         with Store(self.url("owner"), is_new=True) as store:
             initialise(store, packaged_prices())
 

@@ -72,10 +72,24 @@ class Server:
     def url(self, role: str, database: str) -> str:
         return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
 
-    def database(self) -> str:
-        """A new one."""
+    def run(self, *statements: str) -> None:
+        """As its owner, each by itself."""
+        with psycopg.connect(self.url("owner", "postgres"), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def database(self, place: Path | None = None) -> str:
+        """A new one; its files in a folder of their own, where one is named."""
         self._number += 1
         name = f"team_{self._number}"
-        with psycopg.connect(self.url("owner", "postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+        if place is None:
+            self.run(f"CREATE DATABASE {name}")
+        else:
+            if os.geteuid() == 0:
+                shutil.chown(place, "postgres")
+            self.run(f"CREATE TABLESPACE {name} LOCATION '{place}'", f"CREATE DATABASE {name} TABLESPACE {name}")
         return name
+
+    def drop(self, name: str) -> None:
+        """A database with a folder of its own."""
+        self.run(f"DROP DATABASE {name} WITH (FORCE)", f"DROP TABLESPACE {name}")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from accounting.test_against_truth import GENERATOR, cells, known, needs_generator
 from reread.archive import Archive
 from reread.archive.usage_report import UsageReport
 from reread.billing import packaged_prices
@@ -18,7 +21,7 @@ from reread.team.store import verify
 from reread.views.usage_table import usage_document
 from reread.views.values import encoded
 from team.conftest import Team
-from trees import generate
+from trees import cells_in, generate, merged
 
 PEOPLE = ("ann", "bob", "cyd")
 GROUPINGS = ("day", "week", "month", "model", "project", "branch", "tool", "agent", "skill", "session", "block")
@@ -34,7 +37,7 @@ def split(tree: Path, root: Path, seed: int) -> None:
                 place.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(trunk, place)
                 if trunk.with_suffix("").is_dir():
-                    shutil.copytree(trunk.with_suffix(""), place / trunk.stem)
+                    shutil.copytree(trunk.with_suffix(""), place / trunk.stem, dirs_exist_ok=True)
                 if number and rng.random() < 0.5:
                     lines = trunk.read_bytes().splitlines(keepends=True)
                     (place / trunk.name).write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))
@@ -72,3 +75,30 @@ def test_every_report_is_that_of_one_archive(team: Team, tmp_path: Path, seed: i
         assert shared > (0,) < folded  # else this would prove little
         number, wrong = verify(store, packaged_prices())
         assert number and not wrong
+
+
+def test_every_day_and_model_of_a_generated_tree_is_as_generated(team: Team, tmp_path: Path) -> None:
+    truth = generate(tmp_path / "tree", size=3_000_000, seed=11)
+    split(tmp_path / "tree", tmp_path, 11)
+    push_all(team)
+    with team.store("ann") as store:
+        assert cells_in(usage(store, "day", timezone=UTC)) == merged(truth.cells)
+
+
+@needs_generator
+@pytest.mark.shared
+def test_every_day_and_model_is_as_another_generator_says(team: Team, tmp_path: Path) -> None:
+    command = [sys.executable, GENERATOR, "--out", tmp_path / "tree", "--size-mb", "4", "--seed", "17"]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    truth = json.loads((tmp_path / "tree" / "truth.json").read_text("utf-8"))
+    split(tmp_path / "tree", tmp_path, 17)
+    push_all(team)
+    with team.store("ann") as store:
+        assert cells(usage(store, "day", timezone=UTC)) == known(truth["by_day_model"])
+        assert cells(usage(store, "project")) == known(truth["by_project_model"])
+
+
+def push_all(team: Team) -> None:
+    for person in PEOPLE:
+        team.join(person, "builders")
+        assert team.push(person).problems == []

@@ -1,19 +1,24 @@
-"""Two at once, a push that is killed, a server that is: nothing half, nothing twice, and the sums of one archive."""
+"""Two at once, a push that is killed, a server that is, a full disk: nothing half, nothing twice, and the sums of one
+archive.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from cli.running import PROGRAM, environment
+from faults.test_full_disk import fill, small_disk
 from reread.archive import Archive
 from reread.archive.usage_report import UsageReport
 from reread.billing import packaged_prices
@@ -23,11 +28,19 @@ from reread.testing import a_prompt, a_reply, a_session
 from trees import generate
 
 from .conftest import Team
+from .postgres import Server
 from .test_exact_over_the_team import PEOPLE, split
+
+HALVES = "SELECT count(*) FROM reread.session WHERE text_digest IS NULL OR content_digest IS NULL"
 
 
 @pytest.fixture
 def crowd(team: Team, tmp_path: Path) -> Team:
+    return with_crowd(team, tmp_path)
+
+
+def with_crowd(team: Team, tmp_path: Path) -> Team:
+    """People whose archives have parts of one tree, some of them twice."""
     generate(tmp_path / "tree", size=900_000, seed=5)
     split(tmp_path / "tree", tmp_path, 5)
     for person in PEOPLE:
@@ -83,10 +96,37 @@ def test_a_push_that_is_killed_leaves_whole_sessions_and_goes_on(crowd: Team, tm
         pushing.communicate()
         before = sessions_there(store)
         assert verify(store, packaged_prices())[1] == []
-        halves = "SELECT count(*) FROM reread.session WHERE text_digest IS NULL OR content_digest IS NULL"
-        assert store.rows(halves) == [(0,)]
+        assert store.rows(HALVES) == [(0,)]
     sent = crowd.push("ann", "all")
     assert sent.unchanged == before
+    for person in PEOPLE[1:]:
+        crowd.push(person)
+    assert_whole(crowd, tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as Unix does")
+def test_a_push_that_is_killed_while_lines_are_written_leaves_none_of_them(crowd: Team, tmp_path: Path) -> None:
+    """The server waits in the middle of the fourth session until the client is dead."""
+    wait = """CREATE FUNCTION reread.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                  IF new.position = 2 AND (SELECT count(*) FROM reread.session) > 3 THEN PERFORM pg_sleep(60); END IF;
+                  RETURN new; END $$"""
+    writing = "FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = 'ann'"
+    with crowd.store("owner") as store:
+        store.connection.execute(wait)
+        store.connection.execute(
+            "CREATE TRIGGER wait BEFORE INSERT ON reread.text FOR EACH ROW EXECUTE FUNCTION reread.wait()"
+        )
+        pushing = start_push(crowd, "ann", "--what", "all")
+        while store.rows(f"SELECT count(*) {writing}") == [(0,)] and pushing.poll() is None:
+            time.sleep(0.005)
+        pushing.kill()
+        pushing.communicate()
+        assert len(store.rows(f"SELECT pg_terminate_backend(pid, 10000) {writing}")) == 1
+        assert sessions_there(store) == 3
+        assert store.rows(HALVES) == [(0,)]
+        assert verify(store, packaged_prices())[1] == []
+        store.connection.execute("DROP TRIGGER wait ON reread.text")
+    assert crowd.push("ann", "all").unchanged == 3
     for person in PEOPLE[1:]:
         crowd.push(person)
     assert_whole(crowd, tmp_path)
@@ -138,3 +178,40 @@ def test_a_watching_push_waits_for_the_server_and_goes_on(team: Team, tmp_path: 
         watching.communicate()
     with team.store("ann") as store:
         assert sessions_there(store) == 2
+
+
+@pytest.fixture
+def cramped(server: Server, tmp_path: Path) -> Iterator[tuple[Team, Path]]:
+    """A store whose files lie on a small disk, and that disk."""
+    if sys.platform == "win32" or os.geteuid() != 0:
+        pytest.skip("a small disk for the server has to be mounted, which wants root")
+    with small_disk(server.data.parent / tmp_path.name, 64 << 20) as disk:
+        place = disk / "space"
+        place.mkdir()
+        team = Team(server, tmp_path, place)
+        yield with_crowd(team, tmp_path), disk
+        server.drop(team.name)
+
+
+@pytest.mark.parametrize("room", [0, 200_000, 800_000])
+def test_a_full_disk_on_the_server_is_one_sentence_and_costs_one_try(
+    cramped: tuple[Team, Path], tmp_path: Path, room: int
+) -> None:
+    team, disk = cramped
+    with team.store("owner") as store:
+        fill(disk, room)
+        pushing = start_push(team, "ann", "--what", "all")
+        out, err = pushing.communicate(timeout=60)
+        assert (pushing.returncode, out) == (2, b"")
+        assert err.count(b"\n") == 1
+        assert b"no room left on its disk" in err
+        before = sessions_there(store)
+        assert verify(store, packaged_prices())[1] == []
+        assert store.rows(HALVES) == [(0,)]
+        (disk / "ballast").unlink()
+        sent = team.push("ann", "all")
+        assert (sent.unchanged, sent.problems) == (before, [])
+        assert sent.sent
+    for person in PEOPLE[1:]:
+        team.push(person)
+    assert_whole(team, tmp_path)

@@ -20,6 +20,7 @@ import pytest
 from cli.conftest import run as run
 from cli.running import Ran, Run, environment, read_until, start
 from reread.cli.team import _passing_folder
+from reread.team import questions
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 
 from .postgres import Server
@@ -183,6 +184,63 @@ def test_every_other_question_is_answered_from_what_was_pushed(people: People, m
     assert people("bob", "machine").code == 0
 
 
+TROUBLE = (
+    *(a_prompt("fix the tests"), a_tool_call("Bash", {"command": "pytest"}), a_tool_result("1 failed", is_error=True)),
+    *(a_tool_call("Bash", {"command": "pytest"}), a_tool_result("1 failed", is_error=True)),
+    *(a_tool_call("Bash", {"command": "pytest"}), a_tool_result("1 failed", is_error=True)),
+    *(a_prompt("no, that is wrong, I said the other file"), a_reply("sorry")),
+)
+
+
+def test_trends_of_friction_are_rates_with_intervals_of_what_the_role_may_read(people: People) -> None:
+    for name, session in (
+        ("ann", "2c3d4e5f-3333-4444-8555-666677778888"),
+        ("bob", "3d4e5f60-4444-4555-8666-777788889999"),
+    ):
+        told = a_session(*TROUBLE, id=session, cwd="/src/shared")
+        told.write(people.root / name / "claude" / "projects")
+        people.push(name, "--what", "text")
+    for team in ("red", "blue"):
+        people("owner", "team", "grant", "lead", team, "--store", people.url("owner"))
+        people("owner", "team", "grant", "acc", team, "--numbers", "--store", people.url("owner"))
+    prompts = {}
+    for role in ("ann", "bob", "lead", "owner"):
+        document = people.ask(role, "retro")
+        [week] = document["weeks"]
+        low, high = week["interval"]
+        assert 0 < low < week["per_100_prompts"] < high
+        assert not {"ann", "bob"} & set(re.findall(r"[a-z]+", json.dumps(document)))
+        prompts[role] = week["prompts"]
+    assert prompts == {"ann": 3, "bob": 3, "lead": 4, "owner": 4}  # what both have counts once
+    refused = people("acc", "--store", people.url("acc"), "retro")
+    assert (refused.code, refused.out) == (2, "")
+    assert "no text that your role may read" in refused.err
+
+
+def test_a_retrospective_of_a_project_or_a_machine_copies_no_other_sessions(
+    people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = a_session(*TROUBLE, id="2c3d4e5f-3333-4444-8555-666677778888", cwd="/src/other")
+    told.write(people.root / "ann" / "claude" / "projects")
+    people.push("ann", "--what", "text")
+    written: list[int] = []
+    write = questions.write_sources
+
+    def counted(*arguments: Any) -> int:
+        written.append(write(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(questions, "write_sources", counted)
+    [label] = {row["machine"] for row in people.ask("ann", "usage", "machine")["rows"]}
+    people.ask("ann", "retro", "--project", "other")
+    people.ask("ann", "retro", "--machine", label)
+    people.ask("ann", "retro", f"--machine={label}", "--since", "7d")
+    assert written == [1, 2, 2]
+    refused = people("ann", "--store", people.url("ann"), "retro", "--machine", "nowhere")
+    assert refused.code == 2
+    assert "no session of 'nowhere'" in refused.err
+
+
 def test_what_still_writes_into_the_copies_does_not_keep_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync of the pages may go on for a moment after they are asked to end."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -246,6 +304,36 @@ def test_a_store_that_is_away_or_none_is_told_in_a_sentence(people: People, serv
     ran = people("ann", "team", "grant", "ann", "blue", "--store", people.url("ann"))
     assert ran.code == 2
     assert "your role may not do that" in ran.err
+
+
+def test_a_database_that_is_not_there_is_told_with_what_makes_one(people: People, server: Server) -> None:
+    ran = people("owner", "team", "init", server.url("owner", "nowhere"), "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert "createdb" in ran.err
+
+
+def test_who_made_a_store_need_not_name_it_again(people: People) -> None:
+    assert people("owner", "team", "grant", "amy", "red").code == 0
+    assert {row["role"] for row in json.loads(people("owner", "team", "members", "--json").out)["members"]} == {
+        *("amy", "ann", "bob")
+    }
+    people.push("ann")
+    assert json.loads(people("ann", "team", "status", "--json").out)["role"] == "ann"
+    nobody = people("carl", "team", "members")
+    assert (nobody.code, "say which store" in nobody.err) == (2, True)
+
+
+def test_a_list_over_a_store_is_filtered_by_what_responses_tell(people: People) -> None:
+    told = a_session(a_prompt("x", gitBranch="side"), a_reply("yes", gitBranch="side"), id=BOB, cwd="/src/lantern")
+    told.write(people.root / "ann" / "claude" / "projects")
+    people.push("ann", "--what", "text")
+    assert [row["id"] for row in people.ask("ann", "list", "--branch", "side")["sessions"]] == [BOB]
+    assert people.ask("ann", "list", "--branch", "nowhere")["sessions"] == []
+    assert people.ask("ann", "list", "--machine", "nowhere")["sessions"] == []
+    assert people.ask("ann", "list", "--tool", "Bash")["sessions"] == []
+    assert {hit["session"] for hit in people.ask("ann", "search", "yes", "--branch", "side")["hits"]} == {BOB}
+    assert people.ask("ann", "search", "lantern", "--branch", "side")["hits"] == []
+    assert "only here" not in people("ann", "--store", people.url("ann"), "list").out
 
 
 def test_a_password_is_neither_shown_nor_kept(people: People) -> None:

@@ -103,10 +103,10 @@ def test_the_marks_of_a_beginning_begin_the_marks() -> None:
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("one two", "('one':ABCD) & ('two':ABCD)"),
-        ('"one two" OR thr*', "('one':ABCD <-> 'two':ABCD) | ('thr':*ABCD)"),
-        ("thinking:one -two", "('one':C) & ! ( ('two':ABCD) )"),
-        ("(one OR two) three", "('three':ABCD) & ( ('one':ABCD) | ('two':ABCD) )"),
+        ("one two", "('one') & ('two')"),
+        ('"one two" OR thr*', "('one' <-> 'two') | ('thr':*)"),
+        ("thinking:one -two", "('one':C) & ! ( ('two') )"),
+        ("(one OR two) three", "('three') & ( ('one') | ('two') )"),
         ("result:one", "'nothing is found by this'"),
     ],
 )

@@ -25,6 +25,15 @@ def site(claude: Path, tmp_path: Path) -> Iterator[Asking]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """The same for all tests of a module: only for those whose requests never get past the guard."""
+    folder = tmp_path_factory.mktemp("guarded")
+    fill(folder / "claude")
+    with asking(folder / "home", folder / "claude") as made:
+        yield made
+
+
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Asking]:
     """An archive with nothing in it, over no source."""

@@ -39,8 +39,8 @@ VALUE = Credentials(TOKEN).cookie
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example:8000", "", "a b"]
 )
-def test_a_foreign_host_is_refused(path: str, host: str, site: Asking) -> None:
-    answer = site.get(path, {"host": host})
+def test_a_foreign_host_is_refused(path: str, host: str, guarded: Asking) -> None:
+    answer = guarded.get(path, {"host": host})
     assert answer.status_code == 421
     assert "beacon" not in answer.text
 
@@ -64,8 +64,8 @@ def test_a_server_for_others_answers_to_addresses_and_to_its_own_name() -> None:
     "cookie",
     [None, "", "reread-8000=", "reread-8000=guess", f"{COOKIE}={TOKEN}", f"x={VALUE}", f"reread-9={VALUE}", "\x7f;="],
 )
-def test_nothing_is_told_without_the_token(path: str, cookie: str | None, site: Asking) -> None:
-    answer = site.client.get(path, headers={} if cookie is None else {"cookie": cookie})
+def test_nothing_is_told_without_the_token(path: str, cookie: str | None, guarded: Asking) -> None:
+    answer = guarded.client.get(path, headers={} if cookie is None else {"cookie": cookie})
     assert answer.status_code == 403
     assert "beacon" not in answer.text
     assert "set-cookie" not in answer.headers

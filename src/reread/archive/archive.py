@@ -8,7 +8,6 @@ list of sessions must not wait for parsers, worker pools and the search language
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -51,10 +50,10 @@ if TYPE_CHECKING:
     from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
-    from reread.ingest import watch
     from reread.ingest.results import Report
     from reread.live import capture
     from reread.loading import LoadedSession
+    from reread.sources import tail
 
     from .answers import FoundPrompts, ThinkingAnswer
     from .file_history import ArchivedFile
@@ -75,7 +74,7 @@ else:
     text_search = lazy.module("reread.archive.text_search")
     answers = lazy.module("reread.archive.answers")
     capture = lazy.module("reread.live.capture")
-    watch = lazy.module("reread.ingest.watch")
+    tail = lazy.module("reread.sources.tail")
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
@@ -279,10 +278,11 @@ class Archive(ArchiveBase):
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
         """Follows the sources until `stop` is set; each result is a sync that took something in."""
         yield self.sync()
-        while not stop.is_set():
-            seen = source_state.last_seen(self.connection, self.machine)
-            for _ in watch.changes(seen, time.time_ns(), stop, self.wire):
+        seen = source_state.WatchedFiles(self.connection, self.machine)
+        for is_due in tail.pace(stop):
+            if seen.have_changed(with_old=is_due) or source_state.has_captures(self.wire):
                 yield self.sync()
+                seen = source_state.WatchedFiles(self.connection, self.machine)
 
     def outdated(self) -> int:
         """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
@@ -481,7 +481,7 @@ class Archive(ArchiveBase):
     @staticmethod
     def schema() -> str:
         """The views and tables, with a comment for every column that needs one."""
-        return f"{sql_views.schema_of_views()}\n{schema.SCHEMA}"
+        return f"{sql_views.schema_of_views()}\n{schema.schema()}"
 
     @property
     def is_empty(self) -> bool:

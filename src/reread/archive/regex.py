@@ -3,21 +3,36 @@
 A pattern like `(a+)+$` takes longer than a life on forty letters, and nothing in Python can interrupt it from another
 thread: what may take long is tried in a process of its own, which is ended when a text takes too long. Patterns that
 repeat nothing cannot, and are tried here: starting a process takes as long as searching some thousand texts.
+
+Many texts are read and tried by all processors: a share of them is where they lie in the safe, and needs no index.
 """
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import struct
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import IO, NamedTuple
+from functools import lru_cache
+from itertools import chain, islice
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple, Self
+from zlib import adler32, crc32
 
-from .search_language import regex
+from reread.errors import SafeDamaged
+from reread.features.search_text import Field
+from reread.index.read import Match, StoredPiece
+from reread.index.safe_reader import SafeLines
+from reread.index.text_index import text_at
+from reread.safe.safe import Safe
+
+from .search_language import FIELDS, regex
 
 PATIENCE = 1.0
 """Seconds that a text may take."""
@@ -137,6 +152,7 @@ class BoundedPattern:
     """A regular expression that never takes longer than its patience with a text. Raises BadInput for what is none."""
 
     def __init__(self, pattern: str, patience: float = PATIENCE) -> None:
+        self.pattern = pattern
         self._compiled = regex(pattern)
         self._patience = patience
         self._is_quick = not _REPEATS.search(pattern) and pattern.count("?") <= _MOST_OPTIONS
@@ -145,6 +161,14 @@ class BoundedPattern:
         self.required = required_words(pattern) if is_plain else ()
         self.skipped = 0
         """Texts that took too long."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     def has_given_up(self) -> bool:
@@ -159,8 +183,9 @@ class BoundedPattern:
         try:
             while (batch := list(islice(every, BATCH))) and not self.has_given_up:
                 yield from self._try_batch(batch)
-        finally:
+        except BaseException:  # its answers to the rest of the batch would be taken for those to other texts
             self.close()
+            raise
 
     def close(self) -> None:
         if self._worker is not None:
@@ -199,7 +224,8 @@ class _Worker:
         self._answers: queue.SimpleQueue[Tried | None] = queue.SimpleQueue()
         assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101  both are pipes
         self._input: IO[bytes] = self._process.stdin
-        threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True).start()
+        self._listener = threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True)
+        self._listener.start()
         self._write([pattern, str(MOST_SPANS)])
         self.receive(_START)
 
@@ -218,6 +244,7 @@ class _Worker:
         self._process.kill()
         self._process.wait()
         self._input.close()
+        self._listener.join()
 
     def _write(self, texts: Iterable[str]) -> None:
         said = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -234,3 +261,170 @@ class _Worker:
                 numbers = struct.unpack(f"<{max(0, number)}i", output.read(_COUNT.size * max(0, number)))
                 self._answers.put(Tried(number >= 0, tuple(zip(numbers[::2], numbers[1::2], strict=True))))
         self._answers.put(None)
+
+
+SHARE = 1_500
+"""Texts that are read and tried in one go."""
+FEW = 6
+"""Shares for which no processes are started: that takes as long as trying two of them."""
+
+
+TextSums = tuple[int, int, int]
+"""Length and two checksums: with the id of the line they tell texts apart."""
+
+
+class ReadText(NamedTuple):
+    """A text as it was written, and where a pattern was found in it."""
+
+    match: Match
+    uuid: str | None
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    left_out: TextSums | None = None
+    """Stand for the text, where it is only counted."""
+
+    @classmethod
+    def of(cls, match: Match, line: bytes) -> ReadText | None:
+        found = text_at(match.kind, line, match.part)
+        return cls(match, found.uuid, found.text) if found is not None else None
+
+    @property
+    def sums(self) -> TextSums:
+        if self.left_out is not None:
+            return self.left_out
+        words = self.text.encode("utf-8", "surrogatepass")
+        return len(words), crc32(words), adler32(words)
+
+    def without_text(self) -> ReadText:
+        return self._replace(text="", left_out=self.sums)
+
+
+class TextsOfFile(NamedTuple):
+    pieces: list[StoredPiece]
+    matches: list[Match]
+
+
+class TextShare(NamedTuple):
+    """Texts for one process."""
+
+    pattern: str
+    safe: Path
+    files: list[TextsOfFile]
+    shown: int
+    """So many of the found ones are handed back with their text, copies apart; the others are counted."""
+
+
+class ShareTried(NamedTuple):
+    found: list[ReadText]
+    skipped: int
+    """Texts that took too long."""
+    unreadable: int
+
+
+def shares(
+    matches: Iterable[tuple[Match, list[StoredPiece]]], pattern: str, safe: Path, shown: int
+) -> Iterator[TextShare]:
+    """Matches with the pieces of their file, in their order, cut into shares."""
+    every = iter(matches)
+    while taken := list(islice(every, SHARE)):
+        files: list[TextsOfFile] = []
+        for match, pieces in taken:
+            if not files or files[-1].pieces is not pieces:
+                files.append(TextsOfFile(pieces, []))
+            files[-1].matches.append(match)
+        yield TextShare(pattern, safe, files, shown)
+
+
+def try_shares(every: Iterable[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+    """The answers in the order of the shares; fewer where the pattern was given up."""
+    waiting = iter(every)
+    first = list(islice(waiting, FEW))
+    is_much = len(first) == FEW and (os.cpu_count() or 1) > 1
+    yield from (_try_on_all_processors if is_much else _try_here)(chain(first, waiting), bounded)
+
+
+def _try_here(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+    for share in every:
+        if bounded.has_given_up:
+            return
+        yield _try_share(share, bounded)
+
+
+def _try_on_all_processors(every: Iterator[TextShare], bounded: BoundedPattern) -> Iterator[ShareTried]:
+    """Only where a fork will do: other ways run the caller's script again, and cost more than they save."""
+    from reread.ingest.extract import is_safe_to_fork, worker_pool  # with all of a sync: few searches come here
+
+    if not is_safe_to_fork():
+        yield from _try_here(every, bounded)
+        return
+    with worker_pool() as pool:
+        try:
+            running = deque(pool.submit(_try_in_worker, share) for share in islice(every, 2 * (os.cpu_count() or 1)))
+            while running and not bounded.has_given_up:
+                answer = running.popleft().result()
+                running.extend(pool.submit(_try_in_worker, share) for share in islice(every, 1))
+                bounded.skipped += answer.skipped
+                yield answer
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@lru_cache(maxsize=1)
+def _own_pattern(pattern: str) -> BoundedPattern:
+    """One for each worker: starting its process takes as long as a share."""
+    return BoundedPattern(pattern)
+
+
+def _try_in_worker(share: TextShare) -> ShareTried:
+    return _try_share(share, _own_pattern(share.pattern))
+
+
+def _try_share(share: TextShare, bounded: BoundedPattern) -> ShareTried:
+    reader, before = _ShareReader(share, bounded.required), bounded.skipped
+    found: list[ReadText] = []
+    shown: set[tuple[str | None, TextSums]] = set()
+    for answer in bounded.try_each(reader.texts()):
+        read = reader.waiting.popleft()
+        if answer.is_found:
+            is_shown = len(shown) < share.shown
+            shown.add((read.uuid, read.sums))
+            found.append(read._replace(spans=answer.spans) if is_shown else read.without_text())
+    return ShareTried(found, bounded.skipped - before, reader.unreadable)
+
+
+class _ShareReader:
+    """The texts of a share, but for those that certainly lack a word that is required."""
+
+    def __init__(self, share: TextShare, required: tuple[bytes, ...]) -> None:
+        self._share = share
+        self._required = required
+        self.waiting: deque[ReadText] = deque()
+        """What was handed out and is not answered."""
+        self.unreadable = 0
+
+    def texts(self) -> Iterator[str]:
+        lines = SafeLines(Safe(self._share.safe))
+        for pieces, matches in self._share.files:
+            for match in matches:
+                try:
+                    line = lines.line(pieces, match.offset, match.length)
+                except SafeDamaged:
+                    self.unreadable += 1
+                    continue
+                if self._required and _lacks(match, line, self._required):
+                    continue
+                read = ReadText.of(match, line)
+                if read is not None:
+                    self.waiting.append(read)
+                    yield read.text
+
+
+_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
+
+
+def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
+    """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
+    the writer gave letters by their numbers; what a person typed is put together from several places."""
+    if match.field not in _VERBATIM or match.kind == "capture" or b'"assistant"' not in line or b"\\u00" in line:
+        return False
+    return any(word not in line for word in words)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reread import exchange
+from reread import lazy
 from reread.billing import load_prices
 from reread.errors import BadInput, NewerArchive, SafeDamaged, SafeError, SourceError, StoreError, printable
-from reread.exchange import Pulled, Pushed
-from reread.index import carry_over, custody, machines, meta, source_state
+from reread.index import custody, machines, meta, source_state
 from reread.index import verify as proof
 from reread.index.custody import ArchiveStatus, Damaged, Forgotten, Restored
 from reread.index.database import remove_set_aside, set_aside
@@ -25,11 +24,9 @@ from reread.index.read import outdated_sessions
 from reread.index.verify import Verified
 from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
 from reread.ingest.rebuild import find_friction, rebuild, renew
-from reread.ingest.recount import recount
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
-from . import model_answers
 from .base import LOCK_SECONDS
 from .filters import Filter, FilterOptions, make_filter, whole_number
 from .listing import passing_ids
@@ -37,10 +34,20 @@ from .listing import passing_ids
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from reread import exchange
+    from reread.exchange import Pulled, Pushed
+    from reread.index import carry_over
+    from reread.ingest import recount
     from reread.ingest.results import Report, SyncResult
 
+    from . import model_answers
     from .base import ArchiveBase
     from .listing import SessionName
+else:  # a sync, which happens with nearly every command, has no use for these
+    exchange = lazy.module("reread.exchange")
+    carry_over = lazy.module("reread.index.carry_over")
+    recount = lazy.module("reread.ingest.recount")
+    model_answers = lazy.module("reread.archive.model_answers")
 
 
 class ArchiveSafe:
@@ -118,7 +125,7 @@ class ArchiveSafe:
             found = replace(found, unnamed=[each for each in found.unnamed if name_of_piece(each[0]) not in named])
         if not found.is_index_sound:
             return found
-        recounted = recount(connection, archive.reader, archive.price_file, deep=deep)
+        recounted = recount.recount(connection, archive.reader, archive.price_file, deep=deep)
         return replace(
             found, adopted=adopted, recounted=recounted.responses, damaged=[*found.damaged, *recounted.wrong]
         )

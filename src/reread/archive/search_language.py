@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 
+FIELDS = tuple(Field)
+"""By their numbers in the index."""
 ALL_FIELDS = frozenset(Field)
 DEFAULT_FIELDS = ALL_FIELDS - {Field.RESULT}
 

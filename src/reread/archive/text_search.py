@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,16 +20,17 @@ from reread.index.database import snapshot
 from reread.index.read import Match
 from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
-from reread.index.text_index import folded, text_at
+from reread.index.text_index import folded
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
 from .listing import Listed, passing_ids
-from .regex import BoundedPattern
+from .regex import BoundedPattern, ReadText, TextSums, shares, try_shares
 from .search_language import (
     ALL_FIELDS,
     DEFAULT_FIELDS,
+    FIELDS,
     Candidate,
     Hits,
     SearchQuery,
@@ -86,7 +87,6 @@ class Letters:
 
 MOST = 100_000
 """Matches that are counted, the newest: that takes a fifth of a second."""
-FIELDS = tuple(Field)
 
 
 class FacetCell(Struct, frozen=True):
@@ -193,13 +193,6 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
         return f"<SearchAnswer {self.query!r}, {len(self.hits)} of {self.total} hits>"
 
 
-class _Read(NamedTuple):
-    match: Match
-    uuid: str | None
-    text: str
-    spans: tuple[tuple[int, int], ...] = ()
-
-
 class Searcher:
     """Asks the index, and reads the found lines from the safe."""
 
@@ -212,7 +205,7 @@ class Searcher:
     def search(self, text: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         query = parse(text, fields)
         chosen = self._chosen(wanted)
-        found: list[tuple[float, _Read]] = []
+        found: list[tuple[float, ReadText]] = []
         seen = _Seen()
         for window in self._windows(query.match, chosen):
             ranked = self._ranked(window, query, wanted)
@@ -236,33 +229,31 @@ class Searcher:
 
     def scan(self, pattern: str, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
         """Every text of the fields held against a regular expression: the newest are shown, all are counted."""
-        bounded = BoundedPattern(pattern)
-        found: list[_Read] = []
+        with BoundedPattern(pattern) as bounded:
+            return self._scanned(bounded, fields, wanted, limit)
+
+    def _scanned(self, bounded: BoundedPattern, fields: frozenset[Field], wanted: Filter, limit: int) -> SearchAnswer:
+        found: list[ReadText] = []
         seen = _Seen()
         numbers = [FIELDS.index(field) for field in fields]
         chosen = self._chosen(wanted)
-        noted = noted_words(self._connection) if Field.TITLE in fields else []
-        tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
-        said = {each.text: answer.spans for each, answer in tried if answer.is_found}
-        noted = [each for each in noted if each.text in said]
-        own = [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)]
-        beyond: set[tuple[str, int]] = set()
-        total = len(own)
-        for read in self._matching(bounded, numbers, chosen, wanted):
-            if len(found) + len(own) < limit or seen.has(read):
+        beyond: set[tuple[str, TextSums]] = set()
+        total = 0
+        for read in self._matching(bounded, numbers, chosen, wanted, limit):
+            if len(found) < limit or seen.has(read):
                 is_new = seen.is_first(read)
                 found += [read] if is_new else []
             else:  # counted, and not held: a pattern may match every text there is
-                name = (read.uuid or str(read.match.id), hash(read.text))
+                name = (read.uuid or str(read.match.id), read.sums)
                 is_new = name not in beyond
                 beyond.add(name)
             total += is_new
-        bounded.close()
+        own = self._own_matching(bounded, wanted, chosen) if Field.TITLE in fields else []
         hits = [*own, *self._hits([(1.0, read) for read in found], seen)]
         return SearchAnswer(
-            query=pattern,
+            query=bounded.pattern,
             terms=(),
-            total=total,
+            total=total + len(own),
             hits=hits[:limit],
             suggestions=[],
             hidden=self._hidden,
@@ -270,37 +261,34 @@ class Searcher:
             is_cut_short=bounded.has_given_up,
         )
 
+    def _own_matching(self, bounded: BoundedPattern, wanted: Filter, chosen: list[int] | None) -> list[Hit]:
+        """A person's own words about sessions in which a pattern is found."""
+        noted = noted_words(self._connection)
+        tried = zip(noted, bounded.try_each(each.text for each in noted), strict=False)
+        said = {each.text: answer.spans for each, answer in tried if answer.is_found}
+        noted = [each for each in noted if each.text in said]
+        return [replace(hit, spans=said[hit.text]) for hit in self._own(noted, (), wanted, chosen)]
+
     def _matching(
-        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter
-    ) -> Iterator[_Read]:
+        self, bounded: BoundedPattern, fields: list[int], chosen: list[int] | None, wanted: Filter, limit: int
+    ) -> Iterator[ReadText]:
         """The texts in which a pattern is found, newest first."""
         blocks = reading.blocks(self._connection, fields, chosen)
-        every = self._each_read((match for match in blocks if wanted.keeps_time(_time(match))), bounded.required)
-        waiting: deque[_Read] = deque()
+        if wanted.since is not None or wanted.until is not None:
+            blocks = (match for match in blocks if wanted.keeps_time(_time(match)))
+        every = self._with_pieces(blocks)
+        for answer in try_shares(shares(every, bounded.pattern, self._files.folder, limit), bounded):
+            self._hidden += answer.unreadable
+            yield from answer.found
 
-        def texts() -> Iterator[str]:
-            for read in every:
-                waiting.append(read)
-                yield read.text
-
-        for answer in bounded.try_each(texts()):
-            read = waiting.popleft()
-            if answer.is_found:
-                yield read._replace(spans=answer.spans)
-
-    def _each_read(self, matches: Iterable[Match], required: tuple[bytes, ...]) -> Iterator[_Read]:
-        """Texts one after the other, but for those that certainly lack a word that is required."""
+    def _with_pieces(self, matches: Iterable[Match]) -> Iterator[tuple[Match, list[reading.StoredPiece]]]:
         held: tuple[int, int] | None = None
         pieces: list[reading.StoredPiece] = []
         for match in matches:
             if held != (match.file, match.generation):
                 held = match.file, match.generation
                 pieces = reading.pieces_of(self._connection, *held)
-            content = self._line(match, pieces)
-            if content is not None and not (required and _lacks(match, content, required)):
-                found = text_at(match.kind, content, match.part)
-                if found is not None:
-                    yield _Read(match, found.uuid, found.text)
+            yield match, pieces
 
     def cells(self, text: str, fields: frozenset[Field], wanted: Filter) -> Cells:
         """All hits, without reading one of them: how many lie in which session, field and hour."""
@@ -348,29 +336,25 @@ class Searcher:
             yield window
             below = window[-1].id
 
-    def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, _Read]]:
+    def _ranked(self, window: list[Match], query: SearchQuery, wanted: Filter) -> list[tuple[float, ReadText]]:
         reads = [read for match in window if (read := self._read(match)) is not None]
         reads = [read for read in reads if wanted.keeps_time(_time(read.match))]
         return [(self._candidate(read, query).score(self._now), read) for read in reads]
 
-    def _candidate(self, read: _Read, query: SearchQuery) -> Candidate:
+    def _candidate(self, read: ReadText, query: SearchQuery) -> Candidate:
         found: Hits = query_hits(query.terms, read.text)
         field = FIELDS[read.match.field]
         return Candidate(key=read.match.id, time=_time(read.match), field=field, hits=found, length=len(read.text))
 
-    def _read(self, match: Match) -> _Read | None:
-        content = self._line(match)
-        found = text_at(match.kind, content, match.part) if content is not None else None
-        return _Read(match, found.uuid, found.text) if found is not None else None
-
-    def _line(self, match: Match, pieces: list[reading.StoredPiece] | None = None) -> bytes | None:
+    def _read(self, match: Match) -> ReadText | None:
         try:
-            return self._files.line(match.file, match.generation, match.offset, match.length, pieces)
+            line = self._files.line(match.file, match.generation, match.offset, match.length)
         except SafeDamaged:
             self._hidden += 1
             return None
+        return ReadText.of(match, line)
 
-    def _hits(self, found: list[tuple[float, _Read]], seen: _Seen) -> list[Hit]:
+    def _hits(self, found: list[tuple[float, ReadText]], seen: _Seen) -> list[Hit]:
         ids = sorted({copy.match.session for _, read in found for copy in seen.copies(read)})
         stored = {each.id: each for each in sessions(self._connection, ids=ids)}
         return [
@@ -406,31 +390,20 @@ class _Seen:
     """A resume or a fork copies lines with their uuid: they are one hit."""
 
     def __init__(self) -> None:
-        self._copies: dict[tuple[str, str], list[_Read]] = {}
+        self._copies: dict[tuple[str, TextSums], list[ReadText]] = {}
 
-    def is_first(self, read: _Read) -> bool:
+    def is_first(self, read: ReadText) -> bool:
         if read.uuid is None:
             return True
-        copies = self._copies.setdefault((read.uuid, read.text), [])
+        copies = self._copies.setdefault((read.uuid, read.sums), [])
         copies.append(read)
         return len(copies) == 1
 
-    def has(self, read: _Read) -> bool:
-        return read.uuid is not None and (read.uuid, read.text) in self._copies
+    def has(self, read: ReadText) -> bool:
+        return read.uuid is not None and (read.uuid, read.sums) in self._copies
 
-    def copies(self, read: _Read) -> list[_Read]:
-        return [read] if read.uuid is None else self._copies[read.uuid, read.text]
-
-
-_VERBATIM = frozenset(FIELDS.index(field) for field in (Field.TEXT, Field.THINKING, Field.TOOL))
-
-
-def _lacks(match: Match, line: bytes, words: Iterable[bytes]) -> bool:
-    """Whether a text certainly lacks a word, by its line. What a reply says stands in its line letter by letter, unless
-    the writer gave letters by their numbers; what a person typed is put together from several places."""
-    if match.field not in _VERBATIM or match.kind == "capture" or b'"assistant"' not in line or b"\\u00" in line:
-        return False
-    return any(word not in line for word in words)
+    def copies(self, read: ReadText) -> list[ReadText]:
+        return [read] if read.uuid is None else self._copies[read.uuid, read.sums]
 
 
 def _original(copies: Iterable[StoredSession]) -> StoredSession:

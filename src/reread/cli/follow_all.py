@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from threading import Event
 
 from msgspec.structs import replace
 
@@ -20,7 +22,7 @@ from reread.errors import BadInput, SourceError
 from reread.features.activity import Activity, Doing, activity_of
 from reread.loading import add_file, records_of
 from reread.sessions import CallStatus, Session, SessionBuilder
-from reread.sources import FileKind, Line, Reset, SourceFile, find, follow_looks
+from reread.sources import AppendedLine, Reset, SessionTail, Tail, follow_looks, pace
 from reread.views.reports import activity_words
 
 from . import options
@@ -142,17 +144,6 @@ def _is_pending(step: StepBlock) -> bool:
     return isinstance(step, CallBlock) and step.status is CallStatus.MISSING
 
 
-OFTEN = 0.1
-SELDOM = 2.0
-"""How often the sources are walked for files that are new, or that grow again."""
-BUSY = 0.02
-"""The share of the time that may be spent on that: with thousands of old sessions a walk is no trifle."""
-AWAKE = 600.0
-"""A session that grew within so many seconds is looked at often."""
-
-_SPOKEN = (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
-
-
 def follow_running(given: argparse.Namespace, config: Config) -> int:
     """Shows what is new until Ctrl-C."""
     showing = _Speakers(Showing(given, config))
@@ -216,7 +207,7 @@ class _Speakers:
 
 
 class _Watch:
-    """All files of some sources; those that grow are read."""
+    """Every session that grows, shown."""
 
     def __init__(
         self, places: tuple[Path, ...], name: str, speakers: _Speakers, notices: _Notices | None = None
@@ -225,116 +216,63 @@ class _Watch:
         self._places = places
         self._name = name
         self._speakers = speakers
-        self._sizes: dict[Path, int] = {}
-        self._sessions: dict[tuple[Path, str], _Growing] = {}
+        self._growing: dict[SessionTail, _Growing] = {}
 
     def run(self) -> None:
-        awake = time.time() - AWAKE
-        found = list(self._files())
-        self._sizes = {file.path: file.size for file in found}
-        self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
+        problems: list[SourceError] = []
+        tail = Tail(self._places, problems)
         # From here on nothing is missed, which is good to know for programs, too.
         tell(f"following {self._name}; stop with Ctrl-C")
-        took = 0.0
-        while True:
-            end = time.monotonic() + max(SELDOM, took / BUSY)
-            while time.monotonic() < end:
-                for key, session in list(self._sessions.items()):
-                    try:
-                        session.look(self._speakers)
-                    except SourceError as problem:
-                        options.warn([problem])
-                        del self._sessions[key]
-                if self._notices is not None:
-                    self._notices.look(self._sessions.values())
-                time.sleep(OFTEN)
-            began = time.monotonic()
-            self._look_around()
-            took = time.monotonic() - began
-
-    def _files(self) -> Iterator[SourceFile]:
-        for place in self._places:
-            for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
-                if part.exists():
-                    yield from (file for file in find(part, problems=[]) if file.session is not None)
-
-    def _look_around(self) -> None:
-        """New files, and old ones that grow again."""
-        found = list(self._files())
-        self._open([file for file in found if file.size != self._sizes.get(file.path)], found)
-        self._sizes.update((file.path, file.size) for file in found)
-        asleep = time.time() - AWAKE
-        self._sessions = {key: each for key, each in self._sessions.items() if each.grew > asleep}
-
-    def _open(self, grown: list[SourceFile], found: list[SourceFile]) -> None:
-        """Reads the sessions of these files from now on, with all their files."""
-        keys = {(file.folder, file.session or "") for file in grown if file.kind in _SPOKEN}
-        for file in found:
-            key = (file.folder, file.session or "")
-            if key in keys:
-                session = self._sessions.setdefault(key, _Growing(key[1]))
-                session.add(file, self._sizes.get(file.path, 0))
+        for is_due in chain([False], pace(Event())):
+            for session, news in tail.look(is_due=is_due):
+                self._growing.setdefault(session, _Growing(session)).show(news, self._speakers)
+            options.warn(problems)
+            problems.clear()
+            self._growing = {each: self._growing[each] for each in tail.sessions if each in self._growing}
+            if self._notices is not None:
+                self._notices.look(self._growing.values())
 
 
 class _Growing:
-    """One session and its agents, read once from the beginning and from then on as it grows."""
+    """One session and its agents, as far as they were read."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.grew = time.time()
-        self._builder = SessionBuilder(name)
-        self._files: dict[Path, tuple[SourceFile, int]] = {}
-        self._tails: dict[Path, Iterator[Iterator[Line | Reset]]] = {}
+    def __init__(self, tail: SessionTail) -> None:
+        self._tail = tail
+        self._builder = SessionBuilder(tail.name)
+        self._beside: set[Path] = set()
         self._seen: set[tuple[str, bool]] = set()
         self._is_first = True
         self.session: Session | None = None
         """As it was when it last grew."""
 
-    def add(self, file: SourceFile, old: int) -> None:
-        """A file of the session, of which so many bytes were there before anybody looked."""
-        if file.path in self._files:
-            return
-        self._files[file.path] = (file, old)
-        if file.kind in _SPOKEN:
-            self._tails[file.path] = follow_looks(file.path, interval=0)
-        else:
-            add_file(self._builder, file)
+    @property
+    def grew(self) -> float:
+        return self._tail.grew
 
-    def look(self, speakers: _Speakers) -> None:
-        fresh: list[tuple[Line, str | None]] = []
-        has_old = False
-        for path, looks in list(self._tails.items()):
-            file, old = self._files[path]
-            for item in next(looks):
-                if isinstance(item, Reset):
-                    self._begin_anew()
-                    return
-                if item.offset + len(item.raw) < old:
-                    self._take(item, file.agent)
-                    has_old = True
-                else:
-                    fresh.append((item, file.agent))
-        if has_old:
+    def show(self, news: Sequence[AppendedLine] | Reset, speakers: _Speakers) -> None:
+        if isinstance(news, Reset):  # a file is another than it was; what was shown is not shown again
+            self._builder = SessionBuilder(self._tail.name)
+            self._beside.clear()
+            return
+        for file in self._tail.side_files:
+            if file.path not in self._beside:
+                self._beside.add(file.path)
+                add_file(self._builder, file)
+        if self._take(each for each in news if each.is_old):
             speakers.learn(list(self._news(self._builder.session())))
-        if fresh:
-            for line, agent in fresh:
-                self._take(line, agent)
-            self.grew = time.time()
+        if self._take(each for each in news if not each.is_old):
             session = self.session = self._builder.session()
             speakers.show(session, list(self._news(session)), is_first=self._is_first)
             self._is_first = False
 
-    def _take(self, line: Line, agent: str | None) -> None:
-        for record in records_of(line):
-            self._builder.add(record, agent)
-
-    def _begin_anew(self) -> None:
-        """A file is another than it was; what was shown of the session is not shown again."""
-        self._builder = SessionBuilder(self._name)
-        files, self._files, self._tails = self._files, {}, {}
-        for path, (file, _) in files.items():
-            if path.exists():
-                self.add(file, 0)
+    def _take(self, lines: Iterable[AppendedLine]) -> bool:
+        """Whether there were any."""
+        is_any = False
+        for file, line, _ in lines:
+            is_any = True
+            for record in records_of(line):
+                self._builder.add(record, file.agent)
+        return is_any
 
     def _news(self, session: Session) -> Iterator[ShownBlock]:
         """Blocks that are new, and calls that have their result now."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread import archive as archives
@@ -20,16 +22,19 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
+    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, texts, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
+    forget = lazy.module("reread.lake.forget")
+    people = lazy.module("reread.lake.people")
     plan = lazy.module("reread.lake.plan")
     query = lazy.module("reread.lake.query")
     share = lazy.module("reread.lake.share")
     storage = lazy.module("reread.lake.storage")
     tables = lazy.module("reread.lake.tables")
+    texts = lazy.module("reread.lake.texts")
     upkeep = lazy.module("reread.lake.upkeep")
 
 LAKE_EXAMPLES = """\
@@ -40,10 +45,11 @@ LAKE_EXAMPLES = """\
   reread lake plan ~/.claude --lake ~/lake"""
 ABOUT = {
     "build": "read what is new in the sources and write it to the lake, all of it or nothing",
-    "query": "answer `usage GROUPING` like `reread usage`, or one SELECT with `sql`",
+    "query": "answer `usage GROUPING` like `reread usage`, `friction` by week, `search`, or one SELECT with `sql`",
     "plan": "show what a build would read, without writing anything",
     "verify": "check every file of the lake and count its usage again; exit with 1 on damage",
-    "forget": "remove a session from every table and from the disk, for good; asks first",
+    "people": "say whose the sources are, by a CSV file, for `usage person` and `usage team`; without one, show it",
+    "forget": "remove a session, a person's or old sessions from every table and the disk, for good; asks first",
     "vacuum": "join small files and remove those that are no longer needed",
 }
 
@@ -143,7 +149,12 @@ def _build_document(done: build.LakeBuilt) -> dict[str, object]:
     return {
         "schema": "reread.lake_build/1",
         "engine": done.engine,
-        "sessions": {"read": done.sessions, "unchanged": done.unchanged, "failed": done.failed},
+        "sessions": {
+            "read": done.sessions,
+            "unchanged": done.unchanged,
+            "failed": done.failed,
+            "too_old": done.too_old,
+        },
         "bytes_read": done.bytes_read,
         "rows": done.rows,
         "problems": done.problems,
@@ -152,6 +163,7 @@ def _build_document(done: build.LakeBuilt) -> dict[str, object]:
 
 def _build_lines(done: build.LakeBuilt) -> list[str]:
     failed = f"; {count(done.failed, 'session')} left to the next build" if done.failed else ""
+    failed += f"; {count(done.too_old, 'session')} too old by `forget --older-than`, not taken" if done.too_old else ""
     return [
         f"{count(done.sessions, 'session')} read, {size(done.bytes_read)}; {done.unchanged:,} unchanged{failed}",
         "the lake has " + ", ".join(f"{rows:,} rows of {name}" for name, rows in done.rows.items()),
@@ -186,39 +198,65 @@ def _plan(arguments: list[str]) -> int:
 QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake usage day --json
   reread lake query --lake ~/lake usage project --since 30d
+  reread lake query --lake ~/lake friction --since 90d --json
+  reread lake query --lake ~/lake search "connection refused" --since 30d
   reread lake query --lake ~/lake sql "SELECT model, sum(output) FROM response GROUP BY model"
   reread lake query --lake ~/lake schema"""
 
 
 def _query(arguments: list[str]) -> int:
     made = _parser("query", QUERY_EXAMPLES)
-    made.add_argument("question", metavar="QUESTION", help="usage GROUPING, sql SELECT, or schema")
     made.add_argument(
-        "about", nargs="?", metavar="GROUPING|SELECT", help="day (default), week, month, ...; or the SELECT"
+        "question", metavar="QUESTION", help="usage GROUPING, friction, search WORD..., sql SELECT, schema"
     )
-    group = made.add_argument_group("filters of usage")
+    made.add_argument(
+        "about",
+        nargs="*",
+        metavar="GROUPING|WORD|SELECT",
+        help="day (default), week, project, person, team, ...; or the SELECT",
+    )
+    group = made.add_argument_group("filters of usage; of friction and search, the first three")
     group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
     group.add_argument("--since", metavar="WHEN", help="2026-10-02, 7d, 24h, yesterday, monday")
     group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
     group.add_argument("--model", metavar="TEXT", help="part of the model's name")
     group.add_argument("--branch", metavar="NAME", help="git branch")
     group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
+    group = made.add_argument_group("options of search")
+    group.add_argument(
+        "--in", dest="fields", metavar="FIELDS", default="all", help="prompt,text,thinking,tool,result,title"
+    )
+    group.add_argument(
+        "--limit", dest="most", type=options.positive, default=20, metavar="N", help="show the N newest hits (20)"
+    )
+    group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
     made.set_defaults(file=None, machine=None, starred=False, tagged=None, limit=None)
     given = made.parse_args(arguments)
-    if given.question not in ("usage", "sql", "schema"):
-        raise BadInput(f"a lake is asked for usage, sql or schema, not {given.question!r}")
+    if given.question not in (*_QUESTIONS, "schema"):
+        raise BadInput(f"a lake is asked for {', '.join(_QUESTIONS)} or schema, not {given.question!r}")
     config = options.make_config(given)
     lake = _opened(given.lake)
     if given.question == "schema":
         options.print_lines(tables.described())
         return 0
     lake.require()
-    (_usage if given.question == "usage" else _sql)(given, config, lake)
+    if given.question != "search":
+        given.about = _one(given.about)
+    _QUESTIONS[given.question](given, config, lake)
     return 0
 
 
+def _one(said: list[str]) -> str | None:
+    if len(said) > 1:
+        raise BadInput(f"{printable(said[1])!r} is too much; quote what belongs together")
+    return said[0] if said else None
+
+
+_ALIASES = {"teams": "team", "people": "person", "persons": "person"}
+
+
 def _usage(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
-    by = archives.usage_report.ALIASES.get(given.about or "day", given.about or "day")
+    by = _ALIASES.get(given.about, archives.usage_report.ALIASES.get(given.about or "day", given.about or "day"))
     wanted = options.make_filter(given, config)._replace(sources=())
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, wanted=wanted, zone=config.timezone))
@@ -244,6 +282,76 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
     )
 
 
+def _friction(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if given.about is not None or given.model or given.branch or given.tool:
+        raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
+    wanted = options.make_filter(given, config)._replace(sources=())
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        weeks = answers.friction(wanted, config.timezone)
+    rows = [
+        {"project": each.project, "week": each.week, **views.retro_report.rate_document(each.rate), "kinds": each.kinds}
+        for each in weeks
+    ]
+    shown = [
+        (each.project, each.week, each.rate.exposure, each.rate.count, views.retro_report.rate_text(each.rate))
+        for each in weeks
+    ]
+    zone = options.zone_name(given.timezone)
+    options.show_answer(
+        given,
+        config,
+        lambda: {"schema": "reread.lake_friction/1", "timezone": zone, "rows": rows},
+        lambda view: table_lines(("project", "week", "prompts", "moments", "per 100 prompts"), shown, view),
+    )
+
+
+_MUCH = 1_000_000_000
+"""Bytes of text that are not read without asking: some minutes, and in object storage some money."""
+
+
+def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> None:
+    if not any(word.strip() for word in given.about):
+        raise BadInput("a word to search for is missing; quote words that stand together")
+    if lake.last.get("what") == "ledger":
+        raise BadInput(f"{printable(lake.uri)} was built with --what ledger; there is no text to search")
+    if given.model or given.branch or given.tool:
+        raise BadInput("a search of a lake takes --project, --since and --until alone")
+    wanted = options.make_filter(given, config)._replace(sources=())
+    fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
+    ask = texts.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        sessions = answers.sessions_about(wanted)
+        costs = texts.scan_costs(lake, set(sessions.values()))
+        total_bytes = sum(each.bytes for each in costs)
+        files = count(sum(each.files for each in costs), "file")
+        tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
+        is_asked = total_bytes > _MUCH and not given.yes and sys.stdin.isatty()
+        if is_asked and not is_agreed("read all of it?", "pass --yes"):
+            return
+        total, found = answers.search(ask, sessions)
+    document = {
+        "schema": "reread.lake_search/1",
+        "words": given.about,
+        "cost": [{"month": each.month, "files": each.files, "bytes": each.bytes} for each in costs],
+        "total": total,
+        "hits": [views.hits.found_text_document(each, given.about) for each in found],
+    }
+    options.show_answer(
+        given, config, lambda: document, lambda view: views.hits.found_text_lines(found, total, given.about, view)
+    )
+
+
+def _by_month(costs: Sequence[texts.ScanCost]) -> str:
+    """The newest months, and the rest of them together."""
+    last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
+    rest = sum(each.bytes for each in costs[:-_MOST_MONTHS])
+    return ", ".join([f"before {size(rest)}", *last] if rest else last) or "nothing"
+
+
+_MOST_MONTHS = 6
+_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql}
+
+
 def _verify(arguments: list[str]) -> int:
     made = _parser("verify", "  reread lake verify --lake ~/lake --sources")
     made.add_argument("--sources", action="store_true", help="hold the source files against what was read of them, too")
@@ -266,30 +374,87 @@ def _verify(arguments: list[str]) -> int:
     return 0 if proof.ok else EXIT_DAMAGE
 
 
-def _forget(arguments: list[str]) -> int:
-    made = _parser("forget", "  reread lake forget 3f2a --lake ~/lake")
-    made.add_argument("session", metavar="SESSION", help="an id or the start of one")
-    made.add_argument("--yes", action="store_true", help="do not ask")
+def _people(arguments: list[str]) -> int:
+    made = _parser(
+        "people", "  reread lake people staff.csv --lake s3://lake\n  reread lake people --lake s3://lake --json"
+    )
+    made.add_argument("file", nargs="?", metavar="FILE", help="CSV with the columns prefix, person and team")
     given = made.parse_args(arguments)
     config = options.make_config(given)
     lake = _kept(given.lake)
-    name = upkeep.session_called(lake, given.session)
-    question = f"remove session {printable(name)} from {printable(lake.uri)} for good?"
+    if given.file is not None:
+        told = people.read_people(Path(given.file))
+        lake.begin()
+        people.put_people(lake, told)
+        lake.commit({"action": "people"})
+    held = people.people_of(lake)
+    with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
+        sessions = answers.sessions_by_person()
+    document = {
+        "schema": "reread.lake_people/1",
+        "people": [each._asdict() for each in held],
+        "sessions": [{"person": person, "team": team, "sessions": number} for person, team, number in sessions],
+    }
+    rows = [(person or people.UNASSIGNED, team or people.UNASSIGNED, number) for person, team, number in sessions]
+    options.show_answer(
+        given, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
+    )
+    return 0
+
+
+def _forget(arguments: list[str]) -> int:
+    made = _parser(
+        "forget",
+        "  reread lake forget 3f2a --lake ~/lake\n  reread lake forget --person ann --lake ~/lake\n"
+        "  reread lake forget --older-than 180d --lake ~/lake --yes",
+    )
+    made.add_argument("session", nargs="?", metavar="SESSION", help="an id or the start of one")
+    made.add_argument("--person", metavar="NAME", help="everything of a person, and the name; no build takes it again")
+    made.add_argument("--older-than", metavar="AGE", help="sessions that ended before: 180d, 2026-01-01")
+    made.add_argument("--yes", action="store_true", help="do not ask")
+    given = made.parse_args(arguments)
+    if sum(each is not None for each in (given.session, given.person, given.older_than)) != 1:
+        raise BadInput("name what to forget: a SESSION, --person NAME or --older-than AGE, one of them")
+    config = options.make_config(given)
+    lake = _kept(given.lake)
+    prices = billing.load_prices(config.prices)
+    chosen, about = _chosen(given, config, lake, prices)
+    question = f"remove {about} from {printable(lake.uri)} for good?"
     if not given.yes and not is_agreed(
         question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
     ):
         return 1
-    done = upkeep.forget(lake, name, billing.load_prices(config.prices))
+    done = forget.forget(lake, chosen, prices)
     document = {
         "schema": "reread.lake_forget/1",
-        "session": done.session,
+        "session": chosen.ids[0] if given.session is not None else None,
+        "person": chosen.person,
+        "before": views.values.utc(chosen.before),
+        "sessions": done.sessions,
         "files": done.files,
         "rows": done.rows,
         "files_removed": done.files_removed,
     }
-    line = f"{done.session}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
+    line = f"{about}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
     options.show_answer(given, config, lambda: document, lambda _: [line])
     return 0
+
+
+def _chosen(
+    given: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
+) -> tuple[forget.Chosen, str]:
+    """What is to be forgotten, and in words."""
+    if given.session is not None:
+        chosen = forget.by_session(lake, given.session)
+        return chosen, f"session {printable(chosen.ids[0])}"
+    if given.person is not None:
+        chosen = forget.by_person(lake, given.person, prices)
+        return chosen, f"{count(len(chosen.ids), 'session')} of {printable(given.person)}"
+    before = archives.filters.parse_time(given.older_than, config.now, config.timezone, "--older-than")
+    if before > config.now:
+        raise BadInput(f"--older-than {printable(given.older_than)} lies in the future")
+    chosen = forget.by_age(lake, before)
+    return chosen, f"{count(len(chosen.ids), 'session')} that ended before {views.values.utc(before)}"
 
 
 def _vacuum(arguments: list[str]) -> int:
@@ -311,6 +476,7 @@ _ACTIONS: dict[str, Callable[[list[str]], int]] = {
     "query": _query,
     "plan": _plan,
     "verify": _verify,
+    "people": _people,
     "forget": _forget,
     "vacuum": _vacuum,
 }

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from reread.team import questions
     from reread.team import store as stores
     from reread.team.store import Store, StoreStatus
+
+    from . import retro
 else:
     billing = lazy.module("reread.billing")
     exchange = lazy.module("reread.exchange")
     questions = lazy.module("reread.team.questions")
     stores = lazy.module("reread.team.store")
+    retro = lazy.module("reread.cli.retro")
 
 REMOVAL_SECONDS = 10
 """Long enough for a sync under way to end."""
@@ -114,12 +117,13 @@ _EXAMPLES = {
 
 
 def _url(given: argparse.Namespace, config: Config, urls: list[str]) -> str:
-    """The store that is meant: named here, else by the environment, else the last that was pushed to."""
+    """The store that is meant: named here, else by the environment, else that of the last `team init` or push."""
     named = [*urls, *filter(None, [given.store])]
     if len(named) > 1:
         raise BadInput("name one store, not several")
     last = exchange.last_store(config.home)
-    found = named[0] if named else os.environ.get("REREAD_STORE") or (last.address if last is not None else None)
+    known = exchange.own_store(config.home) or (last.address if last is not None else None)
+    found = named[0] if named else os.environ.get("REREAD_STORE") or known
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
     return found
@@ -134,6 +138,7 @@ def _init(given: argparse.Namespace, config: Config, url: str) -> int:
         return 0
     with stores.Store(url, is_new=True) as store:
         stores.initialise(store, prices)
+        exchange.remember_own_store(config.home, store.address)
         document = {"schema": "reread.team_init/1", "target": store.address, "price_table_date": f"{prices.as_of}"}
     lines = [f"{printable(document['target'])} is ready; next: `reread team grant ROLE TEAM`"]
     options.show_answer(given, config, lambda: document, lambda _: lines)
@@ -150,9 +155,10 @@ def _status(given: argparse.Namespace, config: Config, url: str) -> int:
 
 def _status_lines(found: StoreStatus) -> list[str]:
     kept = "for ever" if found.retain_days is None else f"for {count(found.retain_days, 'day')}"
+    people = "1 person" if found.people == 1 else f"{found.people:,} people"
     return [
         f"{printable(found.address)}, as {found.role} ({', '.join(found.teams) or 'in no team'})",
-        f"{count(found.sessions, 'session')} of {count(found.people, 'person')}, {count(found.responses, 'response')}",
+        f"{count(found.sessions, 'session')} of {people}, {count(found.responses, 'response')}",
         f"text of {found.with_text:,}, whole files of {found.with_content:,}; kept {kept}",
         f"prices of {found.price_table_date}; {size(found.bytes)} in the database",
     ]
@@ -308,6 +314,8 @@ def run_over_copies(command: Callable[[list[str]], int], name: str, arguments: l
     with _passing_folder() as folder:
         with stores.Store(url) as store:
             arguments, only = _meant(store, name, arguments)
+            if name == "retro" and only is None:
+                arguments, only = _narrowed(store, arguments)
             if not questions.write_sources(store, folder / "claude", only):
                 raise BadInput(
                     f"{store.address} holds no text that your role may read; `reread push --what text` sends it"
@@ -352,6 +360,26 @@ def _meant(store: Store, name: str, arguments: list[str]) -> tuple[list[str], li
         if found:
             return arguments, found
     return arguments, None
+
+
+def _narrowed(store: Store, arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    """The sessions that a retrospective of a project or a machine is made of: no others are copied. Machines are known
+    to the store alone. Times do not narrow it: what was before is what a period is compared with."""
+    given = retro.retro_parser().parse_args(arguments)
+    if given.project is None and given.machine is None:
+        return arguments, None
+    wanted = archives.filters.Filter(project=given.project, machine=given.machine)
+    found = [each.listed.stored.row.uuid for each in questions.listed(store, wanted)]
+    if not found:
+        named = " and ".join(printable(repr(name)) for name in (given.project, given.machine) if name is not None)
+        raise BadInput(
+            f"{store.address} has no session of {named} that you see; try `reread --store URL usage project`"
+        )
+    kept = [word for word in arguments if not word.startswith("--machine=")]
+    if "--machine" in kept:
+        place = kept.index("--machine")
+        kept[place : place + 2] = []
+    return kept, found
 
 
 def _tell_without_text(store: Store) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reread.errors import NewerArchive, StoreError
 
-from .schema import MIGRATIONS
+from .schema import IN_SCHEMA, MIGRATIONS, create
 
 FILE_NAME = "reread.db"
 BUSY_MS = 30_000
@@ -100,6 +100,8 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
     applied = {name for (name,) in connection.execute("SELECT name FROM migration")}
     refuse_newer(applied)
+    if not applied:
+        applied = _make_new(connection)
     for name, apply in MIGRATIONS.items():
         if name not in applied:
             with transaction(connection):
@@ -107,6 +109,20 @@ def migrate(connection: sqlite3.Connection) -> None:
                 if not already:  # another process may have been faster
                     apply(connection)
                     connection.execute("INSERT INTO migration VALUES (?, ?)", (name, int(time.time() * 1000)))
+
+
+def _make_new(connection: sqlite3.Connection) -> set[str]:
+    """All tables in one transaction: one for each migration made a new archive wait 0.1 s for the disk.
+
+    Gives the migrations that are in it; another process may have been faster.
+    """
+    with transaction(connection):
+        if connection.execute("SELECT 1 FROM migration").fetchone() is None:
+            create(connection)
+            now = int(time.time() * 1000)
+            rows = [(name, now) for name in MIGRATIONS if name in IN_SCHEMA]
+            connection.executemany("INSERT INTO migration VALUES (?, ?)", rows)
+        return {name for (name,) in connection.execute("SELECT name FROM migration")}
 
 
 def refuse_newer(applied: set[str]) -> None:

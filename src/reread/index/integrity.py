@@ -5,6 +5,7 @@ SQLite proves how its pages hang together, not what stands in them: of a damaged
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 
@@ -13,20 +14,17 @@ from reread.features import friction
 from reread.times import EARLIEST, LATEST
 
 from .friction_rows import are_prompts, is_material
-from .meta import FIELDS
+from .schema import CHECKS, NAMES
 
+_OF_VALUES = re.compile(r"CHECK constraint failed in |non-\w+ value in |NULL value in ")
+"""What SQLite says of rows in a STRICT table; these are found, and told, as in a table that is none."""
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),
     "TEXT": ("text", "null"),
     "BLOB": ("blob", "null"),
+    "ANY": ("text", "null"),
 }
-_NAMES = {
-    *(("file", "source"), ("file", "path"), ("session", "uuid"), ("session", "folder"), ("client_said", "session")),
-    *(("label", "session"), ("mark", "session"), ("mark_change", "session"), ("moved", "earlier"), ("moved", "today")),
-    *(("place", "source"), ("place", "path")),
-}
-"""Names from the file system: those that are no UTF-8 are bytes."""
 _TIMES = ("time", "started", "ended", "began", "at", "vanished", "five_hour_resets", "seven_day_resets")
 _AGES = f"BETWEEN {EARLIEST} AND {LATEST}"
 _LISTS = (
@@ -35,23 +33,10 @@ _LISTS = (
 )
 _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) WHERE type <> 'text')"
 _OBJECTS = (("client_said", "models"), ("friction", "details"))
-_PACKED = {
-    ("piece", "sha256"): "length(sha256) = 32",
-    ("seen", "states"): "length(states) % 16 = 0",
-}
+_PACKED = {("seen", "states"): "length(states) % 16 = 0"}
 _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {
     ("file", "kind"): tuple(map(str, sources.FileKind)),
-    ("block", "field"): tuple(range(len(FIELDS))),
-    ("thought", "state"): tuple(range(4)),
 }
-_COUNTED = {
-    "piece": ("generation", "start", "length", "pack", "offset", "stored"),
-    "block": ("offset", "length", "part"),
-    "prompt": ("offset", "length", "part"),
-    "thought": ("offset", "length", "part", "characters"),
-    "file": ("generation", "taken", "indexed", "lines", "malformed"),
-}
-"""Never less than nothing."""
 _TABLES = (
     *(
         "file",
@@ -75,7 +60,8 @@ _TABLES = (
 def damage_of(connection: sqlite3.Connection) -> list[str]:
     """What SQLite says about its pages, and which tables have rows that nobody wrote."""
     try:
-        found = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        said = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        found = [each for each in said if each != "ok" and not _OF_VALUES.match(each)]
         return found or [f"the table {table} has rows that are damaged" for table in _unsound(connection)]
     except sqlite3.DatabaseError as error:
         return [str(error)]
@@ -100,17 +86,12 @@ def _bad(connection: sqlite3.Connection, table: str) -> bool:
     return connection.execute(asked).fetchone() is not None
 
 
-def _known_names() -> dict[str, tuple[str, ...]]:
-    """Of moments of friction; fetched when a row is looked at, for whoever syncs imports this."""
-    return {"kind": tuple(map(str, friction.FrictionKind)), "cause": tuple(map(str, friction.Cause))}
-
-
 def _soundness(connection: sqlite3.Connection, table: str) -> str:
     """What holds of every row."""
     columns = [(name, kind) for _, name, kind, *_ in connection.execute(f"PRAGMA table_info({table})")]
     held = []
     for name, kind in columns:
-        types = (*_TYPES[kind], "blob") if (table, name) in _NAMES else _TYPES[kind]
+        types = (*_TYPES[kind], "blob") if name in NAMES.get(table, ()) else _TYPES[kind]
         held.append(f"typeof({name}) IN {types}")
         if name in _TIMES and kind == "INTEGER":
             held.append(f"({name} IS NULL OR {name} {_AGES})")
@@ -119,8 +100,8 @@ def _soundness(connection: sqlite3.Connection, table: str) -> str:
             held.append(f"({name} IS NULL OR CASE json_valid({name}) WHEN 1 THEN {form.format(name)} END IS 1)")
         if (table, name) in _ONE_OF:
             held.append(f"{name} IN {_ONE_OF[table, name]}")
-        if table == "friction" and name in ("kind", "cause"):
-            held.append(f"{name} IN {_known_names()[name]}")
+        if (table, name) == ("friction", "kind"):
+            held.append(f"kind IN {tuple(map(str, friction.FrictionKind))}")
         if (table, name) in _PACKED:
             held.append(_PACKED[table, name])
-    return " AND ".join(held + [f"{name} >= 0" for name in _COUNTED.get(table, ())])
+    return " AND ".join([*held, CHECKS.get(table, "1")])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ from .meta import EXTRACTOR, FIELDS, as_path, stored_path
 from .rows import FileRow
 from .sessions import integers
 
-_FILE = ", ".join(FileRow.__struct_fields__)
+_FILE = ", ".join({"location": "path"}.get(name, name) for name in FileRow.__struct_fields__)
 
 
 class StoredPiece(Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class StoredPiece(Struct, frozen=True, kw_only=True):
     place: PiecePlace
 
 
-class Match(Struct, frozen=True, kw_only=True):
+class Match(Struct, frozen=True):
     """A block the full-text index found."""
 
     id: int
@@ -185,9 +186,20 @@ def file_by_key(connection: sqlite3.Connection, key: str) -> FileRow | None:
 
 def _file(row: Sequence[Any]) -> FileRow:
     values = dict(zip(FileRow.__struct_fields__, row, strict=True))
-    values["path"], values["source"] = Path(as_path(values["path"])), as_path(values["source"])
-    values["present"] = bool(values["present"])
+    values["location"], values["source"] = as_path(values["location"]), _same(as_path(values["source"]))
+    values["kind"], values["device"], values["present"] = _same(values["kind"]), _same(values["device"]), bool(row[-1])
+    for name in ("taken", "indexed"):  # as large as the file, nearly always
+        values[name] = values["size"] if values[name] == values["size"] else values[name]
     return FileRow(**values)
+
+
+_Value = TypeVar("_Value", str, int)
+
+
+@lru_cache(maxsize=1 << 8)
+def _same(value: _Value) -> _Value:
+    """One object for what thousands of files have in common."""
+    return value
 
 
 def pieces_of(
@@ -235,7 +247,7 @@ def blocks(connection: sqlite3.Connection, fields: Sequence[int], sessions: Sequ
 
 
 def _match(row: Sequence[Any]) -> Match:
-    return Match(**dict(zip(Match.__struct_fields__, row, strict=True)))
+    return Match(*row)
 
 
 def count_matches(connection: sqlite3.Connection, expression: str, sessions: Sequence[int] | None) -> int:

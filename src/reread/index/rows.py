@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,13 +17,14 @@ OWN = "wire"
 """The source of captures that reread made itself, whatever folder the archive lies in."""
 
 
-class FileRow(Struct, frozen=True, kw_only=True):
+class FileRow(Struct, frozen=True, kw_only=True, gc=False):
     """A source file as the archive knows it."""
 
     id: int
     key: str
     source: str
-    path: Path
+    location: str
+    """Its path, as text."""
     kind: str
     session: int | None
     agent: str | None
@@ -37,6 +39,10 @@ class FileRow(Struct, frozen=True, kw_only=True):
     head: bytes
     tail: bytes
     present: bool
+
+    @property
+    def path(self) -> Path:
+        return Path(self.location)
 
 
 class PieceRow(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
@@ -217,26 +223,26 @@ class FileKeys:
     def __init__(self, machine: str, names: Sequence[str], rows: Iterable[FileRow]) -> None:
         self._machine = machine
         self._names = (machine, *names)
-        self._keys: dict[Path, str] = {}
+        self._keys: dict[str, str] = {}
         self._taken: set[str] = set()
         for row in sorted(rows, key=lambda row: row.id):
             self.learn(row)
 
     def learn(self, row: FileRow) -> None:
-        self._keys[row.path] = row.key
+        self._keys[os.path.normcase(row.location)] = row.key
         self._taken.add(row.key)
 
-    def of(self, path: Path) -> str:
-        key = self._keys.get(path)
+    def of(self, path: str) -> str:
+        key = self._keys.get(os.path.normcase(path))
         if key is None:
-            key = file_key(self._machine, str(path))
+            key = file_key(self._machine, path)
             while key in self._taken:  # of a file that lies elsewhere by now
-                key = file_key(key, str(path))
+                key = file_key(key, path)
         return key
 
-    def knows(self, path: Path) -> bool:
-        return path in self._keys
+    def knows(self, path: str) -> bool:
+        return os.path.normcase(path) in self._keys
 
-    def ever_of(self, path: Path) -> set[str]:
+    def ever_of(self, path: str) -> set[str]:
         """Also those that it had, or would have had, under earlier names of the machine."""
-        return {self.of(path), *(file_key(name, str(path)) for name in self._names)}
+        return {self.of(path), *(file_key(name, path) for name in self._names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import SafeDamaged
@@ -52,14 +53,39 @@ def filled(length: int) -> bytes:
     return told[: max(0, length - 1)].ljust(length, b"\n")
 
 
+class SafeLines:
+    """Single lines out of the safe, by the pieces of their files: no index is needed, so any process can have one."""
+
+    def __init__(self, safe: Safe) -> None:
+        # Proved by its CRC: for a line that is shown, hashing the half megabyte around it would be too much.
+        self._piece = lru_cache(maxsize=32)(safe.slice)
+
+    def line(self, pieces: Sequence[StoredPiece], offset: int, length: int) -> bytes:
+        """From the few pieces it lies in; raises SafeDamaged."""
+        end = offset + length
+        holding = [piece for piece in pieces if piece.start + piece.length > offset and piece.start < end]
+        end = offset
+        for piece in holding:
+            if piece.start > end:
+                raise SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost")
+            end = piece.start + piece.length
+        data = b"".join(self._piece(piece.place, 0, piece.length) for piece in holding)
+        start = offset - holding[0].start if holding else 0
+        return data[start : start + length]
+
+
 class SafeReader:
     """Reads what the archive has taken, never the sources."""
 
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
         self._safe = safe
-        # Proved by its CRC: for a line that is shown, hashing the half megabyte around it would be too much.
-        self._piece = lru_cache(maxsize=32)(safe.slice)
+        self._lines = SafeLines(safe)
+
+    @property
+    def folder(self) -> Path:
+        """Of the safe."""
+        return self._safe.folder
 
     def bytes_of(self, row: FileRow, generation: int | None = None) -> bytes:
         """Everything taken of a file, proved by its hashes; raises SafeDamaged."""
@@ -80,18 +106,7 @@ class SafeReader:
     def line(
         self, file: int, generation: int, offset: int, length: int, known: Sequence[StoredPiece] | None = None
     ) -> bytes:
-        """One line, from the few pieces it lies in; raises SafeDamaged. Who reads many lines of a file brings all its
-        pieces along."""
-        end = offset + length
+        """One line; raises SafeDamaged. Who reads many lines of a file brings all its pieces along."""
         if known is None:
-            pieces = read.pieces_of(self._connection, file, generation, offset, end)
-        else:
-            pieces = [piece for piece in known if piece.start + piece.length > offset and piece.start < end]
-        end = offset
-        for piece in pieces:
-            if piece.start > end:
-                raise SafeDamaged(piece.place.pack, piece.place.offset, "the bytes before it are lost")
-            end = piece.start + piece.length
-        data = b"".join(self._piece(piece.place, 0, piece.length) for piece in pieces)
-        start = offset - pieces[0].start if pieces else 0
-        return data[start : start + length]
+            known = read.pieces_of(self._connection, file, generation, offset, offset + length)
+        return self._lines.line(known, offset, length)

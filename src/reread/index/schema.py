@@ -1,4 +1,6 @@
-"""The tables of the archive, as named migrations. `reread sql --schema` prints what they amount to.
+"""The tables of the archive: `schema()` for a new one, named migrations for one that is there already.
+
+`reread sql --schema` prints the tables.
 
 Rows are a seam: a shared server or a columnar export may stand on them one day. So every row leads to a file (what
 a status line said, what a person noted, and friction, to its session), a file names its machine and source, and
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from sqlite3 import Connection, DatabaseError
+from sqlite3 import Connection, DatabaseError, complete_statement, sqlite_version_info
 
 from .meta import FIELDS
 
@@ -511,8 +513,6 @@ def _script(sql: str) -> Callable[[Connection], None]:
 
 
 def _statements(sql: str) -> list[str]:
-    from sqlite3 import complete_statement
-
     found: list[str] = []
     text = ""
     for line in sql.splitlines(keepends=True):
@@ -574,7 +574,56 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
 }
 """Applied in this order, each in a transaction with its own record. Never edit one that was released: add one."""
 
-SCHEMA = _opened(
+NAMES = {
+    "file": ("source", "path"),
+    "place": ("source", "path"),
+    "session": ("uuid", "folder"),
+    "client_said": ("session",),
+    "mark": ("session",),
+    "mark_change": ("session",),
+    "moved": ("earlier", "today"),
+    "label": ("session",),
+}
+"""Columns with names from the file system: text, or bytes where a name is no UTF-8. In a STRICT table that is ANY."""
+
+CHECKS = {
+    "machine": "is_own IN (0, 1)",
+    "file": "generation >= 1 AND min(taken, indexed, lines, malformed) >= 0 AND present IN (0, 1, 2)",
+    "piece": "generation >= 1 AND min(start, length, pack, offset, stored) >= 0 AND length(sha256) = 32",
+    "place": "present IN (0, 1)",
+    "prompt": "min(offset, part, length) >= 0 AND is_copy IN (0, 1)",
+    "thought": "min(offset, part, length, characters) >= 0 AND state BETWEEN 0 AND 3 AND is_copy IN (0, 1)",
+    "request": "min(input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, web_fetches, rows) >= 0"
+    " AND is_sidechain IN (0, 1) AND is_abandoned IN (0, 1) AND doubt IN (0, 1, 2) AND is_shared IN (0, 1)",
+    "copied": "min(web_searches, rows) >= 0 AND doubt IN (0, 1, 2) AND files >= 2",
+    "client_said": "source IN ('cost-state', 'result', 'statusline')",
+    "mark": "starred IN (0, 1) AND hidden IN (0, 1)",
+    "friction": "confidence BETWEEN 0 AND 1 AND cause IN ('agent', 'environment', 'prompt')",
+    "outcome": "min(commits, pushes, pull_requests, todos_done, todos_open) >= 0"
+    " AND ended IN ('answered', 'interrupted', 'failed', 'unanswered')",
+    "block": f"min(offset, length, part) >= 0 AND field BETWEEN 0 AND {len(FIELDS) - 1}",
+}
+"""What holds of every row beyond the types of its columns. SQLite proves it in STRICT tables, `integrity` in all."""
+
+IS_STRICT = sqlite_version_info >= (3, 37)
+"""Whether this SQLite knows tables whose columns hold their type and nothing else."""
+_TABLE = re.compile(r"(?s)(.*?CREATE TABLE (\w+) \()(.*)\)( WITHOUT ROWID)?;(\s*)\Z")
+
+
+def _strict(statement: str) -> str:
+    """A table whose columns hold their type and nothing else, with what else is proved of a row."""
+    found = None if "VIRTUAL" in statement else _TABLE.match(statement)
+    if found is None:
+        return statement
+    head, table, columns, rowless, end = found.groups()
+    for name in NAMES.get(table, ()):
+        columns = re.sub(rf"\b{name} TEXT\b", f"{name} ANY", columns, count=1)
+    if check := CHECKS.get(table):
+        columns = re.sub(r"([^\s,])( *(?:--[^\n]*)?)\n\Z", rf"\1,\2\n    CHECK ({check})\n", columns)
+    return f"{head}{columns}){' WITHOUT ROWID, STRICT' if rowless else ' STRICT'};{end}"
+
+
+_TABLES = _opened(
     "\n".join(
         (
             _MACHINES,
@@ -601,3 +650,52 @@ SCHEMA = _opened(
         )
     )
 ).strip()
+
+
+_TABLES = _opened(
+    "\n".join(
+        (
+            _MACHINES,
+            _FILES,
+            _PLACES,
+            _SESSIONS,
+            _BACKUPS,
+            _EXTRACTORS,
+            _LISTS,
+            _TALK,
+            _REQUESTS,
+            _CLIENT_SAID,
+            _MARKS,
+            _MARK_CHANGES,
+            _MOVED,
+            _FRICTION,
+            _LOSSES,
+            _FRICTION_WAITS,
+            _SEEN,
+            _FORGOTTEN,
+            _SEARCH,
+            _SEARCHABLE,
+            _SECRETS,
+        )
+    )
+).strip()
+
+
+def schema() -> str:
+    """All tables of an archive that is made now.
+
+    One made earlier has the same columns without STRICT and CHECK: to change that, every row would have to be written
+    again, as a rebuild does.
+    """
+    return "".join(map(_strict, _statements(f"{_TABLES}\n"))).strip() if IS_STRICT else _TABLES
+
+
+IN_SCHEMA = frozenset(MIGRATIONS)
+
+
+def create(connection: Connection) -> None:
+    """Everything that the migrations come to, in an empty database."""
+    from .machine_file import settle_in
+
+    _script(schema())(connection)
+    settle_in(connection)

@@ -94,7 +94,7 @@ class SessionFileReader(SafeReader, FileReader):
 
 def source_file(row: FileRow, uuid: str) -> SourceFile:
     return SourceFile(
-        path=row.path,
+        location=row.location,
         kind=FileKind(row.kind),
         session=uuid,
         agent=row.agent,

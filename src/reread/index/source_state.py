@@ -9,7 +9,7 @@ import os
 import sqlite3
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reread.home import JOURNAL
@@ -25,6 +25,7 @@ MOST_LOOKED_AT = 10_000
 """Files that a glance before an answer looks at: the newest, and a share of the others that is another every time. A
 stat takes 3 microseconds; a hundred thousand of them would take longer than the answer."""
 _NEWEST = 8_000
+_LATELY_NS = 24 * 3600 * 10**9
 _GROWING_NS = 60 * 10**9
 """How long a backup may take to be written; generous, for a file that a network drive holds."""
 
@@ -41,14 +42,33 @@ def remember(connection: sqlite3.Connection, machine: str, folders: Mapping[str,
            WHERE machine = ? AND present = 1 AND (backup_of IS NULL OR mtime_ns > ?)
            UNION SELECT path, size, mtime_ns FROM place WHERE machine = ? AND present = 1 ORDER BY mtime_ns DESC""",
         (machine, time.time_ns() - _GROWING_NS, machine),
-    ).fetchall()
-    states = {os.fsencode(path): (_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
-    states |= {os.fsencode(path): (size, mtime_ns) for path, size, mtime_ns in rows if os.path.lexists(path)}
-    sizes, times = zip(*states.values(), strict=True) if states else ((), ())
-    connection.execute(
-        "INSERT OR REPLACE INTO seen VALUES (?, ?, ?)",
-        (machine, b"\0".join(states), struct.pack(f"<{2 * len(states)}q", *sizes, *times)),
     )
+    states = {os.fsencode(path): _packed(_FOLDER, mtime_ns) for path, mtime_ns in folders.items()}
+    for path, size, mtime_ns in rows:
+        if os.path.lexists(path):
+            states[os.fsencode(path)] = _packed(size, mtime_ns)
+    _keep(connection, machine, states)
+
+
+def remember_grown(connection: sqlite3.Connection, machine: str, keys: Iterable[str]) -> None:
+    """What is known now of some files, which are the newest; all else is as it was."""
+    paths, sizes, times = _recalled(connection, machine)
+    found = (connection.execute("SELECT path, size, mtime_ns FROM file WHERE key = ?", (key,)) for key in keys)
+    grown = {os.fsencode(path): _packed(size, mtime_ns) for rows in found for path, size, mtime_ns in rows}
+    before = list(zip(paths, sizes, times, strict=True))
+    folders = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size == _FOLDER}
+    others = {path: _packed(size, mtime_ns) for path, size, mtime_ns in before if size != _FOLDER and path not in grown}
+    _keep(connection, machine, folders | grown | others)
+
+
+def _packed(size: int, mtime_ns: int) -> bytes:
+    """As it is kept: two numbers of every file, as objects, would be most of what a sync of many files holds."""
+    return struct.pack("<2q", size, mtime_ns)
+
+
+def _keep(connection: sqlite3.Connection, machine: str, states: Mapping[bytes, bytes]) -> None:
+    sizes, times = (b"".join(state[part] for state in states.values()) for part in (slice(8), slice(8, None)))
+    connection.execute("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (machine, b"\0".join(states), sizes + times))
 
 
 def look_again(connection: sqlite3.Connection) -> None:
@@ -68,9 +88,14 @@ def _recalled(connection: sqlite3.Connection, machine: str) -> tuple[list[bytes]
     return paths, states[: len(paths)], states[len(paths) :]
 
 
-def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
+def seen(connection: sqlite3.Connection, machine: str) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of everything that the last walk met."""
     paths, sizes, times = _recalled(connection, machine)
-    return {os.fsdecode(path): (size, time) for path, size, time in zip(paths, sizes, times, strict=True)}
+    return ((os.fsdecode(path), size, time) for path, size, time in zip(paths, sizes, times, strict=True))
+
+
+def last_seen(connection: sqlite3.Connection, machine: str) -> Seen:
+    return {path: (size, time) for path, size, time in seen(connection, machine)}
 
 
 def is_as_it_was(
@@ -85,10 +110,26 @@ def is_as_it_was(
     if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
         return False
     parts = _looked_at(sizes) if is_glance else [slice(None)]
-    try:
-        return all(_are_as_they_were(paths[part], sizes[part], times[part]) for part in parts)
-    except OSError:
-        return False
+    return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
+
+
+def changed_files(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> tuple[list[str], int] | None:
+    """Files that are not as they were, and how many others are.
+
+    None where a folder is not as it was, a file is gone, or something could not be read: only a walk tells more.
+    """
+    paths, sizes, times = _recalled(connection, machine)
+    if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
+        return None
+    changed: list[str] = []
+    files = 0
+    for path, size, mtime_ns in zip(paths, sizes, times, strict=True):
+        files += size != _FOLDER
+        if not _is_as_it_was(path, size, mtime_ns):
+            if size == _FOLDER or not os.path.lexists(path):
+                return None
+            changed.append(os.fsdecode(path))
+    return changed, files - len(changed)
 
 
 def _looked_at(sizes: Sequence[int]) -> list[slice]:
@@ -103,12 +144,39 @@ def _looked_at(sizes: Sequence[int]) -> list[slice]:
     return [slice(newest), slice(first, first + share)]
 
 
-def _are_as_they_were(paths: Sequence[bytes], sizes: Sequence[int], times: Sequence[int]) -> bool:
-    for path, size, mtime_ns in zip(paths, sizes, times, strict=True):
+class WatchedFiles:
+    """All files and folders of the last walk, for one who asks again and again whether they are as they were.
+
+    What was written lately, and the folders new sessions appear in, are looked at each time; everything else only when
+    asked for: with thousands of old sessions, even a stat for each of them would show in a process list.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, machine: str) -> None:
+        now_ns = time.time_ns()
+        recalled = zip(*_recalled(connection, machine), strict=True)
+        readable = [state for state in recalled if state[2] != UNREAD]
+        self._hot = [state for state in readable if _is_hot(*state, now_ns)]
+        self._cold = [state for state in readable if not _is_hot(*state, now_ns)]
+
+    def have_changed(self, *, with_old: bool) -> bool:
+        return not all(_is_as_it_was(*state) for state in (*self._hot, *(self._cold if with_old else ())))
+
+
+def _is_hot(path: bytes, size: int, mtime_ns: int, now_ns: int) -> bool:
+    return now_ns - mtime_ns < _LATELY_NS or (size == _FOLDER and _is_project_folder(os.fsdecode(path)))
+
+
+def _is_project_folder(path: str) -> bool:
+    """`projects` and the folders in it: where a new session's file appears."""
+    return "projects" in Path(path).parts[-2:]
+
+
+def _is_as_it_was(path: bytes, size: int, mtime_ns: int) -> bool:
+    try:
         status = os.stat(path)  # noqa: PTH116  a Path costs more than the call
-        if status.st_mtime_ns != mtime_ns or (status.st_size != size and size != _FOLDER):
-            return False
-    return True
+    except OSError:
+        return False
+    return status.st_mtime_ns == mtime_ns and (size == _FOLDER or status.st_size == size)
 
 
 def has_captures(wire: Path) -> bool:

@@ -31,7 +31,7 @@ from .piece_order import ORDER, Piece
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
 from .session_files import SessionFileReader
-from .source_state import UNREAD, remember
+from .source_state import UNREAD, remember, remember_grown
 from .unindex import unindex
 
 MIDDLE = 1 << 27
@@ -267,6 +267,11 @@ class StoreWriter:
         found = {**folders, **dict.fromkeys(unread, UNREAD)}
         with transaction(self._connection):
             remember(self._connection, self._machine, {str(path): mtime_ns for path, mtime_ns in found.items()})
+
+    def remember_grown(self, keys: Iterable[str]) -> None:
+        """The same where nothing changed but some files."""
+        with transaction(self._connection):
+            remember_grown(self._connection, self._machine, keys)
 
     def keep_places(self, found: Sequence[tuple[SourceFile, str, Path, str]]) -> None:
         """Files that hold what others hold: each with its source, and path and machine of the other."""

@@ -16,7 +16,7 @@ from reread.errors import RefusedBackup, SourceError
 from reread.index import read
 from reread.index.backup_files import history_folders, sessions_with_backups
 from reread.index.rows import FileKeys
-from reread.index.source_state import last_seen
+from reread.index.source_state import seen
 from reread.sources import SourceFile
 from reread.sources.backups import FOLDER, config_folders, list_backups
 
@@ -40,14 +40,19 @@ class BackupSurvey:
         self._connection = connection
         self._machine = machine
         self._walk = walk
-        self._owners = history_folders(connection, machine)
+        self._tops = [config / FOLDER for config in config_folders(walk.folders)]
+        # Most people have none, and then nobody needs to know where those of each session would lie.
+        is_any = any(map(os.path.lexists, self._tops)) or bool(sessions_with_backups(connection))
+        self._owners = history_folders(connection, machine) if is_any else {}
         self._as_before: set[Path] = set()
         """Folders that need no look, or cannot be listed."""
-        before = last_seen(connection, machine)
-        self._before = {path: time for path, (size, time) in before.items() if size < 0}
-        # A backup that may have been half written stands there itself.
-        self._growing = {Path(path).parent for path, (size, _) in before.items() if size >= 0 and FOLDER in path}
-        self._tops = [config / FOLDER for config in config_folders(walk.folders)]
+        self._before: dict[str, int] = {}
+        self._growing: set[Path] = set()
+        for path, size, time in seen(connection, machine):
+            if size < 0:
+                self._before[path] = time
+            elif FOLDER in path:  # a backup that may have been half written stands there itself
+                self._growing.add(Path(path).parent)
         for top in sorted(self._tops):
             source = _source_of(top.parent, places)
             for folder in self._changed_folders(top):
@@ -115,7 +120,7 @@ class BackupSurvey:
                 continue
             if job is None:
                 self.unchanged += 1
-            elif not self._walk.forgotten.keys() & keys.ever_of(file.path):
+            elif not self._walk.forgotten.keys() & keys.ever_of(file.location):
                 found.append(job)
         return found
 

@@ -56,8 +56,8 @@ def behind(connection: sqlite3.Connection, machine: str, places: Iterable[Path])
     problems: list[SourceError] = []
     for place in places:
         for file in _found(place, problems):
-            key = keys.of(file.path)
-            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten.keys() & keys.ever_of(file.path)
+            key = keys.of(file.location)
+            is_known = known.get(key) == (file.size, file.mtime_ns) or forgotten.keys() & keys.ever_of(file.location)
             if file.kind in (FileKind.TRANSCRIPT, FileKind.SUBAGENT) and not is_known:
                 found[key] = Behind(key, file.path, file.size, file.mtime_ns)
     return list(found.values())

@@ -87,13 +87,13 @@ def worker_pool() -> ProcessPoolExecutor:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context = multiprocessing.get_context("fork" if _is_safe_to_fork() else "spawn")
+    context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
     return ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
     )
 
 
-def _is_safe_to_fork() -> bool:
+def is_safe_to_fork() -> bool:
     """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
     if sys.platform != "linux":
         return False
@@ -201,9 +201,9 @@ def friction_of(session: Session) -> FrictionBatch:
     """Moments of the conversation and its agents, and what patterns over many sessions need."""
     found = friction.find(session, with_agents=True)
     return FrictionBatch(
-        moments=[_row(event) for event in found.events],
+        moments=[friction_row(event) for event in found.events],
         outcome=tuple(_clean(value) for value in astuple(found.outcome)),
-        prompted=_prompted(session),
+        prompted=b"".join(struct.pack(PROMPTED, *each) for each in prompts_typed(session)),
         material=compress(_packed(replace(found.material, session="", project=None))),
         changes=[(_text(each.path), _clean(each.uuid), milliseconds(each.time)) for each in found.instructions],
     )
@@ -224,7 +224,8 @@ def friction_from_safe(job: FrictionJob) -> FrictionBatch:
     return friction_of(load_session(job.files, (), DiskAndSafe(job.safe, job.pieces), load_prices(job.prices)))
 
 
-def _row(event: friction.Moment) -> FrictionRow:
+def friction_row(event: friction.Moment) -> FrictionRow:
+    """A moment as it is kept."""
     return FrictionRow(
         uuid=_clean(event.uuid),
         agent=_clean(event.agent),
@@ -243,16 +244,11 @@ def _row(event: friction.Moment) -> FrictionRow:
     )
 
 
-def _prompted(session: Session) -> bytes:
+def prompts_typed(session: Session) -> Iterator[tuple[int, int]]:
     """When each prompt was typed, and a number that tells it from others: a fork repeats both."""
-    return b"".join(
-        struct.pack(PROMPTED, NO_TIME if (time := milliseconds(prompt.time)) is None else time, _number(prompt.text))
-        for prompt in session.prompts
-    )
-
-
-def _number(text: str) -> int:
-    return crc32(text.encode("utf-8", "surrogatepass"))
+    for prompt in session.prompts:
+        time = milliseconds(prompt.time)
+        yield NO_TIME if time is None else time, crc32(prompt.text.encode("utf-8", "surrogatepass"))
 
 
 def _packed(material: friction.Material) -> bytes:

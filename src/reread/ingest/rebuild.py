@@ -244,7 +244,7 @@ def located(entry: Kept) -> SourceFile:
     where = place(path)
     size = sum(header.length for header, _ in entry.pieces if header.generation == entry.last.generation)
     return SourceFile(
-        path=path,
+        location=str(path),
         kind=FileKind(entry.last.kind),
         session=where.session if where is not None else _stem_of(path, entry.last.kind),
         agent=where.agent if where is not None else None,

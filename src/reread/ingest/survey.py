@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -29,12 +29,15 @@ from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name, ids
 from reread.safe.safe import Safe
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
+from reread.sources.find import folder_of
+
+from .growth import Growth
 
 EDGE = 1024
 """How much of a file's beginning and end proves that it only grew."""
 
 
-class FileJob(Struct, frozen=True, kw_only=True):
+class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     """One file to read on from where the archive stopped."""
 
     file: SourceFile
@@ -62,7 +65,7 @@ class GoneFile(Struct, frozen=True, kw_only=True):
     pieces: tuple[StoredPiece, ...]
 
 
-class SessionJob(Struct, frozen=True, kw_only=True):
+class SessionJob(Struct, frozen=True, kw_only=True, gc=False):
     """A session some of whose files changed. All its files are needed to tell what it amounts to."""
 
     files: SessionFiles | None
@@ -93,9 +96,9 @@ def file_job(
     still_holds: Callable[[FileRow], bool],
 ) -> FileJob | None:
     """None when the file is as it was: that costs one stat."""
-    key = keys.of(file.path)
+    key = keys.of(file.location)
     try:
-        status = file.path.stat()
+        status = os.stat(file.location)  # noqa: PTH116  without a path for each of very many files
     except OSError as error:
         raise SourceError(file.path, f"cannot be read ({error.strerror or error})") from error
     row = known.get(key)
@@ -132,27 +135,49 @@ def digest(edge: bytes) -> bytes:
     return sha256(edge).digest()[:16]
 
 
+_NONE: frozenset[str] = frozenset()
+"""One for all: Python makes another every time."""
+
+
 class Claims:
-    """Which file of a folder an id belongs to: the one that is called so, else the first by name that tells it."""
+    """Which file of a folder an id belongs to: the one that is called so, else the first by name that tells it.
+
+    Nearly every file tells the id it is called by and no other, so only the rest is remembered: what they tell, and who
+    owns it.
+    """
 
     def __init__(self, sessions: Iterable[SessionFiles], disk: FileReader = DISK) -> None:
-        self._owners: dict[tuple[Path, str], Path] = {}
-        self._told: dict[Path, set[str]] = {}
-        for session, trunk in sorted(_trunks(sessions), key=_precedence):
-            self._told[trunk.path] = ids_of(session, disk)
-            for name in self._told[trunk.path]:
-                self._owners.setdefault((trunk.folder, name), trunk.path)
+        self._told: dict[str, set[str]] = {}
+        self._owners: dict[tuple[str, str], str] = {}
+        trunks = _trunks(sessions)
+        odd = [each for each in trunks if not _is_called_as_usual(*each)]
+        for session, trunk in odd:
+            self._told[trunk.location] = ids_of(session, disk)
+        asked = {(folder_of(trunk), name) for _, trunk in odd for name in self._told[trunk.location]}
+        usual = (each for each in trunks if asked and (folder_of(each[1]), each[0].id) in asked)
+        for session, trunk in sorted(
+            (*odd, *(each for each in usual if each[1].location not in self._told)), key=_precedence
+        ):
+            for name in self.names_of(session):
+                self._owners.setdefault((folder_of(trunk), name), trunk.location)
 
     def names_of(self, session: SessionFiles) -> set[str]:
         """The ids that a session may have: those that it tells, or that its place gives it."""
-        return self._told[session.trunk.path] if session.trunk is not None else {session.id}
+        told = self._told.get(session.trunk.location) if session.trunk is not None and self._told else None
+        return {session.id} if told is None else told
 
     def of_others(self, session: SessionFiles) -> frozenset[str]:
         """The ids it tells that belong to another file of its folder."""
         trunk = session.trunk
-        if trunk is None:
-            return frozenset()
-        return frozenset(name for name in self._told[trunk.path] if self._owners[trunk.folder, name] != trunk.path)
+        if trunk is None or trunk.location not in self._told:
+            return _NONE
+        folder = folder_of(trunk)
+        return frozenset(name for name in self._told[trunk.location] if self._owners[folder, name] != trunk.location)
+
+
+def _is_called_as_usual(session: SessionFiles, trunk: SourceFile) -> bool:
+    """By its id, as the client calls its transcripts: no other file of its folder is called so."""
+    return has_own_name(session) and trunk.location.endswith(f"{session.id}.jsonl")
 
 
 def _trunks(sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, SourceFile]]:
@@ -161,7 +186,8 @@ def _trunks(sessions: Iterable[SessionFiles]) -> list[tuple[SessionFiles, Source
 
 def _precedence(each: tuple[SessionFiles, SourceFile]) -> tuple[bool, bool, str]:
     session, trunk = each
-    return not has_own_name(session), trunk.path.suffix != ".jsonl", trunk.path.name
+    name = os.path.basename(trunk.location)  # noqa: PTH119  without a path for each of very many files
+    return not has_own_name(session), not name.endswith(".jsonl"), name
 
 
 def name_of(session: Session, files: SessionFiles, of_others: frozenset[str]) -> str:
@@ -201,7 +227,7 @@ class KnownCaptures:
         names = names_by_id(connection) if rows else {}
         self._by_session: dict[str, list[FileRow]] = {}
         for row in rows:
-            if not os.path.lexists(row.path):
+            if not os.path.lexists(row.location):
                 self._by_session.setdefault(names[row.session or 0], []).append(row)
 
     def of(self, session: str) -> list[FileRow]:
@@ -212,7 +238,7 @@ def remade(captures: Iterable[SourceFile], known: Mapping[str, FileRow], keys: F
     """What a capture adds depends on its transcript, so that its rows are made again whenever a file of it changed."""
     found = []
     for file in captures:
-        row = known.get(keys.of(file.path))
+        row = known.get(keys.of(file.location))
         if row is not None:
             found.append(
                 FileJob(
@@ -242,8 +268,8 @@ def put_away(connection: sqlite3.Connection, machine: str, waiting: Sequence[Sou
     forgotten = read.forgotten(connection)
     keys = FileKeys(machine, names, known.values())
     for file in waiting:
-        row = known.get(keys.of(file.path))
-        is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.path)})
+        row = known.get(keys.of(file.location))
+        is_forgotten = bool(forgotten.keys() & {session_mark(file.session or ""), *keys.ever_of(file.location)})
         if is_forgotten or (row is not None and row.source == OWN and row.taken == file.size):
             _remove(file.path)
 
@@ -294,7 +320,7 @@ class PlaceSurvey:
         self._connection = connection
         self._machine = machine
         self._safe = Safe(safe) if safe is not None else None
-        self._paths = {row.path for row in known}
+        self._paths = {os.path.normcase(row.location) for row in known}
         self._places = places_on(connection, machine)
         self._is_empty = connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is None
         self.found: list[FoundPlace] = []
@@ -305,14 +331,15 @@ class PlaceSurvey:
         self.has_moved = False
         """Whether sessions lie elsewhere now than the archive had them."""
 
-    def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[Path, Path]) -> list[Owned]:
+    def without_copies(self, owned: Sequence[Owned], claims: Claims, source_of: Mapping[str, Path]) -> list[Owned]:
         """The sessions that are to be read."""
         kept: list[Owned] = []
         new: list[Owned] = []
         for session, own in owned:
             files = own_files(session, own)
-            is_known = not files or any(file.path in self._paths for file in files)
+            is_known = not files or any(os.path.normcase(file.location) in self._paths for file in files)
             (kept if is_known else new).append((session, own))
+        shared = _told_twice(claims.names_of(session) for session, _ in new)
         leaders: dict[str, list[Owned]] = {}
         copies: list[Owned] = []
         for session, own in sorted(new, key=largest_first):
@@ -324,23 +351,23 @@ class PlaceSurvey:
             elif self._is_kept(session, files, names, source_of) or self._is_beside(files, names, leaders):
                 copies.append((session, own))
             else:
-                self.own_ways += [file.path for file in files if file.path in self._places]
+                if self._places:
+                    self.own_ways += [file.path for file in files if file.path in self._places]
                 kept.append((session, own))
-                for name in names:
+                for name in shared.intersection(names):
                     leaders.setdefault(name, []).append((session, own))
         return with_captures(kept, copies)
 
-    def gone(self, seen: Iterable[Path]) -> list[Path]:
+    def gone(self, seen: Container[str]) -> list[Path]:
         """Places that are there no more."""
-        there = set(seen)
         return [
             path
             for path, place in self._places.items()
-            if place.present and path not in there and not os.path.lexists(path)
+            if place.present and str(path) not in seen and not os.path.lexists(path)
         ]
 
     def _is_as_it_was(self, files: Sequence[SourceFile]) -> bool:
-        return all(self._looks_unchanged(file, self._places.get(file.path)) for file in files)
+        return bool(self._places) and all(self._looks_unchanged(file, self._places.get(file.path)) for file in files)
 
     def _looks_unchanged(self, file: SourceFile, place: KnownPlace | None) -> bool:
         if place is None or not place.present or (place.machine == self._machine and not place.original.exists()):
@@ -352,14 +379,14 @@ class PlaceSurvey:
         return place[:4] == (status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
     def _is_kept(
-        self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[Path, Path]
+        self, session: SessionFiles, files: Sequence[SourceFile], names: Iterable[str], source_of: Mapping[str, Path]
     ) -> bool:
         """Whether the archive has it already. One that has more, or is left alone, is read in place of what it is a
         copy of, and then it is not."""
+        if self._is_empty:
+            return False
         here = _by_role(files)
-        for original in (
-            () if self._is_empty else (each for name in sorted(names) for each in originals(self._connection, name))
-        ):
+        for original in (each for name in sorted(names) for each in originals(self._connection, name)):
             kinship = self._kinship(here, original)
             if kinship is Kinship.COPY:
                 self.found += [
@@ -375,12 +402,12 @@ class PlaceSurvey:
         return False
 
     def _move(
-        self, session: SessionFiles, here: Mapping[Role, SourceFile], original: Original, source_of: Mapping[Path, Path]
+        self, session: SessionFiles, here: Mapping[Role, SourceFile], original: Original, source_of: Mapping[str, Path]
     ) -> bool:
         shared = [(here[role], row) for role, row in original.files.items() if role in here]
         if any(file.path.name != row.path.name for file, row in shared):
             return False
-        files = {row.id: (str(source_of[file.path]), file.path) for file, row in shared}
+        files = {row.id: (str(source_of[file.location]), file.path) for file, row in shared}
         folder = str(next(iter(here.values())).folder if session.trunk is None else session.trunk.folder)
         is_moved = move_session(self._connection, original, self._machine, folder, files)
         self.has_moved = self.has_moved or is_moved
@@ -426,12 +453,23 @@ def original_beside(
     begins_with: Callable[[SourceFile, SourceFile], bool],
 ) -> list[tuple[SourceFile, SourceFile]]:
     """Each file of a session beside that of a larger session which holds all of it; nothing where none does."""
+    if leaders.keys().isdisjoint(names):
+        return []
     here = _by_role(files)
     for session, own in (each for name in sorted(names) for each in leaders.get(name, ())):
         there = _by_role(own_files(session, own))
         if here.keys() <= there.keys() and all(begins_with(there[role], file) for role, file in here.items()):
             return [(file, there[role]) for role, file in here.items()]
     return []
+
+
+def _told_twice(names: Iterable[Iterable[str]]) -> set[str]:
+    """Those of several sessions: only these can be copies of each other."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for name in (name for some in names for name in some):
+        (twice if name in seen else seen).add(name)
+    return twice
 
 
 def own_files(session: SessionFiles, own: Sequence[SourceFile]) -> list[SourceFile]:
@@ -444,7 +482,7 @@ def _by_role(files: Iterable[SourceFile]) -> dict[Role, SourceFile]:
 
 def largest_first(each: Owned) -> tuple[int, str]:
     files = own_files(*each)
-    return -sum(file.size for file in files), min(str(file.path) for file in files)
+    return -sum(file.size for file in files), min(file.location for file in files)
 
 
 def _begins_with(full: SourceFile, other: SourceFile) -> bool:
@@ -519,26 +557,32 @@ class Survey:
         safe: Path | None = None,
         prices: Path | None = None,
         captures: Path | None = None,
+        grown: Growth | None = None,
     ) -> None:
+        """Where all that changed is known already, nothing is walked, and nothing else is looked up."""
         self.problems: list[SourceError] = []
         self.folders: dict[Path, int] = {}
-        self.unchanged = 0
+        self.unchanged = grown.unchanged if grown is not None else 0
         self._machine = machine
         self.names = names_of(connection, machine)
         self._connection = connection
+        self._grown = grown
         self._safe = safe
         self._prices = prices
-        self._source_of: dict[Path, Path] = {}
+        self._source_of: dict[str, Path] = {}
         self.missing: set[Path] = set()
         self._look_up_files()
         self.forgotten = read.forgotten(connection)
         self.waiting = self._waiting(captures) if captures is not None else []
         """Captures of our own, which are removed once they are kept."""
         files: list[SourceFile] = []
-        for place in places:
+        if grown is not None:
+            self._source_of.update({file.location: source for file, source in grown.files.items()})
+            files += grown.files
+        for place in places if grown is None else ():
             # Sources may lie inside each other.
-            new = [file for file in self._found(place) if file.path not in self._source_of]
-            self._source_of.update({file.path: place for file in new})
+            new = [file for file in self._found(place) if file.location not in self._source_of]
+            self._source_of.update({file.location: place for file in new})
             files += new
         self._captures = KnownCaptures(connection, self.known)
         self.left_out: dict[str, int] = {}
@@ -550,6 +594,13 @@ class Survey:
         """Places that are files of their own from now on."""
         self.jobs = self._jobs(files)
         self.vanished = self._vanished(files)
+        self.is_first = not any(row.taken for row in self.known.values())
+
+    def release(self) -> None:
+        """Gives up what is known of every file, which is not asked for once the jobs are made."""
+        self.known: dict[str, FileRow] = {}
+        self.keys = FileKeys(self._machine, self.names, ())
+        self._source_of = {each.file.location: self.source_of(each.file) for each in self.placed}
 
     def _found(self, place: Path) -> list[SourceFile]:
         """A source that is not there must not keep the others out."""
@@ -564,7 +615,7 @@ class Survey:
     def _waiting(self, captures: Path) -> list[SourceFile]:
         """Their folders are not remembered: they go with the captures."""
         found = [file for file in sources.find(captures, problems=self.problems) if file.kind is FileKind.CAPTURE]
-        self._source_of.update({file.path: Path(OWN) for file in found})
+        self._source_of.update({file.location: Path(OWN) for file in found})
         return found
 
     def _jobs(self, files: list[SourceFile]) -> list[SessionJob]:
@@ -580,7 +631,7 @@ class Survey:
             changed = self._changed((*session.all, *own))
             if changed:
                 gone = self._gone(
-                    session, {file.path for file in (*session.all, *own)}, homes.get(session.id) is session
+                    session, {file.location for file in (*session.all, *own)}, homes.get(session.id) is session
                 )
                 whole = _with_gone(session, gone)
                 taken = {job.file.path for job in changed}
@@ -607,13 +658,13 @@ class Survey:
         marks = content_marks(self.forgotten)
         kept = []
         for session, own in owned:
-            if any(self.keys.knows(file.path) for file in session.all):
+            if any(self.keys.knows(file.location) for file in session.all):
                 kept.append((session, own))
                 continue
             keys = {session_mark(name) for name in claims.names_of(session)}
             if session.trunk is not None:
                 trunk = session.trunk
-                keys |= self.keys.ever_of(trunk.path)
+                keys |= self.keys.ever_of(trunk.location)
                 keys |= {mark.key for mark in marks if mark.size <= trunk.size and mark.is_met_by(trunk.path)}
             if met := self.forgotten.keys() & keys:
                 self.left_out[session.id] = max(self.forgotten[key] for key in met)
@@ -636,12 +687,13 @@ class Survey:
         return kept
 
     def _look_up_files(self) -> None:
-        self.known = read.known_files(self._connection, self._machine)
+        grown = self._grown
+        self.known = read.known_files(self._connection, self._machine) if grown is None else grown.known
         self.keys = FileKeys(self._machine, self.names, self.known.values())
 
-    def source_of(self, path: Path) -> Path:
+    def source_of(self, file: SourceFile) -> Path:
         """The source that a file of this walk was found in."""
-        return self._source_of[path]
+        return self._source_of[file.location]
 
     def _claimed(self, session: SessionFiles, changed: tuple[FileJob, ...]) -> tuple[FileJob, ...]:
         """With the trunk, which may have stood for agents whose files are new."""
@@ -651,7 +703,7 @@ class Survey:
             if job.file.kind is FileKind.SUBAGENT and not job.indexed
         )
         trunk = session.trunk
-        row = self.known.get(self.keys.of(trunk.path)) if trunk is not None else None
+        row = self.known.get(self.keys.of(trunk.location)) if trunk is not None else None
         if not agents or trunk is None or row is None or not row.taken:
             return changed
         if all(job.file.path != trunk.path for job in changed):
@@ -664,7 +716,7 @@ class Survey:
         numbers = {row.session for row in self._captures.of(session.id)}
         return any(
             key in self.known and self.known[key].session in numbers
-            for key in (self._key(file.path) for file in session.all)
+            for key in (self.keys.of(file.location) for file in session.all)
         )
 
     def _homes(self, sessions: Iterable[SessionFiles]) -> dict[str, SessionFiles]:
@@ -680,26 +732,23 @@ class Survey:
         is_joined = bool(session.captures)
         return self._has_captures(session), is_joined, session.trunk is not None, session.mtime_ns
 
-    def _gone(self, session: SessionFiles, there: set[Path], is_home: bool) -> tuple[GoneFile, ...]:
+    def _gone(self, session: SessionFiles, there: set[str], is_home: bool) -> tuple[GoneFile, ...]:
         """Files the session had when it was last read, and has no more; captures also while they were alone."""
         if session.trunk is None and session.captures:
             # The transcript may be gone, or lie outside the folders of this walk: the safe has it.
             number = read.session_called(self._connection, self._machine, session.id)
             rows = read.files_of(self._connection, number) if number is not None else []
         else:
-            numbers = {self.known[key].session for key in map(self._key, there) if key in self.known}
+            numbers = {self.known[key].session for key in map(self.keys.of, there) if key in self.known}
             before = (read.files_of(self._connection, number) for number in numbers if number is not None)
-            rows = [row for files in before for row in files if not os.path.lexists(row.path)]
+            rows = [row for files in before for row in files if not os.path.lexists(row.location)]
         if is_home:
             rows += self._captures.of(session.id)
         return tuple(
             GoneFile(file=source_file(row, session.id), pieces=self._pieces(row))
             for row in {row.id: row for row in rows}.values()
-            if row.path not in there and row.taken
+            if row.location not in there and row.taken
         )
-
-    def _key(self, path: Path) -> str:
-        return self.keys.of(path)
 
     def _pieces(self, row: FileRow) -> tuple[StoredPiece, ...]:
         return tuple(read.pieces_of(self._connection, row.id, row.generation))
@@ -708,13 +757,13 @@ class Survey:
         found: list[FileJob] = []
         for file in files:
             try:
-                job = file_job(self.keys, self._source_of[file.path], file, self.known, self.still_holds)
+                job = file_job(self.keys, self._source_of[file.location], file, self.known, self.still_holds)
             except SourceError as problem:
                 self.problems.append(problem)
                 continue
             if job is None:
                 self.unchanged += 1
-            elif not self.forgotten.keys() & self.keys.ever_of(file.path):
+            elif not self.forgotten.keys() & self.keys.ever_of(file.location):
                 found.append(job)
         return tuple(found)
 
@@ -729,11 +778,14 @@ class Survey:
 
     def _vanished(self, files: list[SourceFile]) -> list[str]:
         """Files below a folder that could be walked, and are not there any more."""
-        seen = {file.path for file in files}
+        seen = {os.path.normcase(file.location) for file in files}
         return [
             row.key
             for row in self.known.values()
-            if row.present and row.path not in seen and self._was_walked(row) and not os.path.lexists(row.path)
+            if row.present
+            and os.path.normcase(row.location) not in seen
+            and self._was_walked(row)
+            and not os.path.lexists(row.location)
         ]
 
     def _was_walked(self, row: FileRow) -> bool:

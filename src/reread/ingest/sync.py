@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -13,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.billing import load_prices
+from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
 from reread.features import friction
 from reread.index.meta import keep_left_out
@@ -22,6 +25,7 @@ from reread.safe.safe import Safe
 
 from .backup_survey import BackupSurvey
 from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
+from .growth import growth
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away
 
@@ -39,6 +43,10 @@ AHEAD = 48_000_000
 """Source bytes that may be in the workers' hands: enough to keep them busy while the writer commits."""
 LARGEST = AHEAD // 2
 """What a session counts for at most: beside one that is larger than all that may be ahead, the others go on working."""
+SMALLEST = 60_000
+"""And at least: 40,000 sessions of a kilobyte were ahead of the writer at once, with rows many times as large."""
+ROWS = 4_000
+"""What the rows of a session weigh beside its text, about, while they wait to be written."""
 
 
 def sync(
@@ -59,24 +67,30 @@ def sync(
     `find_friction`.
     """
     began = time.monotonic()
-    survey = Survey(connection, machine, places, safe.folder, prices, captures)
+    grown = growth(connection, machine, places) if captures is None else None
+    survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
-    jobs = survey.jobs if with_friction else [replace(job, with_friction=False) for job in survey.jobs]
-    run(jobs, writer, result, report, is_first=not any(row.taken for row in survey.known.values()))
-    if with_backups:
+    jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
+    survey.jobs.clear()
+    survey.release()
+    run(jobs, writer, result, report, is_first=survey.is_first)
+    if with_backups and grown is None:
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
     writer.keep_places(
-        [(each.file, str(survey.source_of(each.file.path)), each.original, each.machine) for each in survey.placed]
+        [(each.file, str(survey.source_of(each.file)), each.original, each.machine) for each in survey.placed]
     )
     writer.change_places(gone=survey.places_gone, own_ways=survey.own_ways)
     if survey.vanished:
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    writer.remember_folders(survey.folders, unread)
+    if grown is None:
+        writer.remember_folders(survey.folders, unread)
+    else:  # what could not be read is not as it is remembered, so that every sync tries it again
+        writer.remember_grown(grown.known)
     put_away(connection, machine, survey.waiting, survey.names)
     result.seconds = time.monotonic() - began
     return result
@@ -88,7 +102,7 @@ def _take_backups(
     result.problems += backups.problems + backups.refused
     result.unchanged += backups.unchanged
     result.vanished += len(backups.vanished)
-    run(backups.jobs, writer, result, report, is_first=False)
+    run(deque(backups.jobs), writer, result, report, is_first=False)
     survey.vanished += backups.vanished
     # What could not be read is tried again, so its folder must not look as if it were known.
     failed = {problem.path.parent for problem in result.problems if not isinstance(problem, RefusedBackup)}
@@ -96,17 +110,19 @@ def _take_backups(
 
 
 def run(
-    jobs: list[SessionJob], writer: StoreWriter, result: SyncResult, report: Report | None, *, is_first: bool
+    jobs: deque[SessionJob], writer: StoreWriter, result: SyncResult, report: Report | None, *, is_first: bool
 ) -> None:
-    """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had."""
-    total = sum(job.size for job in jobs)
-    order = {id(job): number for number, job in enumerate(jobs)}
+    """Reads and writes sessions; a transaction holds whole sessions, so a kill at any point loses none it had.
+
+    The jobs are used up: a hundred thousand of them are as large as all else that is in memory.
+    """
+    total, number_of_jobs = sum(job.size for job in jobs), len(jobs)
     pending: list[SessionBatch] = []
     read: set[int] = set()
     weight = done = newest = 0
-    for position, (job, batch) in enumerate(_taken(jobs, total), 1):
-        done += job.size
-        read.add(order[id(job)])
+    for position, (number, size, batch) in enumerate(_taken(jobs, total), 1):
+        done += size
+        read.add(number)
         if isinstance(batch, SourceError):
             result.problems.append(batch)
         else:
@@ -119,62 +135,84 @@ def run(
         if weight >= (min(EARLY_COMMIT, COMMIT_AFTER) if is_first and newest < EARLY else COMMIT_AFTER):
             writer.apply(pending[::-1], is_older=is_first)
             pending, weight = [], 0
-            newest = next(number for number in range(newest, len(jobs) + 1) if number not in read)
+            while newest in read:
+                read.remove(newest)
+                newest += 1
         if report is not None:
-            report(Progress(done, total, position, len(jobs), newest))
+            report(Progress(done, total, position, number_of_jobs, newest))
     if pending:
         writer.apply(pending[::-1], is_older=is_first)
 
 
 def _weight(batch: SessionBatch) -> int:
-    return sum(
+    return ROWS + sum(
         sum(len(piece.frame) for piece in file.pieces) + sum(len(block.text) for block in file.blocks)
         for file in batch.files
     )
 
 
-def _taken(jobs: list[SessionJob], total: int) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
+Taken = tuple[int, int, SessionBatch | SourceError]
+"""Which job it was, its size, and what came of it."""
+
+
+def _taken(jobs: deque[SessionJob], total: int) -> Iterator[Taken]:
+    waiting = _used_up(jobs)
     if total < ALONE_BELOW or (os.cpu_count() or 1) == 1:
-        for job in jobs:
-            yield job, _take_or_tell(job)
+        for number, job in waiting:
+            yield number, job.size, _take_or_tell(job)
         return
-    yield from _taken_by_workers(jobs)
-
-
-def _taken_by_workers(jobs: list[SessionJob]) -> Iterator[tuple[SessionJob, SessionBatch | SourceError]]:
-    """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
-    waiting = iter(jobs)
-    running: dict[Answer, SessionJob] = {}
-    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
-    ahead = 0
     if any(job.with_friction and job.files is not None for job in jobs):
         _ = friction.find  # fetched once, before the workers are forked, and not by each
+    yield from _taken_by_workers(waiting)
+
+
+def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
+    number = 0
+    while jobs:
+        yield number, jobs.popleft()
+        number += 1
+
+
+def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
+    """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
+    running: dict[Answer, tuple[int, int]] = {}
+    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    ahead = 0
     with worker_pool() as pool:
         try:
             while True:
-                while ahead < AHEAD and (job := next(waiting, None)) is not None:
+                while ahead < AHEAD and (each := next(waiting, None)) is not None:
+                    number, job = each
                     future = pool.submit(_take_encoded, job)
-                    running[future] = job
+                    running[future] = number, job.size
                     future.add_done_callback(done.put)
-                    ahead += min(job.size, LARGEST)
+                    ahead += _ahead(job.size)
+                    del each, job
                 if not running:
                     return
                 future = done.get()
-                job = running.pop(future)
+                number, size = running.pop(future)
                 answer = _decoded(future.result())
-                ahead -= min(job.size, LARGEST)
+                ahead -= _ahead(size)
                 del future  # with the encoded bytes, which are as large as the batch
-                yield job, answer
+                yield number, size, answer
                 del answer
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-_decode_batch = msgspec.msgpack.Decoder(SessionBatch).decode
+def _ahead(size: int) -> int:
+    return max(SMALLEST, min(size, LARGEST))
 
 
 def _decoded(answer: bytes | SessionBatch | SourceError) -> SessionBatch | SourceError:
-    return _decode_batch(answer) if isinstance(answer, bytes) else answer
+    return _batch_decoder().decode(answer) if isinstance(answer, bytes) else answer
+
+
+@cache
+def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
+    """Made when there are workers: a session that grew by a few lines is read here."""
+    return msgpack_decoder(SessionBatch)
 
 
 def _take_encoded(job: SessionJob) -> bytes | SessionBatch | SourceError:

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from reread.billing import load_prices
+from reread.billing import Prices, load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
+from reread.times import milliseconds
 
 from .delta import DeltaLake
 from .engines import ShareDone, ShareTask, engine_called
-from .plan import SHARE, CopiedFile, KnownFile, LakePlan, list_files, make_plan, shares_of
+from .plan import (
+    AGE,
+    PLACE,
+    SESSION_MARK,
+    SHARE,
+    CopiedFile,
+    ForgottenMarks,
+    KnownFile,
+    LakePlan,
+    list_files,
+    make_plan,
+    shares_of,
+)
 from .query import LakeAnswers
 from .share import ShareOptions
 from .storage import key_of, uri_of
-from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
+from .tables import FILE, FORGOTTEN, FRICTION_DAY, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
 
 
 class LakeBuilt(Struct, frozen=True, kw_only=True):
@@ -28,6 +43,8 @@ class LakeBuilt(Struct, frozen=True, kw_only=True):
     sessions: int
     unchanged: int
     failed: int
+    too_old: int
+    """Sessions that ended before what `forget --older-than` left."""
     bytes_read: int
     rows: dict[str, int]
     problems: list[str]
@@ -38,9 +55,7 @@ def plan_build(lake: DeltaLake, places: Sequence[str], options: ShareOptions) ->
     _refuse_other(lake, options)
     problems: list[str] = []
     files = list_files(places, problems)
-    forgotten = frozenset(lake.rows(FORGOTTEN.name)["mark"].to_pylist())
-    is_older = lake.exists and lake.last.get("extractor") != EXTRACTOR
-    plan = make_plan(files, known_files(lake), forgotten, anew=is_older)
+    plan = make_plan(files, known_files(lake), forgotten_in(lake), anew=lake.exists and not lake.is_whole)
     plan.problems.extend(problems)
     return plan
 
@@ -53,6 +68,23 @@ def _refuse_other(lake: DeltaLake, options: ShareOptions) -> None:
         raise BadInput(f"{had}; build anything else into a place of its own")
 
 
+def forgotten_in(lake: DeltaLake) -> ForgottenMarks:
+    rows = lake.rows(FORGOTTEN.name)
+    marks: dict[str | None, dict[str, int]] = {}
+    ages = [0]
+    for row in rows.select([name for name in FORGOTTEN.columns if name in rows.column_names]).to_pylist():
+        if row.get("before") is not None:
+            ages.append(milliseconds(row["before"]) or 0)
+        else:
+            marks.setdefault(row.get("what"), {})[row["mark"]] = milliseconds(row["time"]) or 0
+    return ForgottenMarks(
+        sessions=frozenset((*marks.get(SESSION_MARK, ()), *marks.get(None, ()))),  # those of an earlier version
+        places=frozenset(marks.get(PLACE, ())),
+        aged=marks.get(AGE, {}),
+        before=max(ages) or None,
+    )
+
+
 def known_files(lake: DeltaLake) -> dict[str, KnownFile]:
     rows = lake.rows(FILE.name, KnownFile._fields)
     return {row["key"]: KnownFile(**row) for row in rows.to_pylist()}
@@ -63,6 +95,7 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
     run = engine_called(engine, master)
     prices = load_prices(options.prices)
     plan = plan_build(lake, places, options)
+    options = replace(options, before=forgotten_in(lake).before)
     done: list[ShareDone] = []
     if not lake.exists or not plan.is_empty or lake.last.get("prices") != prices.digest:
         lake.begin()
@@ -71,22 +104,30 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
         tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
         done = list(run(tasks)) if tasks else []
         _replace_rows(lake, plan, done)
-        with LakeAnswers.of(lake, prices) as answers:
-            lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+        _remember_old(lake, done)
+        count_days(lake, prices)
         about: dict[str, Any] = {"action": "build", "engine": engine, "what": options.what, "redact": options.redact}
         about |= {"sessions": sum(each.sessions for each in done), "bytes": sum(each.bytes_read for each in done)}
         about["cpu_seconds"] = sum(each.cpu_seconds for each in done)
         lake.commit({**about, "prices": prices.digest, "extractor": EXTRACTOR})
-    read = sum(each.sessions for each in done)
+    read, old = sum(each.sessions for each in done), sum(len(each.too_old) for each in done)
     return LakeBuilt(
         engine=engine,
         sessions=read,
         unchanged=plan.unchanged,
-        failed=len(plan.jobs) - read,
+        failed=len(plan.jobs) - read - old,
+        too_old=old,
         bytes_read=plan.bytes_read + sum(each.bytes_read for each in done),
         rows={table.name: lake.count(table.name) for table in SHARED},
         problems=[*plan.problems, *(problem for each in done for problem in each.problems)],
     )
+
+
+def count_days(lake: DeltaLake, prices: Prices) -> None:
+    """The tables that are counted from others, after a change of those."""
+    with LakeAnswers.of(lake, prices) as answers:
+        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
+        lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
 
 
 def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> None:
@@ -105,6 +146,14 @@ def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) ->
         lake.add(table.name, [file for file in files if file.table == table.name])
     if plan.copies:
         lake.append(FILE.name, arrow_table(FILE, [_copy_row(each) for each in plan.copies]))
+
+
+def _remember_old(lake: DeltaLake, done: Sequence[ShareDone]) -> None:
+    """What was read and is too old is not read again."""
+    now = milliseconds(datetime.now(UTC))
+    rows = [{"mark": mark, "what": AGE, "time": now} for each in done for mark in each.too_old]
+    if rows:
+        lake.append(FORGOTTEN.name, arrow_table(FORGOTTEN, rows))
 
 
 def _copy_row(copied: CopiedFile) -> dict[str, Any]:

@@ -17,12 +17,23 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, RemoveAction
 
 from reread.errors import BadInput, RereadError
+from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
 
 from .tables import BUILD, MONTH, TABLES, LakeTable, arrow_table
 
 _KEYS_AT_ONCE = 2_000
-_STATISTICS = {"session": "key", "file": "key", "request": "key,file", "call": "file", "text": "file"}
+_STATISTICS = {
+    "session": "key",
+    "file": "key",
+    "request": "key,file",
+    "call": "file",
+    "text": "file",
+    "usage_day": "day",
+    "friction_day": "day",
+    "person": "",
+    "forgotten": "",
+}
 """Columns whose smallest and largest values Delta writes into its log: never words, which a log would keep."""
 
 
@@ -58,6 +69,11 @@ class DeltaLake:
     @property
     def exists(self) -> bool:
         return bool(self.last)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has every table and was made by this version's rules."""
+        return self.last.get("extractor") == EXTRACTOR and TABLES.keys() - {BUILD.name} <= self.versions.keys()
 
     def require(self) -> None:
         """Raises `BadInput` where there is no lake."""
@@ -107,6 +123,7 @@ class DeltaLake:
                 if found.version() != held:
                     found.restore(held)
                     self.versions[table.name] = self._head(table.name)
+                self._widen(table)
 
     def _create(self, table: LakeTable) -> None:
         statistics = _STATISTICS.get(table.name)
@@ -115,8 +132,17 @@ class DeltaLake:
             schema=Schema.from_arrow(table.schema),
             partition_by=table.partition_by,
             description=table.about,
-            configuration={"delta.dataSkippingStatsColumns": statistics} if statistics else None,
+            configuration=None if statistics is None else _skipping(statistics),
         )
+
+    def _widen(self, table: LakeTable) -> None:
+        """Adds the columns that a lake of an earlier version lacks."""
+        found = DeltaTable(f"{self.uri}/{table.name}")
+        held = {field.name for field in found.schema().fields}
+        absent = [field for field in Schema.from_arrow(table.schema).fields if field.name not in held]
+        if absent:
+            found.alter.add_columns(absent)
+            self.versions[table.name] = self._head(table.name)
 
     def _head(self, name: str) -> int:
         return int(DeltaTable(f"{self.uri}/{name}").version())
@@ -175,6 +201,10 @@ class DeltaLake:
         except (CommitFailedError, FileExistsError, DeltaError) as error:
             raise RereadError(f"{self.uri}: another change came first; run it again") from error
         self.refresh()
+
+
+def _skipping(columns: str) -> dict[str, str | None]:
+    return {"delta.dataSkippingStatsColumns": columns} if columns else {"delta.dataSkippingNumIndexedCols": "0"}
 
 
 def _listed(values: Iterable[str]) -> str:

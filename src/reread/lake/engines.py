@@ -43,6 +43,8 @@ class ShareDone(Struct, frozen=True):
     keys: list[str]
     """Of the source files that were read."""
     problems: list[str]
+    too_old: list[str]
+    """Marks of sessions that were not taken."""
     sessions: int
     bytes_read: int
     cpu_seconds: float
@@ -56,7 +58,7 @@ def write_share(task: ShareTask) -> ShareDone:
     """Makes the rows of a share and writes them where no commit names them yet. Runs in workers and executors."""
     began = time.process_time()
     share = take_share(task.jobs, task.options)
-    name = share_name(task.jobs, f"{EXTRACTOR} {task.options.what} {task.options.redact}")
+    name = share_name(task.jobs, f"{EXTRACTOR} {task.options.what} {task.options.redact} {task.options.before}")
     files = []
     for table, rows in share.tables.items():
         for month in pc.unique(rows[MONTH]).to_pylist():
@@ -68,6 +70,7 @@ def write_share(task: ShareTask) -> ShareDone:
         files=files,
         keys=share.tables[FILE.name]["key"].to_pylist(),
         problems=share.problems,
+        too_old=share.too_old,
         sessions=share.sessions,
         bytes_read=share.bytes_read,
         cpu_seconds=time.process_time() - began,

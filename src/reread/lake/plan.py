@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from reread.sources import FileKind, SessionFiles, SourceFile, place
 from reread.sources.find import SourcePlace
 
 from .share import ShareJob
-from .storage import LakeReader, find, is_remote, is_there, key_of, uri_of
+from .storage import LakeReader, find, is_remote, is_there, key_of, plain_place, uri_of
 
 SHARE = 32_000_000
 """Source bytes of a share: enough for files of a good size, little enough to be done again after a failure."""
@@ -45,7 +46,7 @@ class KnownFile(NamedTuple):
         where = place(path)
         if where is None or where.kind is not kind:
             where = SourcePlace(kind, path.stem)
-        return SourceFile(path, *where, self.size, self.mtime_ns)
+        return SourceFile(str(path), *where, self.size, self.mtime_ns)
 
 
 class CopiedFile(NamedTuple):
@@ -55,6 +56,51 @@ class CopiedFile(NamedTuple):
     original: str
     """The key of the other."""
     names: list[str]
+
+
+SESSION_MARK, PLACE, AGE = "session", "place", "age"
+"""What a row of `forgotten` is about."""
+
+
+def place_mark(place: str) -> str:
+    """What stands for a place among what was forgotten."""
+    return file_key("place", plain_place(place))
+
+
+@lru_cache(maxsize=100_000)
+def _marks_from(folder: str) -> frozenset[str]:
+    parts = folder.split("/")
+    return frozenset(place_mark("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+
+
+def marks_above(uri: str) -> frozenset[str]:
+    """The marks of every folder that a file lies in."""
+    return _marks_from(plain_place(uri).rpartition("/")[0])
+
+
+class ForgottenMarks(Struct, frozen=True, kw_only=True):
+    """What no build takes again, by digests."""
+
+    sessions: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
+    aged: dict[str, int] = {}
+    """Sessions that were too old, and when that was seen, in milliseconds: one that was written to since may go on."""
+    before: int | None = None
+    """Sessions that ended before it, in milliseconds, are too old."""
+
+    def is_place(self, file: SourceFile) -> bool:
+        return bool(self.places) and not self.places.isdisjoint(marks_above(uri_of(file.path)))
+
+    def is_session(self, names: Collection[str], files: Iterable[SourceFile]) -> bool:
+        marks = [session_mark(name) for name in names]
+        if not self.sessions.isdisjoint(marks):
+            return True
+        if not self.aged or not all(mark in self.aged for mark in marks):
+            return False
+        return max((file.mtime_ns for file in files), default=0) <= max(self.aged[mark] for mark in marks) * 10**6
+
+
+NOTHING_FORGOTTEN = ForgottenMarks()
 
 
 class LakePlan(Struct, frozen=True, kw_only=True):
@@ -132,10 +178,15 @@ def list_files(places: Iterable[str], problems: list[str]) -> list[SourceFile]:
 
 
 def make_plan(
-    files: Sequence[SourceFile], known: Mapping[str, KnownFile], forgotten: frozenset[str], *, anew: bool = False
+    files: Sequence[SourceFile],
+    known: Mapping[str, KnownFile],
+    forgotten: ForgottenMarks = NOTHING_FORGOTTEN,
+    *,
+    anew: bool = False,
 ) -> LakePlan:
     """What other sources gave the lake, or these when they still had it, counts as listed: a copy is told from its
     original wherever that came from. `anew` reads everything that is listed again."""
+    files = [file for file in files if not forgotten.is_place(file)]
     listed = {key_of(file.path) for file in files}
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in listed}
     reader = _Reader(known, elsewhere, anew=anew)
@@ -143,7 +194,11 @@ def make_plan(
     strays = OrphanAgentFiles(everything, reader)
     owned = strays.shared_out(sources.group(everything))
     claims = Claims((session for session, _ in owned), reader)
-    owned = [each for each in owned if not forgotten & set(map(session_mark, claims.names_of(each[0])))]
+    owned = [
+        (session, own)
+        for session, own in owned
+        if not forgotten.is_session(claims.names_of(session), (*session.all, *own))
+    ]
     kept, copied = _without_copies(owned, claims, reader)
     listed |= {key_of(original.path) for file, original in copied if key_of(file.path) in listed}
     jobs, there, unchanged = [], set(), 0

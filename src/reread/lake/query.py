@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 import duckdb
@@ -32,7 +33,10 @@ from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
 
 from .delta import DeltaLake
-from .tables import BUILD, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
+from .people import FILE_PERSON, UNASSIGNED
+from .tables import BUILD, FRICTION_DAY, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+from .texts import FOUND, HAS_WORD, FoundText, TextQuestion
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
 atexit.register(gc.unfreeze)
@@ -105,6 +109,8 @@ SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key
     stop_reason, doubt, rows, files, nanodollars
 FROM priced LEFT JOIN session ON session.key = owner_session
 """
+_VIEWS = {"response": RESPONSE, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
+LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
 _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
     sum(web_searches), sum(nanodollars),
     sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END),
@@ -113,6 +119,10 @@ _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5
 _QUARTER = "CASE WHEN epoch_ms(owner_time) >= 0 THEN epoch_ms(owner_time) // 900000 ELSE -1 END"
 _NEVER = 1 << 60
 _LAST_DAY = "9999-99-99"
+
+
+def _in_utc(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)
 
 
 class _Terms(NamedTuple):
@@ -140,7 +150,8 @@ class LakeAnswers:
         self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
         self._price_tables()
         self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
-        self._connection.execute(f"CREATE VIEW response AS {RESPONSE}")
+        for name, statement in _VIEWS.items():
+            self._connection.execute(f"CREATE VIEW {name} AS {statement}")
 
     @classmethod
     def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
@@ -151,7 +162,14 @@ class LakeAnswers:
     def _register(self, table: LakeTable, held: Any) -> None:
         """A view of a table; times are plain ones in UTC, so that no time zone of this machine gets into an answer."""
         kept = f"{table.name}_as_kept"
-        self._connection.register(kept, table.schema.empty_table() if held is None else held)
+        held = table.schema.empty_table() if held is None else held
+        if absent := set(table.schema.names) - set(held.schema.names):  # a lake of an earlier version
+            self._connection.register(f"{kept}_empty", table.schema.empty_table())
+            self._connection.register(f"{kept}_held", held)
+            told = f"SELECT * FROM {kept}_held UNION ALL BY NAME SELECT {', '.join(absent)} FROM {kept}_empty"  # noqa: S608
+            self._connection.execute(f"CREATE VIEW {kept} AS {told}")
+        else:
+            self._connection.register(kept, held)
         columns = (
             f"make_timestamp(epoch_us({name})) AS {name}" if kind == MOMENT else name
             for name, (kind, _) in table.columns.items()
@@ -229,10 +247,10 @@ class LakeAnswers:
 
     def usage(self, ask: UsageQuestion) -> UsageReport:
         """The report that an archive with the same transcripts gives."""
-        if ask.by not in GROUPINGS:
-            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(GROUPINGS)}")
         if ask.by == "machine":
             raise BadInput("a lake knows files, not machines; try session, project or day")
+        if ask.by not in LAKE_GROUPINGS:
+            raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
         if ask.by == "block" and ask.wanted != Filter():
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
@@ -264,6 +282,27 @@ class LakeAnswers:
         names = [column[0] for column in answer.description or ()]
         return arrow_table(USAGE_DAY, [dict(zip(names, row, strict=True)) for row in answer.fetchall()])
 
+    def friction_by_day(self) -> pa.Table:
+        """The rows of `friction_day`."""
+        return self._connection.sql(BY_DAY).to_arrow_table().cast(FRICTION_DAY.schema)
+
+    def friction(self, wanted: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
+        """Rates of friction by project and week, as a retrospective of the same transcripts counts them; but for
+        instructions that are told again and again, which are found over all sessions of one person."""
+        where = ["time IS NOT NULL"]
+        if wanted.since is not None:
+            where.append(f"epoch_ms(time) >= {int(wanted.since.timestamp() * 1000):d}")
+        if wanted.until is not None:
+            where.append(f"epoch_ms(time) < {int(wanted.until.timestamp() * 1000):d}")
+        kept = " AND ".join(where)
+        rows = self._rows(
+            f"""SELECT epoch_ms(time) // 900000, project, kind, count(*)
+                FROM moment WHERE {SURE} AND {kept} GROUP BY ALL
+                UNION ALL SELECT epoch_ms(time) // 900000, project, NULL, count(*)
+                FROM prompt WHERE {kept} GROUP BY ALL ORDER BY ALL"""  # noqa: S608  numbers
+        )
+        return by_week((FrictionCell(*row) for row in rows if wanted.keeps_project(row[1])), zone)
+
     def _cells(self, ask: UsageQuestion) -> Iterator[UsageCell]:
         where = self._condition(ask.wanted)
         if ask.by in ("day", "week", "month", "model", "block"):
@@ -274,6 +313,8 @@ class LakeAnswers:
             yield from cells_ahead(found, UsageQuestion(by=ask.by, zone=ask.zone), ())
         elif ask.by == "session":
             yield from self._by_session(where)
+        elif ask.by in ("team", "person"):
+            yield from self._by_person(ask.by, where)
         else:
             yield from self._by_context(ask, where)
 
@@ -310,6 +351,57 @@ class LakeAnswers:
         )
         for session, model, is_agent, is_abandoned, *sums in rows:
             yield UsageCell(session, model, Sums(*sums), is_agent, is_abandoned)
+
+    def _by_person(self, by: str, where: str) -> Iterator[UsageCell]:
+        rows = self._rows(
+            f"""SELECT coalesce(file_person.{by}, '{UNASSIGNED}'), counted.model, {_SUMS}
+                FROM counted LEFT JOIN file_person ON file_person.file = owner_file WHERE {where} GROUP BY 1, 2"""  # noqa: S608
+        )
+        for name, model, *sums in rows:
+            yield UsageCell(name, model, Sums(*sums))
+
+    def sessions_of(self, person: str) -> list[str]:
+        """Ids of the sessions with a file of a person."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT session.id FROM file_person JOIN session ON session.key = file_person.session
+               WHERE file_person.person = ? ORDER BY 1""",
+            [person],
+        )
+        return [name for (name,) in rows.fetchall()]
+
+    def sessions_by_person(self) -> list[tuple[str | None, str | None, int]]:
+        """Persons and teams with how many sessions are theirs; those of nobody have neither."""
+        return [
+            (person, team, int(number))
+            for person, team, number in self._rows(
+                """SELECT person, team, count(DISTINCT session.key) FROM session
+                   LEFT JOIN file_person ON file_person.session = session.key GROUP BY ALL ORDER BY ALL"""
+            )
+        ]
+
+    def sessions_about(self, wanted: Filter) -> dict[str, str]:
+        """Keys of the sessions that may have something of a project and a time, with their months."""
+        since, until = (None if each is None else each.timestamp() * 1000 for each in (wanted.since, wanted.until))
+        rows = self._connection.execute(
+            """SELECT key, month, project FROM session WHERE (? IS NULL OR ended IS NULL OR epoch_ms(ended) >= ?)
+                   AND (? IS NULL OR started IS NULL OR epoch_ms(started) < ?)""",
+            [since, since, until, until],
+        )
+        return {key: month for key, month, project in rows.fetchall() if wanted.keeps_project(project)}
+
+    def search(self, ask: TextQuestion, sessions: Mapping[str, str]) -> tuple[int, list[FoundText]]:
+        """How many texts of some sessions have all the words, and the newest of them."""
+        window = [
+            None if each is None else each.astimezone(UTC).replace(tzinfo=None) for each in (ask.since, ask.until)
+        ]
+        given = [sorted(set(sessions.values())), list(sessions), sorted(ask.fields)]
+        statement = FOUND.format(HAS_WORD * len(ask.words))
+        values = [*given, *(each for each in window for _ in range(2)), *ask.words]
+        counted = f"SELECT count(*) OVER (), * FROM ({statement}) LIMIT {ask.limit:d}"  # noqa: S608  our own text
+        rows = self._connection.execute(counted, values).fetchall()
+        names = FoundText.__struct_fields__
+        found = [FoundText(**dict(zip(names, row[1:], strict=True))) for row in rows]
+        return (int(rows[0][0]) if rows else 0), [replace(each, time=_in_utc(each.time)) for each in found]
 
     def _by_context(self, ask: UsageQuestion, where: str) -> Iterator[UsageCell]:
         """Grouped as the ledger groups them: even shares of several tools depend on what they are shares of."""

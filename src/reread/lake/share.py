@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pyarrow as pa
@@ -13,10 +14,21 @@ from msgspec import Struct
 
 from reread.billing import load_prices
 from reread.errors import SourceError
+from reread.features import friction
 from reread.features.secrets import Redactor, redacted_session
 from reread.features.secrets.shapes import EMAIL, USER
+from reread.index.friction_rows import NO_TIME
+from reread.index.meta import session_mark
 from reread.index.rows import RequestContext, SessionRow
-from reread.ingest.extract import ExtractedRows, conversation_in, file_rows, session_row, texts_in
+from reread.ingest.extract import (
+    ExtractedRows,
+    conversation_in,
+    file_rows,
+    friction_row,
+    prompts_typed,
+    session_row,
+    texts_in,
+)
 from reread.ingest.survey import EDGE, FileJob, SessionJob, digest
 from reread.loading import FileReader, load_session
 from reread.sessions import Conversation, Session
@@ -24,11 +36,12 @@ from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.times import milliseconds
 
 from .storage import LakeReader, key_of, uri_of
-from .tables import CALL, FILE, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
+from .tables import CALL, FILE, MOMENTS, MONTH, REQUEST, SESSION, SHARED, WORDS, arrow_table, month_of
 
 WHAT = ("ledger", "text", "all")
 REDACT = ("secrets", "all", "none")
 Row = dict[str, Any]
+_MOMENT_FIELDS = [field.name for field in MOMENTS.value_type]
 
 
 class ShareJob(Struct, frozen=True, kw_only=True):
@@ -55,6 +68,8 @@ class ShareOptions(Struct, frozen=True, kw_only=True):
     redact: str = "secrets"
     prices: Path | None = None
     """The user's own price file."""
+    before: int | None = None
+    """Sessions that ended before it, in milliseconds, are not taken."""
 
 
 class Share(Struct, kw_only=True):
@@ -62,6 +77,8 @@ class Share(Struct, kw_only=True):
 
     tables: dict[str, pa.Table]
     problems: list[str]
+    too_old: list[str]
+    """Marks of sessions that were not taken."""
     sessions: int
     bytes_read: int
 
@@ -71,32 +88,45 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions, reader: LakeRead
     reader = LakeReader() if reader is None else reader
     rows: dict[str, list[Row]] = {table.name: [] for table in SHARED}
     problems: list[str] = []
+    too_old: list[str] = []
     for job in jobs:
         try:
             taken = take_session(job, options, reader)
         except SourceError as problem:
             problems.append(str(problem))
         else:
+            if isinstance(taken, str):
+                too_old.append(taken)
+                taken = {FILE.name: []}
             torn = [row["uri"] for row in taken[FILE.name] if row["is_torn"]]
             problems += [f"{uri}: ends in half a line; the rest is taken when it is there" for uri in torn]
             for name, new in taken.items():
                 rows[name] += new
         reader.forget()
     tables = {table.name: arrow_table(table, rows[table.name]) for table in SHARED}
-    return Share(tables=tables, problems=problems, sessions=len(rows[SESSION.name]), bytes_read=reader.bytes_read)
+    return Share(
+        tables=tables,
+        problems=problems,
+        too_old=too_old,
+        sessions=len(rows[SESSION.name]),
+        bytes_read=reader.bytes_read,
+    )
 
 
-def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]]:
-    """The rows of one session. Raises SourceError when one of its files cannot be read."""
+def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> dict[str, list[Row]] | str:
+    """The rows of one session, or its mark where it is too old. Raises SourceError when a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
     session = load_session(job.files, job.strays, reader, load_prices(options.prices))
     changed = [FileJob(file=file, key=key_of(file.path), source="", device=0, inode=0) for file in job.all]
     told = SessionJob(files=job.files, strays=job.strays, of_others=job.of_others, changed=tuple(changed))
     about = session_row(session, told)
+    if options.before is not None and about.ended is not None and about.ended < options.before:
+        return session_mark(about.uuid)
     found = list(zip(changed, file_rows(changed, session, reader, with_words=False), strict=True))
-    title, said = (None, []) if options.what == "ledger" else _said(changed, session, options, contents)
+    redactor = _redactor(options)
+    title, said = (None, []) if options.what == "ledger" else _said(changed, session, redactor, contents)
     rows = {
-        SESSION.name: [_session(job, about, title)],
+        SESSION.name: [{**_session(job, about, title), **_friction(session, options, redactor)}],
         FILE.name: [_file(each, rows, contents[each.file.path], reader) for each, rows in found],
         REQUEST.name: [row for each, rows in found for row in _requests(each, rows, contents[each.file.path])],
         CALL.name: [row for each, rows in found for row in _calls(each, rows)],
@@ -110,6 +140,29 @@ def take_session(job: ShareJob, options: ShareOptions, reader: FileReader) -> di
 
 def _session(job: ShareJob, about: SessionRow, title: str | None) -> Row:
     return {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
+
+
+_FEW_BITS = 0xFFFF
+"""Of a digest of words: enough to tell two of one millisecond apart, too few to try guesses on."""
+
+
+def _friction(session: Session, options: ShareOptions, redactor: Redactor | None) -> Row:
+    """Prompts and moments of a session, in microseconds; no words of them where the lake holds none."""
+    if options.what == "text":
+        return {"typed": [], "moments": []}
+    found = []
+    for each in map(friction_row, friction.find_events(session, with_agents=True)):
+        row = {**msgspec.structs.asdict(each), "mark": crc32(each.evidence.encode()) & _FEW_BITS}
+        row["time"] = None if each.time is None else each.time * 1000
+        for name in ("about", "evidence"):
+            kept = None if options.what == "ledger" else row[name]
+            row[name] = kept if redactor is None or kept is None else redactor.redact(kept)
+        found.append({name: row[name] for name in _MOMENT_FIELDS})
+    typed = [
+        {"time": None if time == NO_TIME else time * 1000, "mark": number & _FEW_BITS}
+        for time, number in prompts_typed(session)
+    ]
+    return {"typed": typed, "moments": found}
 
 
 def _file(job: FileJob, rows: ExtractedRows, content: bytes, reader: FileReader) -> Row:
@@ -167,11 +220,10 @@ def _redactor(options: ShareOptions) -> Redactor | None:
 
 
 def _said(
-    jobs: Sequence[FileJob], session: Session, options: ShareOptions, contents: dict[Path, bytes]
+    jobs: Sequence[FileJob], session: Session, redactor: Redactor | None, contents: dict[Path, bytes]
 ) -> tuple[str, list[Row]]:
     """The title and what was said, file by file. All of a session is learned first: a key that one line names may
     stand bare in another."""
-    redactor = _redactor(options)
     outputs = {
         job.key: contents[job.file.path].decode("utf-8", "replace")
         for job in jobs

@@ -55,6 +55,11 @@ def lake_uri(text: str) -> str:
     return text.rstrip("/")
 
 
+def plain_place(uri: str) -> str:
+    """A folder or address as prefixes are compared: with slashes, and none at its end."""
+    return uri.replace("\\", "/").rstrip("/")
+
+
 @lru_cache(maxsize=16)
 def _system(root: str) -> fs.FileSystem:
     """The file system of a bucket; credentials and a server of one's own come from the environment, as AWS has it."""
@@ -86,7 +91,7 @@ def find(source: str, problems: list[SourceError]) -> Iterator[SourceFile]:
         info, path = listed[name], Path(f"{scheme}:/{name}")
         where = place(path)
         if where is not None:
-            yield SourceFile(path, *where, info.size, info.mtime_ns or 0)
+            yield SourceFile(str(path), *where, info.size, info.mtime_ns or 0)
 
 
 def _wanted(names: Iterable[str]) -> list[str]:

@@ -11,6 +11,20 @@ import pyarrow as pa
 TEXT, NUMBER, FLAG, REAL = pa.string(), pa.int64(), pa.bool_(), pa.float64()
 TEXTS = pa.list_(pa.string())
 MOMENT = pa.timestamp("us", "UTC")
+PROMPTS = pa.list_(pa.struct([("time", MOMENT), ("mark", NUMBER)]))
+MOMENTS = pa.list_(
+    pa.struct(
+        [
+            *((name, TEXT) for name in ("kind", "uuid", "agent")),
+            ("time", MOMENT),
+            ("mark", NUMBER),
+            ("confidence", REAL),
+            *((name, TEXT) for name in ("cause", "about", "evidence")),
+            ("seconds", REAL),
+            ("tokens", NUMBER),
+        ]
+    )
+)
 NO_MONTH = "none"
 """The partition of what has no time."""
 MONTH = "month"
@@ -78,6 +92,8 @@ SESSION = LakeTable(
         "branches": (NUMBER, "branches, after rewinds"),
         "compactions": (NUMBER, "compactions"),
         "bytes": (NUMBER, "size of its files"),
+        "typed": (PROMPTS, "when each prompt was typed, and a number to tell it from others by"),
+        "moments": (MOMENTS, "friction, as `reread retro` finds it; words (about, evidence) in a lake with text"),
         MONTH: _BEGAN,
     },
 )
@@ -182,10 +198,41 @@ USAGE_DAY = LakeTable(
     },
     is_by_month=False,
 )
+FRICTION_DAY = LakeTable(
+    "friction_day",
+    "moments of friction by day (UTC), project and kind, and the prompts that they are rates of; each once",
+    {
+        "day": (TEXT, "day in UTC; NULL without a time"),
+        "project": (TEXT, "working directory of the session"),
+        "kind": (TEXT, "tool_error, correction, ...; NULL in the row that counts prompts, so that sums are right"),
+        "moments": (NUMBER, "moments of the main conversations that are surer than not"),
+        "seconds": (REAL, "time that they took, where the lines tell"),
+        "prompts": (NUMBER, "prompts that were typed; 0 in rows of a kind"),
+    },
+    is_by_month=False,
+)
+PERSON = LakeTable(
+    "person",
+    "who the sources belong to, as the owner of the lake wrote it; no other table has people's names",
+    {
+        "prefix": (
+            TEXT,
+            "folder or address; everything below it is the person's unless a longer prefix says otherwise",
+        ),
+        "person": (TEXT, "name"),
+        "team": (TEXT, "team, where there is one"),
+    },
+    is_by_month=False,
+)
 FORGOTTEN = LakeTable(
     "forgotten",
-    "one row for each session that must not come back",
-    {"mark": (TEXT, "digest of its id"), "time": (MOMENT, "when it was forgotten")},
+    "what must not come back: a row for each session, place or age",
+    {
+        "mark": (TEXT, "digest of the session's id or of the place"),
+        "what": (TEXT, "session, place or age"),
+        "before": (MOMENT, "sessions that ended before it are not taken"),
+        "time": (MOMENT, "when it was forgotten"),
+    },
     is_by_month=False,
 )
 BUILD = LakeTable(
@@ -194,7 +241,7 @@ BUILD = LakeTable(
     {
         "number": (NUMBER, "of the change"),
         "time": (MOMENT, "when it was committed"),
-        "action": (TEXT, "build, forget or vacuum"),
+        "action": (TEXT, "build, people, forget or vacuum"),
         "engine": (TEXT, "local or spark"),
         "what": (TEXT, "ledger, text or all"),
         "redact": (TEXT, "secrets, all or none"),
@@ -210,7 +257,7 @@ BUILD = LakeTable(
 
 SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
 """What shares are made of."""
-TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FORGOTTEN, BUILD)}
+TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
 
 
 def clean(text: str) -> str:
@@ -242,7 +289,12 @@ def _column(kind: pa.DataType, values: Iterable[Any]) -> pa.Array:
 
 def described() -> list[str]:
     """The tables and what their columns mean, in lines for people."""
-    lines = ["response: every API response once, settled and priced; made of request when it is asked"]
+    lines = [
+        "response: every API response once, settled and priced; made of request when it is asked",
+        "moment: every moment of friction once, whichever sessions repeat it; made of session when it is asked",
+        "prompt: every prompt once, by its time and session; made of session when it is asked",
+        "file_person: the person and team of each file that has one; made of file and person when it is asked",
+    ]
     for table in TABLES.values():
         lines += ["", f"{table.name}: {table.about}"]
         lines += [f"  {name:<16} {kind!s:<22} {about}" for name, (kind, about) in table.columns.items()]

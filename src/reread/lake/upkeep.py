@@ -1,26 +1,21 @@
-"""Keeps a lake in order: proves what is in it, removes what must go everywhere, and gives space back."""
+"""Keeps a lake in order: proves what is in it, and gives space back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 from msgspec import Struct
 
 from reread.billing import Prices
-from reread.errors import AmbiguousSession, SourceError, UnknownSession
-from reread.index.meta import session_mark
-from reread.times import milliseconds
+from reread.errors import SourceError
 
 from .delta import DeltaLake
 from .query import LakeAnswers
 from .storage import content_of, read_parquet
-from .tables import CALL, FILE, FORGOTTEN, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS, arrow_table
+from .tables import CALL, FILE, FRICTION_DAY, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS
 
 RETENTION_HOURS = 168
 """How long files that no version needs any more stay for whoever still reads: Delta's own week."""
@@ -39,16 +34,6 @@ class LakeProof(Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return not self.damaged
-
-
-class LakeForgotten(Struct, frozen=True, kw_only=True):
-    """What went with a session."""
-
-    session: str
-    files: int
-    rows: int
-    files_removed: int
-    """Of the tables, on disk."""
 
 
 def verify(lake: DeltaLake, prices: Prices, *, with_sources: bool = False) -> LakeProof:
@@ -104,6 +89,10 @@ def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
         kept = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
         if lake.last.get("prices") == prices.digest and _sorted(kept) != _sorted(answers.usage_by_day()):
             yield "usage_day is not what its requests come to"
+        if _sorted(lake.rows(FRICTION_DAY.name).select(FRICTION_DAY.schema.names)) != _sorted(
+            answers.friction_by_day()
+        ):
+            yield "friction_day is not what its sessions come to"
 
 
 def _sorted(table: pa.Table) -> list[dict[str, object]]:
@@ -121,40 +110,6 @@ def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
         if content is not None:
             is_same = sha256(content[: row["size"]]).hexdigest() == row["sha256"]
             yield None if is_same else f"{row['uri']}: is not what was read any more; build again"
-
-
-def session_called(lake: DeltaLake, wanted: str) -> str:
-    """The id that a text begins; raises where none does, or several."""
-    ids: list[str] = sorted(set(lake.rows(SESSION.name, ["id"])["id"].to_pylist()))
-    found = [name for name in ids if name == wanted] or [name for name in ids if wanted and name.startswith(wanted)]
-    if len(found) > 1:
-        raise AmbiguousSession(wanted, found)
-    if not found:
-        raise UnknownSession(wanted, (Path(lake.uri),))
-    return found[0]
-
-
-def forget(lake: DeltaLake, session: str, prices: Prices) -> LakeForgotten:
-    """Removes a session, wherever it lies, from every table and from the disk; no build takes it again."""
-    of_session = lake.rows(SESSION.name, ["key", "id", "month"]).filter(pc.field("id") == session).to_pylist()
-    keys = {row["key"]: row["month"] for row in of_session}
-    known = lake.rows(FILE.name, ["key", "session", "copy_of", "month"]).to_pylist()
-    files = {row["key"]: row["month"] for row in known if row["session"] in keys}
-    copies = {row["key"]: row["month"] for row in known if row["copy_of"] in files}
-    before = sum(lake.count(table.name) for table in SHARED)
-    lake.begin()
-    for table in (REQUEST, CALL, WORDS):
-        lake.remove(table.name, "file", files)
-    lake.remove(FILE.name, "key", files | copies)
-    lake.remove(SESSION.name, "key", keys)
-    mark = {"mark": session_mark(session), "time": milliseconds(datetime.now(UTC))}
-    lake.append(FORGOTTEN.name, arrow_table(FORGOTTEN, [mark]))
-    with LakeAnswers.of(lake, prices) as answers:
-        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
-    lake.commit({"action": "forget", "sessions": len(keys), "prices": prices.digest})
-    rows = before - sum(lake.count(table.name) for table in SHARED)
-    removed = vacuum(lake, hours=0, compacts=False)
-    return LakeForgotten(session=session, files=len(files | copies), rows=rows, files_removed=removed)
 
 
 def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = True) -> int:

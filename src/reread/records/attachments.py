@@ -3,8 +3,6 @@
 A new subtype is a new class here and a name in `AttachmentBody`; an unknown one keeps its bytes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Raw, Struct, field

@@ -3,8 +3,6 @@
 No field is guaranteed by the client, so every field may be None; a null and a missing field read the same.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -4,8 +4,6 @@ The asymmetry every parser trips over: the text of a `thinking` block is `.think
 `.text`, of a `tool_use` block its `.input`. `block.as_text` hides it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Raw, Struct, field
@@ -92,7 +90,7 @@ class ToolReference(_Block, tag="tool_reference", frozen=True):
 
 class ToolResult(_Block, tag="tool_result", frozen=True):
     tool_use_id: str | None = None
-    content: str | list[Block] | None = None
+    content: "str | list[Block] | None" = None
     is_error: bool | None = None
 
     @property

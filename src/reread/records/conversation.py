@@ -1,7 +1,5 @@
 """The lines of the conversation itself: what the person, the tools and the model said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Raw, Struct, field

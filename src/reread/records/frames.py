@@ -1,7 +1,5 @@
 """Frames that exist only in the stream: control requests and their answers, and the API's own streaming events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Raw, Struct, field

@@ -1,7 +1,5 @@
 """`progress` lines (2.1.12 to 2.1.81): noise to a reader, but nodes of the tree that others hang from."""
 
-from __future__ import annotations
-
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record

@@ -1,7 +1,5 @@
 """The small JSON files beside transcripts: agent meta, titles, the index, prompt history, settings."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from msgspec import Raw, Struct, field

@@ -3,8 +3,6 @@
 They carry no uuid, so they are no part of the tree; they apply to what follows them in the same file.
 """
 
-from __future__ import annotations
-
 from msgspec import Raw, Struct, field
 
 from .base import Number, Record

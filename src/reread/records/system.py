@@ -3,8 +3,6 @@
 A new subtype is a new class here; an unknown one reads as plain `System` and keeps its place in the tree.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Raw, Struct, field

@@ -1,7 +1,5 @@
 """Token counts of one API response, as the API reports them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, Raw, Struct

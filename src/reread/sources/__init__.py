@@ -15,15 +15,18 @@ from .find import (
     project_folder_name,
     strays_beside,
 )
-from .follow import Reset, follow, follow_looks
 from .lines import Line, looks_binary, opens_array, read, read_array, read_lines, split, split_lines
+from .tail import AppendedLine, Reset, SessionTail, Tail, follow, follow_looks, pace
 
 __all__ = [
+    "AppendedLine",
     "FileKind",
     "Line",
     "Reset",
     "SessionFiles",
+    "SessionTail",
     "SourceFile",
+    "Tail",
     "find",
     "follow",
     "follow_looks",
@@ -32,6 +35,7 @@ __all__ = [
     "looks_binary",
     "matches_project_folder",
     "opens_array",
+    "pace",
     "place",
     "project_folder_name",
     "read",

@@ -77,7 +77,7 @@ def _backup(entry: os.DirEntry[str]) -> SourceFile:
         raise PermissionError
     # Windows gives the entry of a folder without inode and device, and with a time that may be old.
     status = path.stat() if os.name == "nt" else status
-    return SourceFile(path, FileKind.BACKUP, path.parent.name, None, None, status.st_size, status.st_mtime_ns)
+    return SourceFile(str(path), FileKind.BACKUP, path.parent.name, None, None, status.st_size, status.st_mtime_ns)
 
 
 def backup_reader(

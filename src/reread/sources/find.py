@@ -131,8 +131,9 @@ _CONFIG_SIGNS = {*_CONFIG_FILES, "todos", "file-history", "plugins", "shell-snap
 _SKIPPED = {".git", "node_modules"}
 
 
-class SourceFile(Struct, frozen=True):
-    path: Path
+class SourceFile(Struct, frozen=True, gc=False):
+    location: str
+    """Its path as text: a `Path` that was looked at takes five times the memory, and a survey holds one per file."""
     kind: FileKind
     session: str | None
     """The id its place gives it; None for old agent files beside the trunk, which only records can tell."""
@@ -142,12 +143,22 @@ class SourceFile(Struct, frozen=True):
     mtime_ns: int
 
     @property
+    def path(self) -> Path:
+        return Path(self.location)
+
+    @property
     def folder(self) -> Path:
         """The folder the session's trunk lies in, or would."""
-        for parent in self.path.parents if self.kind is not FileKind.TRANSCRIPT else ():
-            if parent.name == self.session:
-                return parent.parent
-        return self.path.parent
+        return Path(folder_of(self))
+
+
+def folder_of(file: SourceFile) -> str:
+    """The same as text."""
+    if file.kind is not FileKind.TRANSCRIPT and file.session is not None:
+        for parent in file.path.parents:
+            if parent.name == file.session:
+                return str(parent.parent)
+    return os.path.dirname(file.location)  # noqa: PTH120  a path of its own for every file would be the cost of this
 
 
 def find(
@@ -180,7 +191,7 @@ def _named(path: Path, status: os.stat_result) -> SourceFile:
 
 
 def _source_file(path: Path, where: SourcePlace, status: os.stat_result) -> SourceFile:
-    return SourceFile(path, *where, status.st_size, status.st_mtime_ns)
+    return SourceFile(str(path), *where, status.st_size, status.st_mtime_ns)
 
 
 class _Walk:
@@ -189,7 +200,7 @@ class _Walk:
     def __init__(self, problems: list[SourceError], folders: dict[Path, int]) -> None:
         self._problems = problems
         self._times = folders
-        self._met: set[tuple[int, int] | str] = set()
+        self._met: dict[int, set[int | str]] = {}
 
     def session_or_folder(self, top: Path) -> Iterator[SourceFile]:
         trunk = top.parent / f"{top.name}.jsonl"
@@ -250,9 +261,10 @@ class _Walk:
 
     def _is_first_meeting(self, path: Path, status: os.stat_result) -> bool:
         # Some Windows file systems number no files.
-        identity = (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
-        is_first = identity not in self._met
-        self._met.add(identity)
+        identity = status.st_ino or os.path.realpath(path)
+        met = self._met.setdefault(status.st_dev, set())
+        is_first = identity not in met
+        met.add(identity)
         return is_first
 
     def _report(self, path: Path, error: OSError) -> None:
@@ -277,7 +289,7 @@ def is_config_folder(folder: Path, names: set[str]) -> bool:
     return "projects" in names and (folder.name == ".claude" or not names.isdisjoint(_CONFIG_SIGNS))
 
 
-class SessionFiles(Struct, frozen=True):
+class SessionFiles(Struct, frozen=True, gc=False):
     id: str
     trunk: SourceFile | None = None
     """None when only subagents or side files are left."""
@@ -302,10 +314,12 @@ class SessionFiles(Struct, frozen=True):
 
 def group(files: Iterable[SourceFile]) -> list[SessionFiles]:
     """Sessions in the order their first file came; files of no session are left out."""
-    gathered: dict[tuple[Path, str], list[SourceFile]] = {}
+    gathered: dict[tuple[str, str], list[SourceFile]] = {}
+    folders: dict[str, str] = {}
     for file in files:
         if file.session is not None:
-            gathered.setdefault((file.folder, file.session), []).append(file)
+            folder = folder_of(file)
+            gathered.setdefault((folders.setdefault(folder, folder), file.session), []).append(file)
     return [session for (_, name), found in gathered.items() for session in _sessions(name, found)]
 
 
@@ -319,6 +333,8 @@ def strays_beside(trunk: SourceFile, files: Iterable[SourceFile]) -> tuple[Sourc
 
 def _sessions(name: str, files: list[SourceFile]) -> list[SessionFiles]:
     """One session, and one more for each further trunk of that name, such as a copy kept as an array."""
+    if len(files) == 1 and files[0].kind is FileKind.TRANSCRIPT:  # most of very many sessions
+        return [SessionFiles(name, files[0])]
     first, *copies = _only(files, FileKind.TRANSCRIPT) or (None,)
     session = SessionFiles(
         name,

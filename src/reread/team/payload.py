@@ -11,7 +11,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from hashlib import blake2b, sha256
+from hashlib import blake2b, md5, sha256
 from hmac import digest as hmac_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from zstandard import ZstdCompressor
 
+from reread import lazy
 from reread.features.search_text import Field, texts_of
-from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_session, redacted_line
-from reread.features.secrets.shapes import USER
 from reread.index import custody
 from reread.index.ledger import asker, told_in_session
 from reread.index.machines import machines
@@ -37,14 +36,21 @@ from reread.times import milliseconds
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.billing.response import Response
+    from reread.features.secrets import redact, shapes
     from reread.index.rows import RequestContext
     from reread.index.sessions import SessionRow, StoredSession
     from reread.sessions import Session
+else:
+    # A seventh of a push that has nothing to send would go into their patterns.
+    redact = lazy.module("reread.features.secrets.redact")
+    shapes = lazy.module("reread.features.secrets.shapes")
 
 Document = dict[str, Any]
 
 FORM = 1
 """Grows when the same session makes other rows: everything is sent again."""
+TEXT_FORM = "1."
+"""Begins the digest of a text; changes when a line has other words: everything is sent again."""
 LEDGER, TEXT, ALL = WHATS = ("ledger", "text", "all")
 _COUNTS = (
     *("time", "model", "speed", "geo", "tier", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
@@ -87,7 +93,7 @@ class SentNames(Struct, frozen=True):
 def without_secrets(name: str | None, *, is_path: bool = False) -> str | None:
     """A name that goes with the ledger: a branch may be called after a token. In the path of a project the name of a
     user stays: who minds chooses digests."""
-    return None if name is None else Redactor(spared=frozenset({USER} if is_path else ())).redact(name)
+    return None if name is None else redact.Redactor(spared=frozenset({shapes.USER} if is_path else ())).redact(name)
 
 
 class Waiting(NamedTuple):
@@ -98,6 +104,24 @@ class Waiting(NamedTuple):
     key: str
     digest: str
     text_digest: str
+
+
+class Known(Struct, frozen=True):
+    """What a store has of a session, so that only what differs is sent. None is nothing, and all of it is sent."""
+
+    marks: dict[str, tuple[int, str]] = {}
+    """By the key of a file how many bytes of marks, and their digest."""
+    told: dict[tuple[str, str], str | None] | None = None
+    """By file and key the digest of a response as the file tells it."""
+    lines: dict[tuple[str | None, int], str] | None = None
+    """By agent and position the digest of a line."""
+    parts: dict[str, tuple[int, int, str]] | None = None
+    """By the name of a file the number of its last part, and the size and digest of everything up to its end."""
+    since: int | None = None
+    """Text of before is not kept."""
+
+
+NOTHING = Known()
 
 
 class Parcels:
@@ -117,10 +141,10 @@ class Parcels:
             about = (FORM, self._names.salt is not None, self._labels.get(machine), [list(file) for file in files])
             row = tuple(getattr(each.row, name) for name in _NUMBERS)
             digest = sha256(json.dumps((about, row), default=str).encode()).hexdigest()
-            text = sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
+            text = TEXT_FORM + sha256(f"{digest} {each.row.title!a}".encode()).hexdigest()
             yield Waiting(each, machine, file_key(f"{machine}:{each.row.folder}", each.row.uuid), digest, text)
 
-    def ledger(self, each: Waiting) -> Document:
+    def ledger(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Numbers alone; see the module."""
         connection, row = self._archive.connection, each.stored.row
         told = told_in_session(connection, each.stored.id)
@@ -129,7 +153,13 @@ class Parcels:
         if self._contexts is None or not numbers.keys() <= self._contexts.keys():
             self._contexts = circumstances(connection)
         raw = sorted({name for response in told if (name := without_secrets(response.model))})
-        known = [(name, self._archive.prices.model(name)) for name in raw]
+        named = [(name, self._archive.prices.model(name)) for name in raw]
+        stands = [self._place(number, self._contexts[context]) for context, number in numbers.items()]
+        rows = [_told(response, stands[place]) for response, place in zip(told, places, strict=True)]
+        there = known.told or {}
+        now = {(each["file"], each["key"]) for each in rows}
+        changed = [each for each in rows if there.get((each["file"], each["key"])) != each["digest"]]
+        used = {each["place"] for each in changed}
         return _clean(
             {
                 "key": each.key,
@@ -138,11 +168,13 @@ class Parcels:
                 "label": self._labels.get(each.machine, each.machine),
                 "project": self._names(row.project, is_path=True),
                 "digest": each.digest,
+                "is_whole": known.told is None,
                 "numbers": _numbers(row),
-                "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in known],
-                "places": [self._place(number, self._contexts[context]) for context, number in numbers.items()],
-                "files": [self._file(file) for file in self._figures.get(each.stored.id, [])],
-                "told": [_told(response, place) for response, place in zip(told, places, strict=True)],
+                "models": [{"raw": name, "model": m and m.name, "region": m and m.region} for name, m in named],
+                "places": [place for place in stands if place["number"] in used],
+                "files": [self._file(file, known) for file in self._figures.get(each.stored.id, [])],
+                "told": changed,
+                "gone": [{"file": file, "key": key} for file, key in there.keys() - now],
             }
         )
 
@@ -158,36 +190,68 @@ class Parcels:
             "tools": list(map(without_secrets, context.tools)),
         }
 
-    def _file(self, file: FileFigures) -> Document:
+    def _file(self, file: FileFigures, known: Known) -> Document:
         content = self._archive.reader.bytes_of(file_by_id(self._archive.connection, file.id))
         role = " ".join(role_of(file.kind, Path(as_path(file.path))))
         counts = {name: getattr(file, name) for name in ("key", "kind", "head", "began", "ended", "lines", "malformed")}
-        marks = b64encode(marks_of(content)).decode()
-        return {**counts, "role": file_key("role", role), "size": len(content), "marks": marks}
+        marks = marks_of(content)
+        since, digest = known.marks.get(file.key, (0, None))
+        since = since if md5(marks[:since], usedforsecurity=False).hexdigest() == digest else 0
+        sent = {"since": since, "marks": b64encode(marks[since:]).decode()}
+        return {**counts, "role": file_key("role", role), "size": len(content), **sent}
 
-    def text(self, each: Waiting) -> Document:
+    def text(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Prompts, replies, thinking and tool inputs without secrets; what tools gave back is left out."""
         session = self._archive.session(each.stored)
-        redactor = Redactor()
-        learn_session(redactor, session)
-        lines = list(text_lines(session, redactor))
+        redactor = redact.Redactor()
+        redact.learn_session(redactor, session)
+        lines = [each for each in text_lines(session, redactor) if _is_kept(each["time"], known.since)]
+        places = [(line["agent"], line["position"]) for line in lines]
+        there = known.lines or {}
+        gone = [{"agent": agent, "position": position} for agent, position in there.keys() - set(places)]
+        changed = [
+            {**line, "words": words_of(decode(line["line"].encode()))}
+            for line, place in zip(lines, places, strict=True)
+            if there.get(place) != md5(line["line"].encode(), usedforsecurity=False).hexdigest()
+        ]
         about = {"key": each.key, "digest": each.text_digest, "title": redactor.redact(session.title)}
-        return {**_clean(about), "lines": lines}
+        return {**_clean({**about, "gone": gone}), "is_whole": known.lines is None, "lines": changed}
 
-    def content(self, each: Waiting) -> Document:
+    def content(self, each: Waiting, known: Known = NOTHING) -> Document:
         """Every byte that is kept of the session's own files."""
         rows = files_of(self._archive.connection, each.stored.id)
-        pack = ZstdCompressor(level=3).compress
-        files = [
+        files = []
+        for row in rows:
+            about = {name: getattr(row, name) for name in ("kind", "agent", "workflow")}
+            name = _slashed(custody.below(row, each.stored))
+            part = _part(self._archive.reader.bytes_of(row), (known.parts or {}).get(name))
+            files += [{"name": name, **about, **part}] if part is not None else []
+        return _clean(
             {
-                "name": _slashed(custody.below(row, each.stored)),
-                **{name: getattr(row, name) for name in ("kind", "agent", "workflow")},
-                "body": b64encode(pack(self._archive.reader.bytes_of(row))).decode(),
+                "key": each.key,
+                "digest": each.digest,
+                "is_whole": known.parts is None,
+                "ended": milliseconds(each.stored.ended),
+                "names": [_slashed(custody.below(row, each.stored)) for row in rows],
+                "files": files,
             }
-            for row in rows
-        ]
-        ended = milliseconds(each.stored.ended)
-        return _clean({"key": each.key, "digest": each.digest, "ended": ended, "files": files})
+        )
+
+
+def _is_kept(time: int | None, since: int | None) -> bool:
+    return time is None or since is None or time >= since
+
+
+def _part(content: bytes, last: tuple[int, int, str] | None) -> Document | None:
+    """What a file has beyond its last part that is there, else all of it; None where there is no more."""
+    number, size, digest = last or (-1, 0, "")
+    if sha256(content[:size]).hexdigest() != digest:
+        number, size = -1, 0
+    elif size == len(content):
+        return None
+    body = ZstdCompressor(level=3).compress(content[size:])
+    about = {"part": number + 1, "size": len(content), "digest": sha256(content).hexdigest()}
+    return {**about, "body": b64encode(body).decode()}
 
 
 def _slashed(path: Path) -> str:
@@ -199,11 +263,14 @@ def _numbers(row: SessionRow) -> Document:
     return {name: getattr(row, name) for name in _NUMBERS} | names
 
 
-def _told(response: Response, place: int) -> Document:
-    about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place}
+def _told(response: Response, place: Document) -> Document:
+    about = {"file": response.file, "key": response.key, "asked": asker(response.key), "place": place["number"]}
     counts = {name: getattr(response, name) for name in _COUNTS}
     counts |= {name: without_secrets(counts[name]) for name in ("model", "speed", "geo", "tier")}
-    return {**about, **counts, "is_sidechain": bool(response.is_sidechain), "is_abandoned": bool(response.is_abandoned)}
+    counts |= {name: bool(counts[name]) for name in ("is_sidechain", "is_abandoned")}
+    stands = {name: value for name, value in place.items() if name != "number"}
+    digest = sha256(json.dumps((FORM, counts, stands), default=str).encode()).hexdigest()[:16]
+    return {**about, **counts, "digest": digest}
 
 
 def marks_of(content: bytes) -> bytes:
@@ -243,17 +310,16 @@ _MOST_WORDS = 60_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def text_lines(session: Session, redactor: Redactor) -> Iterator[Document]:
-    """The lines of a session, each with no more than these fields, without the secrets that the redactor learned, and
-    with the words it is found by."""
-    position = 0
+def text_lines(session: Session, redactor: redact.Redactor) -> Iterator[Document]:
+    """The lines of a session, each with no more than these fields and without the secrets that the redactor learned."""
     for agent, records in ((None, session.records), *((each.id, each.records) for each in session.subagents)):
+        position = 0
         for record in records:
             kept = kept_line(record)
             if kept is not None:
-                line = _escaped(redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
+                line = _escaped(redact.redacted_line(redactor, _escaped(json.dumps(kept, ensure_ascii=False)).encode()))
                 about = {"position": position, "agent": agent, "uuid": record.uuid, "time": milliseconds(record.time)}
-                yield {**_clean(about), "line": line, "words": words_of(decode(line.encode()))}
+                yield {**_clean(about), "line": line}
                 position += 1
 
 
@@ -323,7 +389,7 @@ def words_of(record: Record) -> str:
 
 def redactions(lines: Iterable[Document]) -> int:
     """How many secrets were taken out of lines."""
-    return sum(1 for line in lines for _ in PLACEHOLDER.finditer(line["line"]))
+    return sum(1 for line in lines for _ in redact.PLACEHOLDER.finditer(line["line"]))
 
 
 def _clean(document: Document) -> Document:

@@ -13,7 +13,7 @@ from reread.archive.listing import passing_ids
 from reread.errors import RereadError, printable
 from reread.index.sessions import sessions_by_id
 
-from .payload import ALL, LEDGER, Parcels, SentNames, Waiting, redactions
+from .payload import ALL, LEDGER, TEXT_FORM, Known, Parcels, SentNames, Waiting, redactions
 from .store import Store, StoreAway, as_json, told
 
 if TYPE_CHECKING:
@@ -55,20 +55,26 @@ def push(
 ) -> Sent:
     """Raises StoreAway where the store is gone on the way: what was sent until then stays, and is not sent again."""
     parcels = Parcels(archive, names_of(store, is_hashed=is_hashed))
-    there = _known(store)
+    there = _all_there(store)
     counts = {"sent": 0, "unchanged": 0, "failed": 0, "forgotten": 0, "bytes_sent": 0, "redacted": 0}
     problems = []
     if not is_dry:
         with told():
             store.one("SELECT reread.retire()")
+    with told():
+        since = store.one("SELECT reread.kept_since()")
     for each in parcels.waiting(_chosen(archive, wanted)):
         parts = _lacking(each, there.get(each.key), what)
         if not parts:
             counts["unchanged"] += 1
             continue
         try:
-            made = {part: getattr(parcels, part)(each) for part in parts}
-            is_taken = is_dry or _send(store, made)
+            before = there.get(each.key)
+            made = _made(parcels, each, parts, _known(store, each, before, parts, since))
+            is_taken = is_dry or _send(store, each, made, before)
+            if is_taken is None:  # another push of the same person came in between
+                made = _made(parcels, each, parts, Known(since=since))
+                is_taken = _send(store, each, made)
         except StoreAway:
             raise
         except RereadError as problem:
@@ -104,9 +110,32 @@ def _chosen(archive: Archive, wanted: Filter | None) -> Iterator[StoredSession]:
     return sessions_by_id(archive.connection, ids[::-1])
 
 
-def _known(store: Store) -> dict[str, _There]:
+def _made(parcels: Parcels, each: Waiting, parts: list[str], known: Known) -> dict[str, dict[str, Any]]:
+    return {part: getattr(parcels, part)(each, known) for part in parts}
+
+
+def _known(store: Store, each: Waiting, there: _There | None, parts: list[str], since: int | None) -> Known:
+    """What the store has of a session, as far as these parts ask for it."""
+    if there is None:
+        return Known(since=since)
+    files = store.rows("SELECT * FROM reread.known_files(%s)", (each.key,)) if "ledger" in parts else []
+    lines = store.rows("SELECT * FROM reread.known_lines(%s)", (each.key,)) if "text" in parts else []
+    pieces = store.rows("SELECT * FROM reread.known_parts(%s)", (each.key,)) if "content" in parts else []
+    has_words = (there.text_digest or "").startswith(TEXT_FORM)
+    return Known(
+        marks={file: (size, digest) for file, size, digest, _ in files},
+        told={(file, key): digest for file, _, _, told in files for key, digest in told.items()},
+        lines={(agent, position): digest for agent, position, digest in lines} if has_words else None,
+        parts={name: (part, size, digest) for name, part, size, digest in pieces},
+        since=since,
+    )
+
+
+def _all_there(store: Store, only: str | None = None) -> dict[str, _There]:
     rows = store.rows(
-        "SELECT key, digest, text_digest, content_digest FROM reread.session WHERE person = reread.caller()"
+        """SELECT key, digest, text_digest, content_digest FROM reread.session
+           WHERE person = reread.caller() AND (%s::text IS NULL OR key = %s)""",
+        (only, only),
     )
     return {key: _There(*digests) for key, *digests in rows}
 
@@ -123,10 +152,13 @@ def _lacking(each: Waiting, there: _There | None, what: str) -> list[str]:
     return [part for part in _parts(what) if not has[part]]
 
 
-def _send(store: Store, made: dict[str, dict[str, Any]]) -> bool:
-    """False where the team has forgotten the session."""
+def _send(store: Store, each: Waiting, made: dict[str, dict[str, Any]], before: _There | None = None) -> bool | None:
+    """False where the team has forgotten the session; None where the store no longer has what it had before, which
+    is what the parcels go on from."""
     with told(), store.connection.transaction():
         store.connection.execute("SELECT reread.lock_ledger()")
+        if before is not None and _all_there(store, each.key).get(each.key) != before:
+            return None
         if "ledger" in made:
             keys = store.one("SELECT reread.put_session(%s)", (as_json(made["ledger"]),))
             if keys is None:

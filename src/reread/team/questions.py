@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
@@ -131,9 +131,10 @@ def _cells(
     if by in (*PERIODS, "model", "block"):
         rows = store.rows(
             f"""SELECT {IN_QUARTER}, coalesce(model, ''), {_SUMS} FROM reread.response
-                WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2""",  # noqa: S608  our own text
+                WHERE {condition} GROUP BY 1, 2""",  # noqa: S608  our own text
             values,
         )
+        rows.sort(key=lambda row: (row[0] is not None, row[0], row[1]))  # sorting all responses would be a third of it
         yield from cells_ahead(rows, UsageQuestion(by=by, zone=timezone), ())
         return
     key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
@@ -200,22 +201,39 @@ def _team_session(row: Sequence[Any]) -> TeamSession:
 
 
 def _stored(row: Sequence[Any]) -> StoredSession:
+    """As if its transcript were still where it was written: nobody here knows, and it is not for us to keep."""
     number, uuid, project, title, numbers = row[:5]
     about = {"uuid": uuid, "folder": "", "project": project, "title": title or "", "git_branches": []}
-    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=False, mtime_ns=None)
+    return StoredSession(number, SessionRow(**{**numbers, **about}), [], present=True, mtime_ns=None)
 
 
 def listed(store: Store, wanted: Filter) -> list[TeamSession]:
     """Sessions that the role may see, the one that went on last first; a title is empty where no text was pushed."""
+    return _all_copies(store, wanted, "is_counted")[: wanted.limit]
+
+
+def _all_copies(store: Store, wanted: Filter, which: LiteralString = "true") -> list[TeamSession]:
+    """Text may have been pushed with a copy that does not count."""
     for name, option in _UNANSWERED.items():
         if getattr(wanted, name):
             raise BadInput(f"a team store cannot tell what {option} asks for; leave it out, or ask your own archive")
+    condition, values = _told_condition(wanted)
     rows = store.rows(
-        f"""SELECT {_SESSION}, (SELECT min(label) FROM reread.machine WHERE machine.id = session.machine), machine
-            FROM reread.session WHERE is_counted ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid"""  # noqa: S608
+        f"""SELECT {_SESSION} FROM reread.session WHERE {which} AND {condition}
+            ORDER BY (numbers->>'ended')::bigint DESC NULLS LAST, uuid""",  # noqa: S608  our own text
+        values,
     )
-    found = [_team_session(row) for row in rows if wanted.machine in (None, row[-2], row[-1])]
-    return [each for each in found if _passes(each.listed.stored, wanted)][: wanted.limit]
+    return [each for each in map(_team_session, rows) if _passes(each.listed.stored, wanted)]
+
+
+def _told_condition(wanted: Filter) -> tuple[LiteralString, list[str]]:
+    """What of a filter is no number of a session: its machine, and branches and tools of its responses."""
+    condition, values = _condition(Filter(git_branch=wanted.git_branch, tool=wanted.tool))
+    machine, more = _condition(Filter(machine=wanted.machine))
+    told: LiteralString = (
+        "EXISTS (SELECT FROM reread.told JOIN reread.file ON file.id = told.file WHERE file.session = session.id"
+    )
+    return (f"{machine} AND {told} AND {condition})" if values else machine), [*more, *values]
 
 
 def _passes(stored: StoredSession, wanted: Filter) -> bool:
@@ -297,12 +315,17 @@ class _Kept(FileReader):
         return None if found is None else self.content(found).decode("utf-8", "replace")
 
 
+def _unpacked(body: bytes) -> bytes:
+    """Of a file that grew, one part behind the other."""
+    with ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
+        return reader.read()
+
+
 def _from_content(named: str, rows: Iterable[Sequence[Any]]) -> Session:
-    unpack = ZstdDecompressor().decompress
-    bodies = {Path(row[0]): unpack(row[4], max_output_size=1 << 31) if row[4] else b"" for row in rows}
+    bodies = {Path(row[0]): _unpacked(row[4]) for row in rows}
     files = [
         SourceFile(
-            path=Path(name),
+            location=str(Path(name)),
             kind=FileKind(kind),
             session=named,
             agent=agent,
@@ -336,14 +359,16 @@ _PART = re.compile(
 _WEIGHT = {"prompt": "A", "title": "A", "text": "B", "thinking": "C", "tool": "D"}
 _ALL_WEIGHTS = "ABCD"
 _NOTHING = "'nothing is found by this'"
-_MOST_LINES = 1_000
-"""Of which the best are shown: a tenth of a second to look at."""
+_MOST_LINES = 400
+"""Of which the store finds the best; at 300 MB every hundred of them take 2 ms."""
+_MORE_LINES = 40
+"""Than hits are shown: what the store takes for the best is ranked again here by what stands in it."""
 
 
 def as_tsquery(match: str) -> str:
     """An FTS5 expression, as `search_language.parse` writes it, for PostgreSQL."""
     found: list[str] = []
-    weights, is_behind_term = _ALL_WEIGHTS, False
+    weights, is_behind_term = _ALL_WEIGHTS, False  # which is none: with one the index cannot answer by itself
     for part in _PART.finditer(match):
         if part["fields"] is not None:
             weights = "".join(sorted({_WEIGHT[name] for name in part["fields"].split() if name in _WEIGHT}))
@@ -364,7 +389,11 @@ def _phrase(text: str, weights: str, *, is_open: bool) -> str:
     if not parts:
         return _NOTHING
     last = len(parts) - 1
-    terms = [f"'{word}':{'*' if is_open and place == last else ''}{weights}" for place, word in enumerate(parts)]
+    marks = [
+        f"{'*' if is_open and place == last else ''}{'' if weights == _ALL_WEIGHTS else weights}"
+        for place in range(len(parts))
+    ]
+    terms = [f"'{word}'{mark and ':'}{mark}" for word, mark in zip(parts, marks, strict=True)]
     return f"({' <-> '.join(terms)})"
 
 
@@ -374,10 +403,14 @@ def search(
     """Ranked hits in the text that the role may see. What tools gave back is never there."""
     asked = parse(query, fields)
     since, until = milliseconds(wanted.since), milliseconds(wanted.until)
+    among = None
+    if wanted.project or wanted.model or wanted.machine or wanted.git_branch or wanted.tool:
+        among = [each.listed.stored.id for each in _all_copies(store, wanted._replace(since=None, until=None))]
     rows = store.rows(
-        "SELECT * FROM reread.search(%s, %s, %s, %s)", (as_tsquery(asked.match), since, until, _MOST_LINES)
+        "SELECT * FROM reread.search(%s, %s, %s, %s, %s, %s, %s)",
+        (as_tsquery(asked.match), since, until, among, _MOST_LINES, limit + _MORE_LINES, milliseconds(now)),
     )
-    known = _all_copies(store, wanted)
+    known = _by_number(store, {row[0] for row in rows})
     beyond = rows[0][-1] - len(rows) if rows else 0
     hits: list[tuple[float, Hit]] = []
     for number, _, uuid, time, line, _ in rows:
@@ -394,11 +427,9 @@ def search(
     )
 
 
-def _all_copies(store: Store, wanted: Filter) -> dict[int, StoredSession]:
-    """By number; text may have been pushed with a copy that does not count."""
-    rows = store.rows(f"SELECT {_SESSION} FROM reread.session")  # noqa: S608  our own names
-    whenever = wanted._replace(since=None, until=None)
-    return {stored.id: stored for stored in map(_stored, rows) if _passes(stored, whenever)}
+def _by_number(store: Store, numbers: Collection[int]) -> dict[int, StoredSession]:
+    rows = store.rows(f"SELECT {_SESSION} FROM reread.session WHERE id = ANY (%s)", (list(numbers),))  # noqa: S608
+    return {stored.id: stored for stored in map(_stored, rows)}
 
 
 def without_text(store: Store) -> int:
@@ -447,7 +478,7 @@ def _write_session(store: Store, folder: Path, row: Sequence[Any]) -> bool:
             target = place / name
             if ".." not in Path(name).parts and target.resolve().is_relative_to(place.resolve()):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(ZstdDecompressor().decompress(body, max_output_size=1 << 31) if body else b"")
+                target.write_bytes(_unpacked(body))
         return bool(content)
     parts: dict[str | None, list[str]] = {}
     for agent, line in store.rows("SELECT agent, line FROM reread.lines_of(%s)", (number,)):

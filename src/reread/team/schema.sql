@@ -84,6 +84,7 @@ CREATE TABLE IF NOT EXISTS told (
     circumstance text NOT NULL,           -- digest of these and all else that responses made alike share
     PRIMARY KEY (file, key)
 );
+ALTER TABLE told ADD COLUMN IF NOT EXISTS digest text;   -- of all this, as the client made it: the same is not sent again
 CREATE INDEX IF NOT EXISTS told_by_asked ON told(asked);
 
 -- The ledger: every response once, whoever pushed it and however often. Place and time are the owner's.
@@ -106,6 +107,10 @@ CREATE TABLE IF NOT EXISTS response (
 );
 CREATE INDEX IF NOT EXISTS response_by_asked ON response(asked);
 CREATE INDEX IF NOT EXISTS response_by_session ON response(session);
+-- For the rule of who sees what, and for questions about a while: a member of one team need not read all teams.
+CREATE INDEX IF NOT EXISTS response_by_person ON response(person);
+CREATE INDEX IF NOT EXISTS response_by_team ON response(coalesce(team, '*'));
+CREATE INDEX IF NOT EXISTS response_by_time ON response(time);
 
 -- The rate card, as `Prices.rate_card()` gives it, and what raw names of models mean.
 CREATE TABLE IF NOT EXISTS rate (
@@ -147,6 +152,10 @@ CREATE TABLE IF NOT EXISTS content (
     kind text NOT NULL, agent text, workflow text,
     body bytea NOT NULL                   -- compressed with zstd
 ) PARTITION BY RANGE (time);
+-- A file that grew goes on in another part; size and digest are of everything up to its end.
+ALTER TABLE content ADD COLUMN IF NOT EXISTS part integer NOT NULL DEFAULT 0;
+ALTER TABLE content ADD COLUMN IF NOT EXISTS size bigint;
+ALTER TABLE content ADD COLUMN IF NOT EXISTS digest text;
 CREATE INDEX IF NOT EXISTS content_by_session ON content(session);
 CREATE TABLE IF NOT EXISTS content_without_time PARTITION OF content DEFAULT;
 ALTER TABLE content_without_time ENABLE ROW LEVEL SECURITY;
@@ -242,11 +251,13 @@ CREATE OR REPLACE FUNCTION mark_of(named text) RETURNS text LANGUAGE sql IMMUTAB
     SELECT encode(sha256(convert_to(named, 'UTF8')), 'hex')
 $$;
 
--- One session in the stead of what was pushed of it before. Gives the keys of responses that have to be settled again;
--- NULL where the session was forgotten.
+-- One session: whole, in the stead of what was pushed of it before, or what has changed. Gives the keys of responses
+-- that have to be settled again; NULL where the session was forgotten.
 CREATE OR REPLACE FUNCTION put_session(parcel jsonb) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
-DECLARE who text := caller(); number bigint; keys text[]; changed bigint[];
+DECLARE
+    who text := caller(); is_whole boolean := coalesce((parcel->>'is_whole')::boolean, true);
+    stays session%ROWTYPE; number bigint; keys text[]; changed bigint[];
 BEGIN
     PERFORM lock_ledger();
     IF EXISTS (SELECT FROM forgotten WHERE session = mark_of(parcel->>'uuid')) THEN RETURN NULL; END IF;
@@ -259,32 +270,82 @@ BEGIN
                 parcel->>'project', parcel->>'digest', parcel->'numbers')
         ON CONFLICT (person, key) DO UPDATE SET team = team_of(excluded.project, who, session.team), project = excluded.project,
             digest = excluded.digest, numbers = excluded.numbers, pushed = now()
-        RETURNING id INTO number;
-    SELECT array_agg(DISTINCT asked) INTO keys FROM told JOIN file ON file.id = told.file WHERE file.session = number;
-    DELETE FROM file WHERE file.session = number;
+        RETURNING * INTO stays;
+    number := stays.id;
+    UPDATE response SET team = stays.team WHERE session = number AND team IS DISTINCT FROM stays.team;
+    UPDATE text SET team = stays.team WHERE session = number AND team IS DISTINCT FROM stays.team;
+    UPDATE content SET team = stays.team WHERE session = number AND team IS DISTINCT FROM stays.team;
+
+    -- What goes, and with it what other files tell of the same: when a file grew, it may be the owner no longer.
+    WITH gone AS (
+        DELETE FROM told USING file
+        WHERE file.id = told.file AND file.session = number AND (
+            is_whole
+            OR file.key NOT IN (SELECT sent.key FROM jsonb_to_recordset(parcel->'files') AS sent(key text))
+            OR (file.key, told.key) IN (
+                SELECT sent.file, sent.key
+                FROM jsonb_to_recordset((parcel->'told') || (parcel->'gone')) AS sent(file text, key text)
+            )
+        )
+        RETURNING asked
+    )
+    SELECT array_agg(DISTINCT asked) INTO keys FROM gone;
+    DELETE FROM file WHERE file.session = number
+        AND (is_whole OR file.key NOT IN (SELECT sent.key FROM jsonb_to_recordset(parcel->'files') AS sent(key text)));
+    UPDATE file SET role = sent.role, kind = sent.kind, head = sent.head, began = sent.began, ended = sent.ended,
+            lines = sent.lines, malformed = sent.malformed, size = sent.size,
+            marks = substr(file.marks, 1, sent.since) || decode(sent.marks, 'base64')
+        FROM jsonb_to_recordset(parcel->'files') AS sent(key text, role text, kind text, head text, began bigint,
+            ended bigint, lines bigint, malformed bigint, size bigint, since integer, marks text)
+        WHERE file.session = number AND file.key = sent.key;
     INSERT INTO file (session, key, role, kind, head, began, ended, lines, malformed, size, marks)
         SELECT number, sent.key, role, kind, head, began, ended, lines, malformed, size, decode(marks, 'base64')
         FROM jsonb_to_recordset(parcel->'files') AS sent(key text, role text, kind text, head text, began bigint,
-            ended bigint, lines bigint, malformed bigint, size bigint, marks text);
+            ended bigint, lines bigint, malformed bigint, size bigint, marks text)
+        ON CONFLICT DO NOTHING;
     INSERT INTO told
         SELECT file.id, sent.key, asked, sent.time, model, speed, geo, tier, input, output, cache_read, cache_write_5m,
             cache_write_1h, web_searches, is_sidechain, is_abandoned, doubt, sent.rows,
-            place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}'), circumstance
+            place.project, place.git_branch, place.agent, place.skill, coalesce(place.tools, '{}'), circumstance, digest
         FROM jsonb_to_recordset(parcel->'told') AS sent(file text, key text, asked text, time bigint, model text,
             speed text, geo text, tier text, input bigint, output bigint, cache_read bigint, cache_write_5m bigint,
             cache_write_1h bigint, web_searches bigint, is_sidechain boolean, is_abandoned boolean, doubt smallint,
-            rows bigint, place integer)
+            rows bigint, place integer, digest text)
         JOIN file ON file.session = number AND file.key = sent.file
         JOIN jsonb_to_recordset(parcel->'places') AS place(number integer, project text, git_branch text, agent text,
             skill text, tools text[], circumstance text) ON place.number = sent.place;
     SELECT array_agg(number_of) INTO changed FROM fold_copies(parcel->>'uuid') AS number_of;
     SELECT array_agg(DISTINCT again) INTO keys FROM (
         SELECT unnest(keys) AS again
-        UNION ALL SELECT asked FROM told JOIN file ON file.id = told.file
-        WHERE file.session = number OR file.session = ANY (changed)
+        UNION ALL SELECT asked FROM jsonb_to_recordset(parcel->'told') AS sent(asked text)
+        UNION ALL SELECT asked FROM told JOIN file ON file.id = told.file WHERE file.session = ANY (changed)
+        UNION ALL SELECT told.asked FROM told JOIN file ON file.id = told.file
+        WHERE file.session = number AND NOT is_whole
+            AND EXISTS (SELECT FROM response WHERE response.key = told.asked AND response.files > 1)
     ) AS all_of_them;
     RETURN coalesce(keys, '{}');
 END $$;
+
+-- What the store has of a session of the caller, by digests: see `payload.Known`.
+CREATE OR REPLACE FUNCTION known_files(named text) RETURNS TABLE (file text, marks bigint, digest text, told jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT file.key, length(file.marks), md5(file.marks),
+        coalesce((SELECT jsonb_object_agg(told.key, told.digest) FROM told WHERE told.file = file.id), '{}')
+    FROM file JOIN session ON session.id = file.session WHERE person = caller() AND session.key = named
+$$;
+
+CREATE OR REPLACE FUNCTION known_lines(named text) RETURNS TABLE (agent text, "position" integer, digest text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT agent, position, md5(line) FROM text
+    WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named)
+$$;
+
+CREATE OR REPLACE FUNCTION known_parts(named text) RETURNS TABLE (name text, part integer, size bigint, digest text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = reread, pg_temp AS $$
+    SELECT DISTINCT ON (name) name, part, size, digest FROM content
+    WHERE session = (SELECT id FROM session WHERE person = caller() AND key = named) AND digest IS NOT NULL
+    ORDER BY name, part DESC
+$$;
 
 -- What decides about responses that several files tell: see `billing.settle`, which is given these.
 CREATE OR REPLACE FUNCTION copies(keys text[]) RETURNS TABLE (
@@ -303,8 +364,10 @@ $$;
 ALTER FUNCTION copies(text[]) ROWS 100;
 
 -- Money by the rate card: the newest row that had begun, the tier of the whole prompt, half up once per kind of token.
-CREATE OR REPLACE FUNCTION cost(used response) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
+-- A table without settings of its own becomes part of the question that asks it, planned once: four times as quick as a
+-- function that is called for every response.
+DROP FUNCTION IF EXISTS cost(response);
+CREATE OR REPLACE FUNCTION price(used response) RETURNS TABLE (nanodollars bigint) LANGUAGE sql STABLE AS $$
     SELECT (CASE WHEN used.input = 0 THEN 0 ELSE div(2 * used.input * held.input * n + d, 2 * d) END
         + CASE WHEN used.output = 0 THEN 0 ELSE div(2 * used.output * held.output * n + d, 2 * d) END
         + CASE WHEN used.cache_read = 0 THEN 0 ELSE div(2 * used.cache_read * held.cache_read * n + d, 2 * d) END
@@ -312,19 +375,19 @@ LANGUAGE sql STABLE SET search_path = reread, pg_temp AS $$
             ELSE div(2 * used.cache_write_5m * held.cache_write_5m * n + d, 2 * d) END
         + CASE WHEN used.cache_write_1h = 0 THEN 0
             ELSE div(2 * used.cache_write_1h * held.cache_write_1h * n + d, 2 * d) END
-        + used.web_searches * (SELECT value::numeric FROM note WHERE name = 'nanodollars_per_search'))::bigint
+        + used.web_searches * (SELECT value::numeric FROM reread.note WHERE name = 'nanodollars_per_search'))::bigint
     FROM (
         SELECT rate.*, rate.per * coalesce(speed.denominator, 1) * coalesce(geo.denominator, 1)
                 * coalesce(region.denominator, 1) * coalesce(tier.denominator, 1) AS d,
             coalesce(speed.numerator, 1) * coalesce(geo.numerator, 1) * coalesce(region.numerator, 1)
                 * coalesce(tier.numerator, 1) AS n
-        FROM model_name JOIN rate ON rate.model = model_name.model
-            LEFT JOIN multiplier AS speed
+        FROM reread.model_name JOIN reread.rate ON rate.model = model_name.model
+            LEFT JOIN reread.multiplier AS speed
                 ON speed.kind = 'speed' AND speed.name = used.speed AND speed.model = rate.model
-            LEFT JOIN multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
-            LEFT JOIN multiplier AS region
+            LEFT JOIN reread.multiplier AS geo ON geo.kind = 'geo' AND geo.name = used.geo AND geo.model = rate.model
+            LEFT JOIN reread.multiplier AS region
                 ON region.kind = 'region' AND region.name = model_name.region AND region.model = rate.model
-            LEFT JOIN multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
+            LEFT JOIN reread.multiplier AS tier ON tier.kind = 'tier' AND tier.name = used.tier AND tier.model = rate.model
         WHERE raw = used.model
             AND (used.time IS NULL OR from_date IS NULL
                 OR from_date::date - date '1970-01-01' <= floor(used.time / 86400000.0))
@@ -372,7 +435,7 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'a response that several files tell was not decided';
     END IF;
-    UPDATE response SET nanodollars = cost(response) WHERE asked = ANY (keys);
+    UPDATE response SET nanodollars = (SELECT held.nanodollars FROM price(response) AS held) WHERE asked = ANY (keys);
 END $$;
 
 -- Months that text and content of some times need.
@@ -422,7 +485,7 @@ BEGIN
     RETURN gone;
 END $$;
 
--- The lines of a session, in the stead of those that were there.
+-- The lines of a session, in the stead of those that were there, or of some of them.
 CREATE OR REPLACE FUNCTION put_text(parcel jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE whose session%ROWTYPE;
@@ -430,7 +493,13 @@ BEGIN
     PERFORM lock_ledger();
     SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
     IF whose.id IS NULL THEN RETURN false; END IF;
-    DELETE FROM text WHERE session = whose.id;
+    IF coalesce((parcel->>'is_whole')::boolean, true) THEN
+        DELETE FROM text WHERE session = whose.id;
+    ELSE
+        DELETE FROM text
+            USING jsonb_to_recordset((parcel->'lines') || (parcel->'gone')) AS sent(agent text, position integer)
+            WHERE session = whose.id AND text.position = sent.position AND text.agent IS NOT DISTINCT FROM sent.agent;
+    END IF;
     PERFORM make_months('text', ARRAY(
         SELECT time FROM jsonb_to_recordset(parcel->'lines') AS sent(time bigint)
         WHERE time >= coalesce(kept_since(), 0)
@@ -451,13 +520,19 @@ BEGIN
     PERFORM lock_ledger();
     SELECT * INTO whose FROM session WHERE person = caller() AND key = parcel->>'key';
     IF whose.id IS NULL THEN RETURN false; END IF;
-    DELETE FROM content WHERE session = whose.id;
+    DELETE FROM content WHERE session = whose.id AND (
+        coalesce((parcel->>'is_whole')::boolean, true)
+        OR NOT (parcel->'names') ? name
+        OR name IN (SELECT sent.name FROM jsonb_to_recordset(parcel->'files') AS sent(name text, part integer) WHERE part = 0)
+    );
     IF ended IS NULL OR ended >= coalesce(kept_since(), ended) THEN
         PERFORM make_months('content', ARRAY[ended]);
-        INSERT INTO content
-            SELECT whose.id, whose.person, whose.team, ended, name, kind, agent, workflow, decode(body, 'base64')
-            FROM jsonb_to_recordset(parcel->'files')
-                AS sent(name text, kind text, agent text, workflow text, body text);
+        UPDATE content SET time = ended WHERE session = whose.id AND time IS DISTINCT FROM ended;
+        INSERT INTO content (session, person, team, time, name, kind, agent, workflow, body, part, size, digest)
+            SELECT whose.id, whose.person, whose.team, ended, name, kind, agent, workflow, decode(body, 'base64'),
+                coalesce(part, 0), size, digest
+            FROM jsonb_to_recordset(parcel->'files') AS sent(name text, kind text, agent text, workflow text, body text,
+                part integer, size bigint, digest text);
     END IF;
     UPDATE session SET content_digest = parcel->>'digest' WHERE id = whose.id;
     RETURN true;
@@ -465,9 +540,12 @@ END $$;
 
 -- -- reading text: row level security would keep PostgreSQL from the text index, so these filter by themselves
 
-CREATE OR REPLACE FUNCTION search(query text, since bigint, until bigint, most integer) RETURNS TABLE (
-    session bigint, agent text, uuid text, "time" bigint, line text, total bigint
-)
+-- Of the newest lines that match, as many as `most`, the `best` by a rank that costs little: the caller ranks those by
+-- what stands in them. Weights are half of those of `search_language`, which go beyond 1.
+DROP FUNCTION IF EXISTS search(text, bigint, bigint, integer);
+CREATE OR REPLACE FUNCTION search(
+    query text, since bigint, until bigint, among bigint[], most integer, best integer, now_ms bigint
+) RETURNS TABLE (session bigint, agent text, uuid text, "time" bigint, line text, total bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE who text := caller(); own text[] := ARRAY(SELECT teams(true)); sees_all boolean := is_owner();
 BEGIN
@@ -476,14 +554,20 @@ BEGIN
         WHERE hits.words @@ query::tsquery AND (coalesce(hits.team, '*') = ANY (own) OR hits.person = who OR sees_all)
             AND (search.since IS NULL OR hits.time >= search.since)
             AND (search.until IS NULL OR hits.time < search.until)
+            AND (search.among IS NULL OR hits.session = ANY (search.among))
         ORDER BY hits.time DESC NULLS LAST, hits.session, hits.position LIMIT most
+    ), shown AS MATERIALIZED (
+        SELECT * FROM hit ORDER BY ts_rank('{0.5, 0.6, 0.75, 1}', hit.words, query::tsquery, 1)
+            * greatest(0.3, power(0.5, greatest(now_ms - coalesce(hit.time, 0), 0) / 5184000000.0)) DESC,
+            hit.time DESC NULLS LAST, hit.session, hit.position LIMIT best
     ), noted AS (
         INSERT INTO audit (reader, person, how)
-        SELECT DISTINCT who, hit.person, 'search' FROM hit WHERE hit.person <> who
+        SELECT DISTINCT who, shown.person, 'search' FROM shown WHERE shown.person <> who
     )
-    SELECT hit.session, hit.agent, hit.uuid, hit.time, hit.line, hit.number FROM hit;
+    SELECT shown.session, shown.agent, shown.uuid, shown.time, shown.line, shown.number FROM shown;
 END $$;
 
+-- Asked in a sub-select: once, and not for every line.
 CREATE OR REPLACE FUNCTION note_reading(wanted bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
 DECLARE whose session%ROWTYPE;
@@ -498,13 +582,15 @@ END $$;
 
 CREATE OR REPLACE FUNCTION lines_of(wanted bigint) RETURNS TABLE (agent text, line text)
 LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
-    SELECT agent, line FROM text WHERE session = wanted AND note_reading(wanted) ORDER BY position
+    SELECT agent, line FROM text WHERE session = (SELECT wanted WHERE note_reading(wanted))
+    ORDER BY agent COLLATE "C" NULLS FIRST, position
 $$;
 
 CREATE OR REPLACE FUNCTION content_of(wanted bigint)
 RETURNS TABLE (name text, kind text, agent text, workflow text, body bytea)
 LANGUAGE sql SECURITY DEFINER SET search_path = reread, pg_temp AS $$
-    SELECT name, kind, agent, workflow, body FROM content WHERE session = wanted AND note_reading(wanted) ORDER BY name
+    SELECT name, kind, agent, workflow, string_agg(body, '' ORDER BY part) FROM content
+    WHERE session = (SELECT wanted WHERE note_reading(wanted)) GROUP BY name, kind, agent, workflow ORDER BY name
 $$;
 
 -- -- forgetting, and who belongs where
@@ -548,26 +634,26 @@ BEGIN
     RETURN moved;
 END $$;
 
--- -- who sees what
+-- -- who sees what: everything about the caller in a sub-select, which is asked once and not for every row
 
 DO $$
 DECLARE each record;
 BEGIN
     FOR each IN SELECT * FROM (VALUES
         ('note', 'true'),
-        ('member', 'role = reread.caller() OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('member', 'role = (SELECT reread.caller()) OR team = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('assignment', 'team = ANY (ARRAY(SELECT reread.teams(false)))'),
-        ('machine', 'person = reread.caller() OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
-        ('session', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('machine', 'person = (SELECT reread.caller()) OR EXISTS (SELECT FROM reread.session WHERE machine = machine.id)'),
+        ('session', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('file', 'EXISTS (SELECT FROM reread.session WHERE session.id = file.session)'),
         ('told', 'EXISTS (SELECT FROM reread.file WHERE file.id = told.file)'),
-        ('response', 'person = reread.caller() OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
+        ('response', 'person = (SELECT reread.caller()) OR coalesce(team, ''*'') = ANY (ARRAY(SELECT reread.teams(false)))'),
         ('rate', 'true'), ('multiplier', 'true'), ('model_name', 'true'),
         -- Text of others only through `search` and `lines_of`, which note who read it.
-        ('text', 'person = reread.caller()'),
-        ('content', 'person = reread.caller()'),
-        ('forgotten', 'person = reread.caller()'),
-        ('audit', 'reader = reread.caller() OR person = reread.caller()')
+        ('text', 'person = (SELECT reread.caller())'),
+        ('content', 'person = (SELECT reread.caller())'),
+        ('forgotten', 'person = (SELECT reread.caller())'),
+        ('audit', 'reader = (SELECT reread.caller()) OR person = (SELECT reread.caller())')
     ) AS rule(name, condition) LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each.name);
         EXECUTE format('DROP POLICY IF EXISTS seen ON %I', each.name);
@@ -578,6 +664,7 @@ END $$;
 
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), is_owner(), teams(boolean), kept_since(), put_session(jsonb), copies(text[]),
-    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, integer),
+GRANT EXECUTE ON FUNCTION lock_ledger(), caller(), is_owner(), teams(boolean), kept_since(), put_session(jsonb),
+    known_files(text), known_lines(text), known_parts(text), copies(text[]),
+    settle(text[], jsonb), put_text(jsonb), put_content(jsonb), retire(), search(text, bigint, bigint, bigint[], integer, integer, bigint),
     lines_of(bigint), content_of(bigint), forget(text) TO reread_member;

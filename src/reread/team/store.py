@@ -27,9 +27,11 @@ else:
     sql = lazy.module("psycopg.sql")
     json_types = lazy.module("psycopg.types.json")
 
-VERSION = 1
-"""Of the tables; a client refuses a store that is newer than it knows."""
+VERSION = 2
+"""Of tables and functions; grows with every change of what a client may send or ask. A client refuses any other."""
 _SCHEMES = ("postgresql://", "postgres://")
+_AILMENTS = {"53100": "cannot go on: there is no room left on its disk; make some, and the same again goes on"}
+_NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
 _NAME = re.compile(r"[^\x00-\x1f\x7f]{1,63}")
 
 
@@ -68,7 +70,10 @@ def told() -> Iterator[None]:
     try:
         yield
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        what = "cannot go on now" if getattr(error, "sqlstate", None) else "cannot be reached"
+        state = getattr(error, "sqlstate", None)
+        if state is None and _NO_DATABASE.search(str(error)):
+            raise BadInput(f"{_sentence(error)}; its owner makes one with PostgreSQL's `createdb`") from error
+        what = "cannot be reached" if state is None else _AILMENTS.get(state, "cannot go on now")
         raise StoreAway(f"the store {what}: {_sentence(error)}") from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "ask its owner for `reread team grant ROLE TEAM`"
@@ -110,9 +115,21 @@ class Store:
         with told():
             if self.one("SELECT to_regclass('reread.note')::text") is None:
                 raise BadInput(f"{self.address} is no store yet; its owner makes one with `reread team init URL`")
+        made = self.version()
+        if made < VERSION:
+            raise BadInput(
+                f"{self.address} was made by an older reread; its owner updates it with `reread team init URL`"
+            )
+
+    def version(self) -> int:
+        """Raises BadInput where it is newer than this program knows."""
+        with told():
             made = int(self.note("version") or 0)
         if made > VERSION:
-            raise BadInput(f"{self.address} was made by a newer reread; update this one")
+            raise BadInput(
+                f"{self.address} was made by a newer reread; update this one: `pip install --upgrade 'reread[team]'`"
+            )
+        return made
 
     def one(self, query: LiteralString, values: Sequence[Any] = ()) -> Any:
         """The first column of the first row; None where there is none."""
@@ -156,20 +173,25 @@ def initialise(store: Store, prices: Prices) -> None:
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     with told(), store.connection.transaction():
         store.connection.execute("SELECT pg_advisory_xact_lock(7824361)")
+        if store.one("SELECT to_regclass('reread.note')::text") is not None:
+            store.version()
         store.connection.execute(schema.encode())
-        for name, value in (("version", str(VERSION)), ("salt", token_hex(16))):
-            store.connection.execute("INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT DO NOTHING", (name, value))
+        store.connection.execute("INSERT INTO reread.note VALUES ('salt', %s) ON CONFLICT DO NOTHING", (token_hex(16),))
+        _write_note(store, "version", str(VERSION))
         _write_prices(store, prices)
+
+
+def _write_note(store: Store, name: str, value: str) -> None:
+    store.connection.execute(
+        "INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
+    )
 
 
 def _write_prices(store: Store, prices: Prices) -> None:
     card = prices.rate_card()
     run = store.connection
-    for name, value in (("prices", card.as_of), ("nanodollars_per_search", str(card.nanodollars_per_search))):
-        run.execute(
-            "INSERT INTO reread.note VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, value),
-        )
+    _write_note(store, "prices", card.as_of)
+    _write_note(store, "nanodollars_per_search", str(card.nanodollars_per_search))
     run.execute("DELETE FROM reread.rate")
     run.execute("DELETE FROM reread.multiplier")
     with run.cursor() as cursor:
@@ -180,7 +202,10 @@ def _write_prices(store: Store, prices: Prices) -> None:
         cursor.executemany("UPDATE reread.model_name SET model = %s, region = %s WHERE raw = %s", meant)
         cursor.execute("SET LOCAL search_path = reread, pg_temp")
         cursor.execute(
-            "UPDATE response SET nanodollars = cost(response) WHERE nanodollars IS DISTINCT FROM cost(response)"
+            """UPDATE response SET nanodollars = priced.nanodollars
+               FROM (SELECT used.key, (SELECT held.nanodollars FROM price(used) AS held) FROM response AS used)
+                    AS priced(key, nanodollars)
+               WHERE response.key = priced.key AND response.nanodollars IS DISTINCT FROM priced.nanodollars"""
         )
 
 

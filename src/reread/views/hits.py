@@ -15,6 +15,8 @@ from .text import Style, cells, harmless, one_line, shorten, wrap
 from .values import Document, View, utc, when
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reread.archive.text_search import Hit, SearchAnswer
 
 __all__ = ["Findable", "KnownSpans", "Snippet", "SnippetPart", "snippet"]
@@ -239,6 +241,57 @@ def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]
     yield from (_INDENT + line for line in _snippet_lines(hit.text, _marked(hit, terms), view))
     yield _INDENT + paint(place_command(hit), "dim")
     yield ""
+
+
+class TextFound(Protocol):
+    """A text with words in it, and where it stands."""
+
+    @property
+    def session(self) -> str: ...
+    @property
+    def project(self) -> str | None: ...
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def uuid(self) -> str | None: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def time(self) -> datetime | None: ...
+    @property
+    def text(self) -> str: ...
+
+
+def _words_in(text: str, words: Sequence[str]) -> list[Findable]:
+    return [
+        KnownSpans(tuple(match.span() for match in re.finditer(re.escape(word), text, re.IGNORECASE))) for word in words
+    ]
+
+
+def found_text_document(found: TextFound, words: Sequence[str]) -> Document:
+    """A hit of a plain scan, as `_hit_row` has those of a search."""
+    return {
+        "session": found.session,
+        "uuid": found.uuid,
+        "field": found.field,
+        "project": found.project,
+        "title": found.title,
+        "timestamp": utc(found.time),
+        "snippet": snippet(found.text, _words_in(found.text, words), _DOCUMENT_SNIPPET).as_text(),
+    }
+
+
+def found_text_lines(found: Sequence[TextFound], total: int, words: Sequence[str], view: View) -> Iterator[str]:
+    paint = view.style.paint
+    for each in found:
+        lead = [when(each.time, view.timezone), shorten(last_part(each.project), 16), each.session]
+        yield "  ".join(one_line(part) for part in (*lead, each.field) if part)
+        yield from (_INDENT + line for line in _snippet_lines(each.text, _words_in(each.text, words), view))
+        yield ""
+    shown = len(found)
+    yield paint(
+        count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more", "dim"
+    )
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"

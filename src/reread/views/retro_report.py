@@ -385,7 +385,7 @@ def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: 
         "kinds": [_group(group) for group in found.kinds],
         "subjects": [_group(group) for group in found.subjects[:limit]],
         "causes": {cause.value: _group(group) if group is not None else None for cause, group in found.causes.items()},
-        "weeks": [{"week": week.week, **_rate(week.rate), "kinds": week.kinds} for week in found.weeks],
+        "weeks": [{"week": week.week, **rate_document(week.rate), "kinds": week.kinds} for week in found.weeks],
         "changes": [_changed(each) for each in found.changes],
         "outcomes": found.outcomes._asdict(),
         "left_out": found.spared._asdict(),
@@ -425,14 +425,14 @@ def _group(group: FrictionGroup) -> Document:
         "cost_usd": dollars(nano(group.nanodollars)),
         "hurt": group.hurt,
         "causes": group.causes,
-        **_rate(group.rate),
-        "before": _rate(group.before) if group.before is not None else None,
+        **rate_document(group.rate),
+        "before": rate_document(group.before) if group.before is not None else None,
         "change": group.change,
         "example": {"session": group.example.session, "uuid": group.example.uuid, "evidence": group.example.evidence},
     }
 
 
-def _rate(rate: Rate) -> Document:
+def rate_document(rate: Rate) -> Document:
     interval = rate.interval
     return {
         "count": rate.count,
@@ -453,8 +453,8 @@ def _changed(each: TurningPoint) -> Document:
         "timestamp": utc(each.time),
         "session": each.session,
         "uuid": each.uuid,
-        "before": _rate(each.before),
-        "after": _rate(each.after),
+        "before": rate_document(each.before),
+        "after": rate_document(each.after),
         "change": each.change,
     }
 

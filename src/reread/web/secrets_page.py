@@ -59,7 +59,7 @@ def secrets(request: Request) -> HTMLResponse:
     """The page, which looks through what is new; its result alone where a script asks."""
     watch: SecretWatch = request.app.state.secrets
     is_part = bool(request.headers.get("x-part"))
-    if not is_part or watch.answer is None:
+    if not is_part or not (watch.answer or watch.problem):  # a script that asks how far it is begins no second search
         watch.start()
     is_busy, answer = watch.is_busy, watch.answer  # in this order: what ends meanwhile has its result
     values: dict[str, Any] = {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from math import exp
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.records import Record
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
@@ -58,15 +58,15 @@ _LOOKED_AT = 700
 _OPENING_LENGTH = 160
 _LATE = 0.7
 _SPACED = dict.fromkeys(map(ord, '.,;:!?…()[]"-*–—/'), " ")
-_UNMARKED = re.compile(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
+_UNMARKED = lazy.pattern(r"\b(do|does|did|is|are|was|were|would|could|should|has|have|had|ca|wo)nt\b")
 """Who types fast leaves the apostrophe out."""
-_SENTENCE_END = re.compile(r"[.!?](?= |$)|[。！？]")
-_HAS_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_STATEMENT = re.compile(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
+_SENTENCE_END = lazy.pattern(r"[.!?](?= |$)|[。！？]")
+_HAS_CJK = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_STATEMENT = lazy.pattern(r"(?:but |now )?(?:it|this|that|these|those|they|there|clicking) ")
 _SHARES = (1.0, 0.6, 0.4, 0.2)
 """How much the strongest signs count, the next and so on: they often read the same words."""
 _TRAILS_OFF = 0.25
-_BUT = re.compile(r"\b(?:but|however|except|aber|mais|pero|mas)\b")
+_BUT = lazy.pattern(r"\b(?:but|however|except|aber|mais|pero|mas)\b")
 _STATES = 0.15
 """After work was done, a bare statement about it is rather a complaint than a wish."""
 _BY_WORD: dict[str, list[Sign]] = {}
@@ -490,7 +490,8 @@ class Models(Struct, frozen=True):
 
 @cache
 def models() -> Models:
-    raw = files("reread.features.friction").joinpath("weights.json").read_bytes()
+    # importlib.resources would take longer to import than the weights to read.
+    raw = Path(__file__).with_name("weights.json").read_bytes()
     return msgspec.json.decode(raw, type=Models)
 
 

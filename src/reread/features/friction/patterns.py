@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -12,6 +11,7 @@ from functools import lru_cache
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
@@ -39,9 +39,9 @@ MOST_CHAINS = 120
 MOST_LINES = 60
 _MOST_STEPS = 12
 _LONGEST_LINE = 160
-_PIPED = re.compile(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
+_PIPED = lazy.pattern(r"\s+(?:2>&1|2>|\||>>?|<)(?:\s|$)")
 """What is done with an output is no part of the work."""
-_MESSAGE = re.compile(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
+_MESSAGE = lazy.pattern(r"(\s-a?m|\s--message|\s--title|\s--body)[ =](?:\"[^\"]*\"|'[^']*'|\S+)")
 _OF_THE_CLIENT = ("Unknown skill:", "Unknown slash command", "This session is being continued", "Operation stopped by")
 """What the client writes in the person's name, beside what hooks say."""
 _EVERYDAY = frozenset(
@@ -51,8 +51,8 @@ _EVERYDAY = frozenset(
 _CHAIN_LENGTHS = (3, 4)
 _LONGEST_RULE = 200
 _FEWEST_RULE_WORDS = 3
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
-_RULE = re.compile(
+_SENTENCE = lazy.pattern(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
+_RULE = lazy.pattern(
     r"\b(?:always|never|don't|do not|must(?:n't)?|make sure|from now on|remember to|every time|each time"
     r"|we (?:use|only use|never|don't|always)|(?:please )?use \w[\w.-]*,? (?:and )?not|avoid|no more"
     r"|prefer|stick to|instead of|no need to|only use|immer|niemals|nie wieder|nicht mehr|bitte keine?|toujours"
@@ -66,7 +66,7 @@ _RULE_WORDS = (
     " pas", "siempre", "nunca",
     "no uses", "sempre", "não use", "必ず", "ないで", "总是", "不要", "必须", "以后",
 )  # fmt: skip
-_ONLY_NOW = re.compile(
+_ONLY_NOW = lazy.pattern(
     r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
     r"|worry|have|need|get|remember|care|mind)"
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from reread import lazy
+
 
 class Sign(NamedTuple):
     """A phrase and how much it says; negative where it speaks against a correction."""
@@ -284,7 +286,7 @@ ENGLISH = (
     sign(0.9, "doing", r"\bwhat are you doing\b"),
 )
 
-BENIGN = re.compile(
+BENIGN = lazy.pattern(
     r"\b(?:no (?:problem|worries|need|rush|idea|further|more|complaints?|notes?|thanks?|thank you|longer|doubt"
     r"|way|hurry|changes|questions?|big deal"
     r"|objections?|reason|matter what|code|tests? exist|requirement|other)|not (?:bad|sure|a problem|yet|only"
@@ -300,7 +302,7 @@ BENIGN = re.compile(
 )
 """Negations that say yes; taken out before anything is looked for."""
 
-PRAISE = re.compile(
+PRAISE = lazy.pattern(
     r"^(?:(?:ah|oh|wow|haha|lol|yes|yep|yeah|that'?s|looks?|this is|it is|very|really|much|so|sehr|très|muy"
     r"|muito|all|there we)[ ,!]+)*"
     r"(?:thanks?|thank you|thx|ty|cheers|great|perfect|nice(?:ly)?|good|lovely|cool|awesome|excellent|amazing"
@@ -310,29 +312,29 @@ PRAISE = re.compile(
     r"|danke|super|prima|genau|gut|perfekt|passt|klasse|toll|merci|parfait|bien|génial|gracias|perfecto|genial"
     r"|vale|obrigad[oa]|ótimo|perfeito|bom|boa)\b"
 )
-QUESTION = re.compile(
+QUESTION = lazy.pattern(
     r"^(?:(?:and|so|ok(?:ay)?|hm+|but|also|great|thanks|cool|one question|quick question|wait)[,.: ]+)*"
     r"(?:what|how|which|where|when|who|is|are|was|were|can|could|does|do|did|don't|doesn't|should|shouldn't"
     r"|would|will|may|isn't|aren't|why not|any"
     r"|was|wie|welche\w*|wo|wann|wer|ist|sind|kann|kannst|könntest|est-ce|qu'est|comment|quel\w*|où|qué|cómo"
     r"|cuál|dónde|puedes|o que|como|qual|pode)\b"
 )
-BY_OTHERS = re.compile(
+BY_OTHERS = lazy.pattern(
     r"\b(?:someone|somebody|users?|customers?|people|colleagues?|reviewers?|copilot|they|he|she)(?: \w+)? "
     r"(?:reported|said|says|complained|thinks|mentioned|claims?|wrote)\b"
 )
 """What somebody else found wrong is news, not a correction."""
-REPROACH = re.compile(
+REPROACH = lazy.pattern(
     r"\bwhat are you doing\b|\bi (?:meant|said)\b|\bdid you (?:even|really|actually|not)"
     r"|\bwhy (?:on earth )?(?:did|do|are|have) you"
     r"|\bare you sure"
     r"|\bthen why|\bundo\b|\brevert\b"
 )
-OWN_SLIP = re.compile(
+OWN_SLIP = lazy.pattern(
     r"\boops\b|\bmy (?:mistake|bad|fault)\b|\bi made a mistake\b|\bwasn't clear\b|\bmein fehler\b|\bmi error\b"
     r"|\bma faute\b"
 )
-ACKNOWLEDGED = re.compile(
+ACKNOWLEDGED = lazy.pattern(
     r"^(?:(?:i'll do|i will do|let me|ok(?:ay)?|yes|yep|y|yeah|sure|fine|go(?: ahead| on)?|continue|proceed"
     r"|do it|resume|carry on"
     r"|keep going|lg|lgtm|weiter|ja|continue|oui|sí|si|sim|vas-y|sigue|はい|続けて|继续|好的?)\b[,.! ]*)+"
@@ -469,11 +471,11 @@ WITHOUT_SPACES = (
     sign(0.9, "", r"撤销|回滚|恢复(?:原|成|到|回)|改回"),
     sign(0.5, "", r"不要(?:改|动|删|用)|应该是|而不是|，不是"),
 )
-ANY_WITHOUT_SPACES = re.compile("|".join(each.source for each in WITHOUT_SPACES))
+ANY_WITHOUT_SPACES = lazy.pattern("|".join(each.source for each in WITHOUT_SPACES))
 """One look for most prompts, which have none of them."""
-BENIGN_WITHOUT_SPACES = re.compile(
+BENIGN_WITHOUT_SPACES = lazy.pattern(
     r"問題(?:ない|ありません|なし)|大丈夫|没(?:有)?问题|不错|没关系|不客气|可以了|不用(?:了|谢)|かまいません"
 )
-QUESTION_WITHOUT_SPACES = re.compile(r"(?:ですか|ますか|でしょうか|吗|呢)[？?。]?$")
+QUESTION_WITHOUT_SPACES = lazy.pattern(r"(?:ですか|ますか|でしょうか|吗|呢)[？?。]?$")
 
 OTHERS = (*GERMAN, *FRENCH, *SPANISH, *PORTUGUESE)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from reread import lazy
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.state import PrLink
 from reread.records.system import Informational
@@ -17,9 +18,9 @@ from reread.sessions import Speaker as Speaker
 
 from .scene import EDITS, SHELLS, Cause, DetectedCall, Detector, FrictionKind, Moment, Scene, name_of, words_of
 
-_FEEDBACK = re.compile(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
+_FEEDBACK = lazy.pattern(r"the user said:\s*(.*?)(?:\n\nNote: |$)", re.DOTALL)
 _ABORTED = "Permission prompt was aborted"
-_BY_HOOK = re.compile(
+_BY_HOOK = lazy.pattern(
     r"\s*(\w+)(?::\w+)? hook (?:blocking )?(?:error|stopped)[^:\n]*:?\s*(?:\[[^\]\n]*\]:\s*)?(.*)", re.DOTALL
 )
 _STOPPED_BY_HOOK = "Operation stopped by hook"
@@ -245,15 +246,15 @@ def said_in(stated: Stated, rule: str) -> tuple[str, datetime | None] | None:
     return None
 
 
-_TEST = re.compile(
+_TEST = lazy.pattern(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
     r"|\b(?:go|cargo|dotnet|swift|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn|bazel)\b[^|;&\n]*\btest"
 )
 _TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
-_COMMIT = re.compile(r"\bgit\b[^|;&\n]*\bcommit\b|\bjj (?:commit|describe)\b")
-_PUSH = re.compile(r"\bgit\b[^|;&\n]*\bpush\b")
-_PULL_REQUEST = re.compile(r"\bgh pr create\b|\bglab mr create\b")
-_FAILED = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
+_COMMIT = lazy.pattern(r"\bgit\b[^|;&\n]*\bcommit\b|\bjj (?:commit|describe)\b")
+_PUSH = lazy.pattern(r"\bgit\b[^|;&\n]*\bpush\b")
+_PULL_REQUEST = lazy.pattern(r"\bgh pr create\b|\bglab mr create\b")
+_FAILED = lazy.pattern(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL\b|test result: FAILED", re.MULTILINE)
 
 
 class SessionOutcome(Struct, frozen=True, kw_only=True):

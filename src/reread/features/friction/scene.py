@@ -18,6 +18,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct, field
 
+from reread import lazy
 from reread.records import Assistant, Record, User
 from reread.sessions import MAIN, CallStatus, Conversation, Notice, Prompt, Said, Thought, ToolCall, ToolOutput, Turn
 from reread.sessions import Speaker as Speaker
@@ -93,8 +94,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     details: dict[str, str | int | float | bool | list[str]] = field(default_factory=dict)
 
 
-_UNPRINTABLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-_SECRET = re.compile(
+_UNPRINTABLE = lazy.pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_SECRET = lazy.pattern(
     r"""(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][\w-]{10,}   # keys that say what they are
     | AKIA[0-9A-Z]{12,} | eyJ[\w-]{15,}(?:\.[\w-]+)*                        # AWS keys, JSON web tokens
     | (?<=://)[^/:@]+:[^/@]+(?=@)                                            # user:password@host
@@ -227,7 +228,7 @@ class DetectedCall:
         return f"{self.name} {name}" if name else self.name
 
 
-_BEFORE_PROGRAM = re.compile(
+_BEFORE_PROGRAM = lazy.pattern(
     r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
     | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|\S*)\s+                        # NAME=value
     | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
@@ -235,7 +236,7 @@ _BEFORE_PROGRAM = re.compile(
     | \(\s*)""",
     re.VERBOSE,
 )
-_WORD = re.compile(r"[\w./@:+-]+")
+_WORD = lazy.pattern(r"[\w./@:+-]+")
 _SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
 _SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
 _HAVE_SUBCOMMANDS = """
@@ -287,12 +288,12 @@ def name_of(path: str) -> str:
 LONGEST_PROSE = 4000
 """Characters of a prompt that are looked at. Whoever writes more has pasted it."""
 
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_INLINE = re.compile(r"`[^`\n]*`")
-_QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」|„[^“\n]{1,300}“")
-_TAGGED = re.compile(r"<[A-Za-z][\w-]*>.*?</[A-Za-z][\w-]*>", re.DOTALL)
-_LINK = re.compile(r"https?://\S+")
-_PASTED_LINE = re.compile(
+_FENCED = lazy.pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+_INLINE = lazy.pattern(r"`[^`\n]*`")
+_QUOTED = lazy.pattern(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」|„[^“\n]{1,300}“")
+_TAGGED = lazy.pattern(r"<[A-Za-z][\w-]*>.*?</[A-Za-z][\w-]*>", re.DOTALL)
+_LINK = lazy.pattern(r"https?://\S+")
+_PASTED_LINE = lazy.pattern(
     r"""\s*>                                                     # quoted mail
     | (?:\S+@\S+[^\n$#%>]*|[\w.~/ -]*|[A-Z]:\\[^>\n]*)[$%\#>❯]\s   # a shell's prompt
     | \s+(?:at|in)\ \S+[(:]                                      # frames of a stack
@@ -310,7 +311,7 @@ _PASTED_LINE = re.compile(
 )
 
 
-_BEGINS_OUTPUT = re.compile(
+_BEGINS_OUTPUT = lazy.pattern(
     r"Traceback |(?:[\w.-]+@[\w.-]+[^\n$#%>]*|~[^\n$#%>]*|[A-Z]:\\[^>\n]*)[$%#>❯] ?\S|[$%❯] ?\S|\s+at \S+\(|panic: "
 )
 
@@ -359,7 +360,7 @@ class Paste(NamedTuple):
     """An error, a refusal or a failure among the output."""
 
 
-_PROMPT_LINE = re.compile(
+_PROMPT_LINE = lazy.pattern(
     r"""(?:\([\w.-]+\)\ )?(?:
       [\w.+-]+@[\w.-]+[^\n]{0,100}?[$#%❯>](?:\ |$)          # ann@desk:~/app$
     | [A-Z]:\\[^>\n]{0,120}>
@@ -369,13 +370,13 @@ _PROMPT_LINE = re.compile(
     | [\w.~/-]{1,40}\ ?(?:git:\([^)]*\)|\([\w./+-]+\))\ ?[$%✗❯#>]\ )""",
     re.VERBOSE,
 )
-_STACK_LINE = re.compile(
+_STACK_LINE = lazy.pattern(
     r"""\s*(?:Traceback\ \(most\ recent | File\ "[^"]+",\ line\ \d+ | at\ (?:async\ )?[\w.$<>\[\] /\\-]+[(:@]
     | at\ \S+\s\(unknown\) | goroutine\ \d+ | panic: | Caused\ by: | Exception\ in\ thread | thread\ '[^']*'\ panicked
     | npm\ (?:ERR!|error) | \#\d+\s+(?:0x|\S+\()) | \s*\d+:\s+0x""",
     re.VERBOSE,
 )
-_OUTPUT_LINE = re.compile(
+_OUTPUT_LINE = lazy.pattern(
     r"""\s*(?:
       (?:\[?(?i:error|err|warn|warning|info|debug|trace|fatal|failed|fail|failure|hint|remote|note|usage|critical
         |notice|panic|exception)\]?\s*[:\]!|]|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|FAILED|FAIL|PASS|OK|E
@@ -403,28 +404,28 @@ _OUTPUT_LINE = re.compile(
     )""",
     re.VERBOSE,
 )
-_OUTPUT_AMID = re.compile(
+_OUTPUT_AMID = lazy.pattern(
     r"\b(?:\d+(?:\.\d+)?\s?(?:ms|µs|ns|MB|kB|KB|GB|MiB|KiB|B/s|%)\b|[0-9a-f]{12,40}\b|0x[0-9a-f]{4,})"
     r"|\b\d{1,2}:\d\d:\d\d\b|\s{4,}\S+\s{2,}\S|\S\s{3,}\S.*\S\s{3,}\S|\s->\s\S+$"
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = lazy.pattern(
     r"""\s*(?:(?:def|class|func|fn|function|const|let|var|import|from|export|return|if\ \(|for\ \(|while\ \(|public
       |private|static|struct|impl|pub|use|package|async|await|type|interface|enum|SELECT|INSERT|CREATE)\b.*[({:;=]
       |[+-]{1,3}\s?\S.*[;{}()=]\s*$|//|/\*|\#include|</?\w+[^>]*>\s*$|.*[;{]\s*$|@\w+)""",
     re.VERBOSE,
 )
-_DOCUMENT_LINE = re.compile(r"\s*(?:#{1,6} \S|[-*•] \S|\d+[.)] \S|\|.*\|\s*$|>\s)")
-_TYPED_LINE = re.compile(
+_DOCUMENT_LINE = lazy.pattern(r"\s*(?:#{1,6} \S|[-*•] \S|\d+[.)] \S|\|.*\|\s*$|>\s)")
+_TYPED_LINE = lazy.pattern(
     r"\b(?:i|i'm|i've|you|we|please|can|could|should|this|why|what|how|but|let's|so|my|our|it's|don't|help|fix)\b",
     re.IGNORECASE,
 )
-_FAULT = re.compile(
+_FAULT = lazy.pattern(
     r"(?i)\b(?:errors?|fail(?:ed|ure|s|ing)?|exception|traceback|panic\w*|fatal|denied|refused|not found"
     r"|cannot|can't|could not|undefined|unexpected|invalid|missing|no such|unable|warning|timed? ?out"
     r"|rejected|unknown|conflict|crash\w*|abort\w*|nothing to|no (?:matching|conversations?|results?)|40[0-9]"
     r"|50[0-9])\b|❌|✗|✖"
 )
-_ANNOUNCES = re.compile(
+_ANNOUNCES = lazy.pattern(
     r"(?i)\b(?:outputs?|logs?|errors?|error message|prints?|printed|it says|terminal|console|trace|traceback"
     r"|result is|i (?:now |just )?(?:get|got|see)"
     r"|ausgabe|fehlermeldung|sortie|salida|saída)\b[^\n]{0,50}:\s*$"
@@ -480,7 +481,7 @@ def _kind_of_line(line: str) -> str:
     return "output" if not is_typed and _OUTPUT_AMID.search(line) else "typed"
 
 
-_ERROR_AMID = re.compile(
+_ERROR_AMID = lazy.pattern(
     r"(?:\b\w*(?:Error|Exception)\b: ?\S|\b(?i:error|fatal|exception)(?i: message)?: ?['\"`]?\S+ \S+"
     r"|\b(?i:exit code|exit status) [1-9]"
     r"|(?i:command not found|permission denied \(|no such file or directory|is not recognized as|cannot find"
@@ -516,9 +517,9 @@ SIZE = 24
 _ODD = 0x9E3779B1
 LONGEST = 600
 """Characters of a prompt that are looked at: what follows is pasted."""
-_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORDS = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
-_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_WITHOUT_SPACES = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
 _COMMON = """
     a an the i you we it he she they me my your our this that these those is are was were be been am do does did done
     to of in on at for from with by as and or but so if then than too also just now not no yes ok okay please pls can

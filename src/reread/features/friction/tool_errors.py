@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
+from reread import lazy
 from reread.sessions import CallStatus
 
 from .refusals import refused_by
@@ -65,26 +66,26 @@ _CAUSES = {
 """All others lie in the environment."""
 
 _RUNNERS = r"(?:npm|pnpm|yarn|bun|mise|just|task|rake|mix|make|deno|uv|poetry)(?: run)? \w*[:-]?"
-_TESTER = re.compile(
+_TESTER = lazy.pattern(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum|go test"
     r"|cargo \w*test|dotnet test|swift test|gradlew? \w*test|mvn \w*test|\w*test\w*\.(?:sh|py|js)"
     rf"|{_RUNNERS}test\w*)\b"
 )
-_LINTER = re.compile(
+_LINTER = lazy.pattern(
     r"\b(?:golangci-lint|ruff|flake8|pylint|mypy|pyright|eslint|biome|stylelint|prettier|clippy|pre-commit|go vet"
     rf"|shellcheck|black|isort|{_RUNNERS}(?:lint|check|typecheck|fmt|format)\w*)\b"
 )
-_COMPILER = re.compile(
+_COMPILER = lazy.pattern(
     r"\b(?:tsc|javac|rustc|gcc|g\+\+|clang|cmake|ninja|xcodebuild|webpack|vite build|rollup|make|gradlew?|mvn|go build"
     r"|go run|cargo (?:build|check|run)|dotnet build|swift build|docker build"
     rf"|{_RUNNERS}(?:build|compile)\w*)\b"
 )
-_TEST_REPORT = re.compile(
+_TEST_REPORT = lazy.pattern(
     r"\b[1-9]\d* (?:failed|failing|failures?)\b|^(?:failed |fail\t|fail |fail:|not ok )|--- fail|\.\.\. ?failed"
     r"|result: failed|assertionerror|^\s*[✕●✗] ",
     re.MULTILINE,
 )
-_COUNTED = re.compile(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
+_COUNTED = lazy.pattern(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
 _UNCOMPILED = (
     "could not compile", "syntaxerror", ": ***", "build failed", "compilation failed", ": error:", "error: aborting",
     "undefined: ", " undefined (", "imported and not used", "declared and not used", "failed to solve",
@@ -271,7 +272,7 @@ class ToolError(Detector):
         )
 
 
-_NO_COMMAND = re.compile(
+_NO_COMMAND = lazy.pattern(
     r"(?:^|[:\s])(?:command not found: (?P<after>[\w./+-]+)|(?P<before>[\w./+-]+): (?:command )?not found)\s*$"
     r"|'(?P<quoted>[^']+)' is not recognized as an internal|The term '(?P<term>[^']+)' is not recognized",
     re.MULTILINE,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 from .shapes import (
@@ -23,7 +24,17 @@ from .shapes import (
     is_random,
 )
 
-__all__ = ["ADDRESS", "VERSION", "FoundSecret", "find", "is_assigned", "kind_of_name"]
+__all__ = [
+    "ADDRESS",
+    "VERSION",
+    "FoundSecret",
+    "find",
+    "is_assigned",
+    "is_name_of_secret",
+    "is_plain_id",
+    "kind_of_name",
+    "may_be_coloured",
+]
 
 
 # ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
@@ -86,17 +97,18 @@ _COMMANDS = re.compile(
     re.IGNORECASE,
 )
 """Before a name, what makes of the next word its value."""
-_BEFORE_KEY = re.compile(
-    r"(?:api|access|secret|private|auth|encryption|encrypt|signing|sign|master|account|shared|license|licence|app|application|deploy|service|admin|root|hmac|cipher"
-    r"|crypto|preshared|storage|host|subscription|consumer|server|write|ingest|insert|client|user|webhook|decrypt|decryption|jwt|token|recovery|backup|rest|project|live|prod"
-    r"|function|integration|authentication|aes|maps|publishing|security|seed|restricted)[ _.-]{0,2}$|[a-z](?:-key)?$(?<=client)",
-    re.IGNORECASE,
+_KEY_OF = tuple(
+    """api access secret private auth encryption encrypt signing sign master account shared license licence app application deploy service admin root hmac cipher
+    crypto preshared storage host subscription consumer server write ingest insert client user webhook decrypt decryption jwt token recovery backup rest project live prod
+    function integration authentication aes maps publishing security seed restricted""".split()
 )
-_NO_KEY = re.compile(
-    r"(?:public|cache|primary|foreign|sort|partition|routing|session|idempotency|hot|shortcut|dedupe|lookup|group|object|storage|composite|natural|row|hash|map|dict|query|react"
-    r"|next|page|cancel(?:lation)?|csrf|xsrf|sync|continuation|max|min|input|output|total|num|count|react|registry|event|config|state|feature|translation|i18n|column|field)[ _.-]?$",
-    re.IGNORECASE,
+"""What stands before `key` where that is a secret."""
+_NO_KEY_OF = tuple(
+    """public cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
+    next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
 )
+_BEFORE = 24
+"""Letters before a name that tell of which sort it is."""
 _WHOLE = re.compile(r"[\s\"'`]*(?:export\s+|set\s+|\$env:|[-+]\s*|\d+[→:\t]\s*|\w*\.env\w*:\d+:)?[\w.-]*$")
 """From the beginning of a line to a name: the rest of such a line is the value."""
 _CUT = re.compile(r"[,;(){}<>\[\]|&]")
@@ -113,7 +125,7 @@ class Assigned(NamedTuple):
 
 def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
     """What a text assigns to names of secrets, and is one; `words` are those of the text, in small letters."""
-    for word in words - _BORING:
+    for word in words:
         for offset in _names_of(word):
             spelled = word.decode()
             at = lower.find(spelled)
@@ -122,7 +134,7 @@ def assignments(text: str, lower: str, words: set[bytes]) -> Iterator[Assigned]:
                 if found is not None:
                     yield found
                 at = lower.find(spelled, at + len(spelled))
-    for name in OTHER_WORDS if not text.isascii() and _FOREIGN.search(text) else ():
+    for name in OTHER_WORDS if _has_foreign(text) else ():
         at = text.find(name)
         while at >= 0:
             found = _assigned_at(text, at)
@@ -135,14 +147,25 @@ _FOREIGN = re.compile(
     "[" + "".join(sorted({letter for word in OTHER_WORDS for letter in word if not letter.isascii()})) + "]"
 )
 """Letters of words that no ASCII word has: arrows and dashes alone are no reason to look for them."""
+_FOREIGN_BYTES = frozenset(letter.encode()[:1] for word in OTHER_WORDS for letter in word if not letter.isascii())
+"""What such letters begin with in UTF-8, and arrows, dashes and emoji do not; a byte is found ten times as fast."""
+
+
+def _has_foreign(text: str) -> bool:
+    if text.isascii():
+        return False
+    encoded = text.encode("utf-8", "surrogatepass")
+    return any(byte in encoded for byte in _FOREIGN_BYTES) and _FOREIGN.search(text) is not None
+
+
 _BORING: set[bytes] = set()
-"""Words that are known to hold no name of a secret: nearly all words of a session, after its first texts."""
+"""Words that are known to hold no name of a secret and to hint at none: nearly all, after the first texts."""
 _MOST_BORING = 200_000
 
 
 def _names_of(word: bytes) -> tuple[int, ...]:
     found = _names_in(word)
-    if not found and len(_BORING) < _MOST_BORING:
+    if not found and len(_BORING) < _MOST_BORING and word not in _GATES:
         _BORING.add(word)
     return found
 
@@ -177,10 +200,11 @@ def _assigned_at(text: str, at: int) -> Assigned | None:
     if word in ("mnemonic", "seed", "phrase"):
         return _phrase(text, name.end(), before)
     full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
-    for pattern, is_sure in _forms(before, text, name.end()):
+    for pattern in _forms(text, name.end()):
         match = pattern.match(text, name.end())
         if match is None:
             continue
+        is_sure = pattern is not _SAID and (pattern is not _SPACED or _COMMANDS.search(before) is not None)
         found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure)
         if found is not None:
             return found
@@ -218,9 +242,9 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
     """Whether a word is the end of a name of a secret: `key` is only behind some others, `pin` only by itself."""
     last = before[-1:]
     if word in ("key", "キー", "schlüssel", "schluessel"):
-        if _NO_KEY.search(before):
+        if _ends_with(before, _NO_KEY_OF, signs=1):
             return False
-        return bool(_BEFORE_KEY.search(before)) or (is_capital and last == "_") or word != "key"
+        return _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
     if (
         word in _SHORT_VALUE
         and last.isalpha()
@@ -230,23 +254,33 @@ def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
         return word in ("pass", "auth") and before[-6:].lower().endswith(
             ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
         )
-    if word == "token" and _NO_KEY.search(before):
+    if word == "token" and _ends_with(before, _NO_KEY_OF, signs=1):
         return False
     return not (word == "sid" and last != "_")
 
 
-def _forms(before: str, text: str, end: int) -> Iterator[tuple[re.Pattern[str], bool]]:
-    yield _STRONG, True
+def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
+    """Whether one of the words ends a text, but for so many signs; a pattern of them takes twenty times as long."""
+    end = before[-_BEFORE:].removesuffix("\n").lower()
+    while not end.endswith(words):
+        if not signs or not end.endswith((" ", "_", ".", "-")):
+            return False
+        end, signs = end[:-1], signs - 1
+    return True
+
+
+def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
+    yield _STRONG
     if ">" in text[end : end + 90]:
-        yield _ELEMENT, True
+        yield _ELEMENT
     following = text[end : end + 48]
     if "," in following[:12]:
-        yield _ARGUMENT, True
+        yield _ARGUMENT
     if "value" in following.lower() or "default" in following.lower():
-        yield _BESIDE, True
+        yield _BESIDE
     if following[:1] == " ":
-        yield _SAID, False
-    yield _SPACED, bool(_COMMANDS.search(before))
+        yield _SAID
+    yield _SPACED
 
 
 def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool, is_sure: bool) -> Assigned | None:
@@ -634,9 +668,41 @@ def _find_short(text: str, addresses: bool) -> tuple[FoundSecret, ...]:
     return tuple(_without_overlaps(_in_colours(text, addresses=addresses)))
 
 
+def is_plain_id(text: str) -> bool:
+    """An id or a time as every line has several, in which nothing is ever found."""
+    return len(text) <= _LONGEST_ID and _PLAIN_ID.fullmatch(text) is not None
+
+
+_LONGEST_ID = 64
+_PLAIN_ID = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z|(?:toolu|msg|req)_[A-Za-z0-9]+",
+    re.ASCII,
+)
+
+
+def may_be_coloured(text: str) -> bool:
+    """Whether a text may have to be looked at without its colours."""
+    plain = text.encode("latin-1", "replace").translate(_DIGITS)
+    return (
+        b"\x1b" in plain
+        or b"\x9b" in plain
+        or b"[0m" in plain
+        or b"[00m" in plain
+        or b"0b[" in plain
+        or b"000[" in plain
+        or (b"^" in plain and b"^[[" in plain)
+        or (b"\\" in plain and b"\\e[" in plain)
+        or (not text.isascii() and "␛" in text)
+    ) and any(each in text for each in _MAY_BE_COLOUR)
+
+
+_DIGITS = bytes(48 if chr(byte) in "0123456789" else 98 if byte == 66 else byte for byte in range(256))
+"""Every digit as 0 and B as b: half as many marks, and a byte is read faster than a letter."""
+
+
 def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
     """Looks at a text without its colours, and tells the places in the text as it is."""
-    if not any(each in text for each in _MAY_BE_COLOUR):
+    if not may_be_coloured(text):
         return _found(text, addresses=addresses)
     starts, skipped, parts, position, total = [0], [0], [], 0, 0
     for match in _COLOUR.finditer(text):
@@ -665,12 +731,12 @@ def _found(text: str, *, addresses: bool) -> list[FoundSecret]:
     if len(text) <= _SHORT and _ONE_RUN.fullmatch(text):
         return found
     small = narrow.lower()
-    words = set(small.translate(_WORDS).split())
+    words = set(filterfalse(_BORING.__contains__, small.translate(_WORDS).split()))
     lower = small.decode("latin-1")
     for number in _kinds_of(words, lower):
-        found += _of_kind(text, lower, _OTHERS[number])
+        found += _of_kind(text, lower, _OTHERS[number], words)
     if addresses:
-        found += _of_kind(text, lower, OPTIONAL[0])
+        found += _of_kind(text, lower, OPTIONAL[0], words)
     found += [
         FoundSecret(kind_of_name(each.name), each.start, each.end, each.value)
         for each in assignments(text, lower, words)
@@ -713,6 +779,7 @@ def _by_beginning() -> dict[str, tuple[SecretKind, ...]]:
 
 
 _BEGINNINGS = _by_beginning()
+_LOOKING_ON = frozenset(beginning.encode() for beginning in _BEGINNINGS)
 
 
 def _tokens(text: str, narrow: bytes) -> Iterator[FoundSecret]:
@@ -723,8 +790,31 @@ def _tokens(text: str, narrow: bytes) -> Iterator[FoundSecret]:
         end = letters.find(b" ", at + _RUN)
         end = len(letters) if end < 0 else end
         start = letters.rfind(b" ", 0, at) + 1
-        yield from _token_at(text, start, end)
+        run = narrow[start - 1 : end + 1]
+        if run not in _BORING_RUNS:
+            found = list(_token_at(text, start, end))
+            if found:
+                yield from found
+            elif start and end < len(narrow) and _is_boring(run):
+                _BORING_RUNS.add(run)
         at = letters.find(_LONG, end)
+
+
+_BORING_RUNS: set[bytes] = set()
+"""Runs that are no tokens, each with the sign before and behind it: names of functions and folders, ids."""
+
+
+def _is_boring(run: bytes) -> bool:
+    """Whether a run that is no token is none wherever it stands: what looks further back or on has no say in it."""
+    if len(_BORING_RUNS) >= _MOST_BORING or len(run) > _LONGEST_BORING:
+        return False
+    before, behind = run[:1], run[-1:]
+    if before in b"\\%:?" or run[1:2] == b"0" or not behind.isascii() or behind == b"?":
+        return False
+    return behind not in b".+/=" or (run[1:4].lower() not in _LOOKING_ON and run[1:2] not in b"MNO")
+
+
+_LONGEST_BORING = 80
 
 
 def _token_at(text: str, start: int, end: int) -> Iterator[FoundSecret]:
@@ -765,26 +855,48 @@ _WALLET = 66
 """Letters of such a key: 0x and 32 bytes."""
 
 
-def _of_kind(text: str, lower: str, kind: SecretKind) -> Iterator[FoundSecret]:
-    groups: list[str | int] = [group for group in ("s", "s2") if group in kind.pattern.groupindex]
-    groups = groups or [0]
-    for start, end in _regions(lower, kind):
-        for match in kind.pattern.finditer(text, start, end):
-            for group in groups:
-                value = match[group]
-                if value and (kind.is_one is None or kind.is_one(value)):
-                    yield FoundSecret(kind.name, match.start(group), match.end(group), value)
+def _of_kind(text: str, lower: str, kind: SecretKind, words: set[bytes]) -> Iterator[FoundSecret]:
+    groups = _groups_of(kind.pattern)
+    for match in _matches(text, lower, kind, words):
+        for group in groups:
+            value = match[group]
+            if value and (kind.is_one is None or kind.is_one(value)):
+                yield FoundSecret(kind.name, match.start(group), match.end(group), value)
 
 
-def _regions(lower: str, kind: SecretKind) -> Iterator[tuple[int, int]]:
-    """Where a kind may be: around its hints, in the same line."""
+@cache
+def _groups_of(pattern: re.Pattern[str]) -> tuple[str | int, ...]:
+    return tuple(group for group in ("s", "s2") if group in pattern.groupindex) or (0,)
+
+
+def _matches(text: str, lower: str, kind: SecretKind, words: set[bytes]) -> Iterator[re.Match[str]]:
     if kind.reach is None:
-        yield 0, len(lower)
-        return
-    before, after = kind.reach
-    for hint in {each.partition("|")[2] or each for each in kind.hints}:
+        yield from kind.pattern.finditer(text)
+    else:
+        for start, end in _regions(lower, _places_of(kind.hints, words), kind.reach):
+            yield from kind.pattern.finditer(text, start, end)
+
+
+def _places_of(hints: tuple[str, ...], words: set[bytes]) -> list[str]:
+    """What a kind is looked for around: the places of those hints whose word is in the text."""
+    return list(dict.fromkeys(place for word, place in _hinted(hints) if word is None or word in words))
+
+
+@cache
+def _hinted(hints: tuple[str, ...]) -> tuple[tuple[bytes | None, str], ...]:
+    """Hints as the word that a text must have, None for a sign, and the place to look around."""
+    parts = [hint.partition("|") for hint in hints]
+    return tuple((word.encode() if word.isalnum() else None, place or word) for word, _, place in parts)
+
+
+def _regions(lower: str, places: list[str], reach: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Where a kind may be: around its hints, in the same line."""
+    before, after = reach
+    for place in places:
+        if place[0] == "$" and "$" not in lower:  # one sign is found ten times as fast
+            continue
         start = end = -1
-        at = lower.find(hint)
+        at = lower.find(place)
         while at >= 0:
             first = max(lower.rfind("\n", max(0, at - before), at) + 1, at - before, 0)
             last = lower.find("\n", at, at + after)
@@ -792,7 +904,7 @@ def _regions(lower: str, kind: SecretKind) -> Iterator[tuple[int, int]]:
             if first > end >= 0:
                 yield start, end
             start, end = (start, last) if 0 <= first <= end else (first, last)
-            at = lower.find(hint, at + len(hint))
+            at = lower.find(place, at + len(place))
         if end >= 0:
             yield start, end
 
@@ -823,6 +935,11 @@ def is_assigned(name: object, value: object) -> bool:
     return (
         isinstance(name, str) and isinstance(value, str) and len(name) <= _LONGEST_NAME and is_assigned_to(name, value)
     )
+
+
+def is_name_of_secret(name: str) -> bool:
+    """Whether what has this name may be a secret for that alone."""
+    return len(name) <= _LONGEST_NAME and _meant_by(name) is not None
 
 
 _LONGEST_NAME = 80

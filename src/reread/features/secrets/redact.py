@@ -6,9 +6,9 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
@@ -16,7 +16,8 @@ from msgspec import Raw, Struct
 from reread.records import Record, parse_or_none
 from reread.sessions import Session
 
-from .find import FoundSecret, find, is_assigned, kind_of_name
+from .find import FoundSecret, find, is_plain_id, kind_of_name, may_be_coloured
+from .json_values import KnownTexts, assigned, gathered, is_rewritten, is_unreadable, own_assigned, texts_of
 from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
 
 _SHORTEST = 8
@@ -27,8 +28,11 @@ _NOTHING = "'<$>'"
 """Letters that begin no secret."""
 _SHORT = 200
 """Letters of a text that is likely to come again."""
-_TOGETHER = 2_000
-"""Letters of a text that is looked at together with others."""
+_TOGETHER, _AT_ONCE = 2_000, 20_000
+"""Letters of a text that is looked at together with others, and of all these. Of longer ones most hold a path of
+somebody's, and would be looked at twice."""
+_MOST_WAITING = 200
+"""Lines that wait for others to be looked at with."""
 _BETWEEN = "\n\0\n"
 """Between such texts: no pattern reaches over it."""
 _CLEAN: list[FoundSecret] = []
@@ -54,6 +58,9 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._found: dict[str, list[FoundSecret]] = {}
+        """Texts with the secrets of each: a session tells most texts several times, in its lines, records and pages."""
+        self.clean = KnownTexts()
+        """Texts without."""
         self._patterns: dict[tuple[str, ...], re.Pattern[str]] = {}
         self._everywhere: dict[str, str] = {}
         """Secrets that are looked for by themselves, with the kind of each."""
@@ -61,6 +68,8 @@ class Redactor:
         """Letters of the shortest of them."""
         self._redacted: dict[str, str] = {}
         """Short texts as they become: names of fields, and what else stands in every line. Only until more is known."""
+        self.unchanged = KnownTexts()
+        """Those of them that stay as they are."""
 
     def learn(self, text: str) -> None:
         """Takes note of the secrets of a text."""
@@ -69,15 +78,29 @@ class Redactor:
 
     def learn_all(self, texts: list[str]) -> None:
         """The same for many texts: short ones are looked at together, which takes a fifth of the time."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._found]
-        together = [text for text in new if len(text) <= _TOGETHER]
-        suspects = self._suspects(together)
-        for text in together:
-            if text not in suspects:
-                self._found[text] = _CLEAN
+        new = list(dict.fromkeys(text for text in texts if text not in self.clean.texts and text not in self._found))
+        self.look_at(new)
+        for text in self.with_secrets(new):
+            self.learn(text)
+
+    def with_secrets(self, texts: Iterable[str]) -> list[str]:
+        """Those of many texts that were looked at in which something was found, whatever others told."""
+        return [text for text in texts if text in self._found]
+
+    def look_at(self, texts: list[str]) -> None:
+        """Finds what is in many texts, and takes no note of it yet."""
+        new = [text for text in texts if text not in self._found and not self._is_plain(text)]
+        short = [text for text in new if len(text) <= _TOGETHER]
+        if may_be_coloured(_BETWEEN.join(short)):  # colours are taken out of all or of none
+            short = [text for text in short if not may_be_coloured(text)]
+        self.clean.texts.update(set(short).difference(self._suspects(short)))
         for text in new:
-            if text not in self._found:
-                self.learn(text)
+            self._find(text)
+
+    def _is_plain(self, text: str) -> bool:
+        if is_plain_id(text):
+            self.clean.texts.add(text)
+        return text in self.clean.texts
 
     def _suspects(self, texts: list[str]) -> set[str]:
         """Those of many texts in which something may be."""
@@ -89,19 +112,10 @@ class Redactor:
             suspects.update(texts[first : last + 1])
         return suspects
 
-    def is_clean(self, texts: list[str]) -> bool:
-        """Whether nothing is to be taken out of texts that were learned."""
-        if any(self._found.get(text) is not _CLEAN for text in texts):
-            return False
-        known = [value for value in self._everywhere if value]
-        if not known:
-            return True
-        joined = _BETWEEN.join(texts)
-        return not any(value in joined for value in known)
-
     def drop_texts(self) -> None:
         """Remembers the secrets alone: whoever goes through gigabytes once gains nothing from texts seen before."""
-        self._found.clear()
+        for texts in (self._found, self.clean, self._redacted, self.unchanged):
+            texts.clear()
 
     def found_in(self, text: str) -> list[FoundSecret]:
         """The secrets of a text by itself, whatever others told."""
@@ -112,16 +126,20 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with a name in the place of each secret; as it is where there is none."""
-        if len(text) > _SHORT:
-            return self._with_names(text)
+        if text in self.unchanged.texts:
+            return text
         made = self._redacted.get(text)
         if made is None:
             made = self._with_names(text)
-            self._redacted[text] = made  # behind it: what is new in a text makes all others unsure
+            if len(text) <= _SHORT:  # behind it: what is new in a text makes all others unsure
+                if made is text:
+                    self.unchanged.texts.add(text)
+                else:
+                    self._redacted[text] = made
         return made
 
     def _with_names(self, text: str) -> str:
-        spans = list(self._spans(text))
+        spans = self._spans(text)
         if not spans:
             return text
         parts: list[str] = []
@@ -145,11 +163,16 @@ class Redactor:
         return Counter(each.kind for each in self._spans(outside))
 
     def _find(self, text: str) -> list[FoundSecret]:
-        """A session tells most texts several times: in its lines, its records, its pages."""
-        if text not in self._found:
-            found = find(text, addresses=self.addresses)
-            self._found[text] = [each for each in found if not self._is_spared(each)] or _CLEAN
-        return self._found[text]
+        if text in self.clean.texts:
+            return _CLEAN
+        found = self._found.get(text)
+        if found is None:
+            found = [each for each in find(text, addresses=self.addresses) if not self._is_spared(each)]
+            if found:
+                self._found[text] = found
+            else:
+                self.clean.texts.add(text)
+        return found
 
     def _is_spared(self, each: FoundSecret) -> bool:
         return each.kind in self.spared or each.value in self.spared_values
@@ -170,6 +193,7 @@ class Redactor:
         self._everywhere[value] = kind
         self._shortest = min(len(value), self._shortest or len(value))
         self._redacted.clear()
+        self.unchanged.clear()
 
     def _placeholder(self, kind: str, value: str) -> str:
         if value not in self._names:
@@ -181,22 +205,25 @@ class Redactor:
         """The known secrets that stand in a text, the longest first: one may begin with another."""
         if len(text) < self._shortest:
             return []
-        there = tuple(sorted((value for value in self._everywhere if value in text), key=len, reverse=True))
-        if not there:
+        known = [value for value in self._everywhere if value in text]
+        if not known:
             return []
+        there = tuple(sorted(known, key=len, reverse=True))
         if there not in self._patterns:
             self._patterns[there] = re.compile("|".join(_whole(value) for value in there))
         matches = self._patterns[there].finditer(text)
         return [FoundSecret(self._everywhere[match[0]], match.start(), match.end(), match[0]) for match in matches]
 
-    def _spans(self, text: str) -> Iterator[FoundSecret]:
+    def _spans(self, text: str) -> list[FoundSecret]:
         known = self._known_in(text)
         by_shape = self._find(text)
-        position = 0
+        if not known:
+            return by_shape
+        spans: list[FoundSecret] = []
         for each in sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)):
-            if each.start >= position:
-                yield each
-                position = each.end
+            if not spans or each.start >= spans[-1].end:
+                spans.append(each)
+        return spans
 
 
 def _whole(value: str) -> str:
@@ -223,15 +250,70 @@ def placeholders(text: str) -> tuple[Counter[str], Counter[str]]:
     return Counter(match["kind"] for match in found), Counter(different.values())
 
 
-_UNREADABLE = frozenset({"signature"})
-"""Fields of the API's own, which nobody can read."""
-
-
 def learn_value(redactor: Redactor, value: Any) -> None:
     """Takes note of the secrets of a JSON value, names of fields included."""
-    redactor.learn_all(list(texts_of(value)))
-    for name, text in _assigned(value):
-        redactor.learn_assigned(name, text)
+    learn_values(redactor, [value])
+
+
+def learn_lines(redactor: Redactor, lines: Iterable[bytes]) -> None:
+    """Takes note of lines of JSON; of what is none, as text."""
+    learn_values(redactor, (_value_of(raw) for raw in lines))
+
+
+def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
+    known: set[str] = set()
+    for each in _looked_at(redactor, values):
+        found = set(redactor.with_secrets(each.texts)) - known
+        for text in texts_of(each.value) if found else ():  # numbered in the order of reading
+            if text in found:
+                redactor.learn(text)
+        known |= found
+        for name, text in assigned(each.value) if each.is_named else ():
+            redactor.learn_assigned(name, text)
+
+
+def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[list[tuple[str, str]]]:
+    """Kind and value of every secret, line by line."""
+    for each in _looked_at(redactor, (_value_of(raw) for raw in lines)):
+        has_some = each.is_named or redactor.with_secrets(each.texts)
+        yield _secrets_in(redactor, each.value) if has_some else []
+
+
+def _secrets_in(redactor: Redactor, value: Any) -> list[tuple[str, str]]:
+    found = [(each.kind, each.value) for text in texts_of(value) for each in redactor.found_in(text)]
+    values = {secret for _, secret in found}
+    return [*found, *((kind_of_name(name), text) for name, text in assigned(value) if text not in values)]
+
+
+class _Looked(NamedTuple):
+    value: Any
+    texts: list[str]
+    """All in which there may be something, and others."""
+    is_named: bool
+
+
+def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
+    """Values with their texts, all of which were looked at: those of many values at once."""
+    waiting: list[_Looked] = []
+    new: dict[str, None] = {}
+    size = 0
+    for value in values:
+        texts, is_named = gathered(value, redactor.clean)
+        waiting.append(_Looked(value, texts, is_named))
+        new.update(dict.fromkeys(texts))
+        size += sum(map(len, texts))
+        if size >= _AT_ONCE or len(waiting) >= _MOST_WAITING:
+            redactor.look_at(list(new))
+            yield from waiting
+            waiting, new, size = [], {}, 0
+    redactor.look_at(list(new))
+    yield from waiting
+
+
+def _value_of(raw: bytes) -> Any:
+    """What a line says; a text where it is no JSON."""
+    value = parse_or_none(raw)
+    return value if value is not None else raw.decode("utf-8", "replace")
 
 
 def redacted_value(redactor: Redactor, value: Any) -> Any:
@@ -239,7 +321,7 @@ def redacted_value(redactor: Redactor, value: Any) -> Any:
 
     Without recursion: JSON may be nested deeper than Python calls.
     """
-    for name, text in _assigned(value):  # names are numbered from the top, parts are made from the bottom
+    for name, text in assigned(value):  # names are numbered from the top, parts are made from the bottom
         if redactor.redact(text) == text:
             redactor.redact_assigned(name, text)
     made: dict[int, Any] = {}
@@ -256,7 +338,7 @@ def redacted_value(redactor: Redactor, value: Any) -> Any:
             items = [_part(redactor, item, made) for item in each]
             made[id(each)] = items if _is_other(items, each) else each
         else:
-            own = dict(_own_assigned(each))
+            own = dict(own_assigned(each))
             fields = {redactor.redact(key): _field(redactor, each, key, own, made) for key in each}
             is_changed = _is_other(list(fields.values()), list(each.values())) or fields.keys() != each.keys()
             made[id(each)] = fields if is_changed else each
@@ -274,7 +356,7 @@ def _is_other(one: list[Any], other: list[Any]) -> bool:
 
 def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[str, str], made: dict[int, Any]) -> Any:
     value = fields[key]
-    if _is_unreadable(fields, key):
+    if is_unreadable(fields, key):
         return value
     if key in assigned:
         known = redactor.redact(value)
@@ -282,75 +364,36 @@ def _field(redactor: Redactor, fields: dict[str, Any], key: str, assigned: dict[
     return _part(redactor, value, made)
 
 
-def _is_unreadable(fields: dict[str, Any], key: str) -> bool:
-    """Bytes of an image: among so many letters everything occurs."""
-    return key in _UNREADABLE or (key == "data" and fields.get("type") == "base64") or key == "base64"
-
-
-def texts_of(value: Any) -> Iterator[str]:
-    """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, str):
-            yield each
-        elif isinstance(each, list):
-            texts = [item for item in each if isinstance(item, str)]
-            if len(texts) > 1:
-                yield "\n".join(texts)  # the lines of a patch: a key spans several
-            waiting.extend(reversed(each))
-        elif isinstance(each, dict):
-            yield from each
-            waiting.extend(item for key, item in reversed(each.items()) if not _is_unreadable(each, key))
-
-
-def _assigned(value: Any) -> Iterator[tuple[str, str]]:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield from ((name, each[key]) for key, name in _own_assigned(each))
-            waiting.extend(item for item in reversed(each.values()) if isinstance(item, list | dict))
-        elif isinstance(each, list):
-            waiting.extend(item for item in reversed(each) if isinstance(item, list | dict))
-
-
-def _own_assigned(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
-    for key, value in fields.items():
-        if type(value) is str and is_assigned(key, value) and not _is_unreadable(fields, key):
-            yield key, key
-    if "value" in fields:
-        named = fields.get("name") or fields.get("key")
-        if is_assigned(named, fields["value"]):
-            yield "value", str(named)
-
-
 def learn_line(redactor: Redactor, raw: bytes) -> None:
     """Takes note of a line of JSON; of what is none, as text."""
-    value = parse_or_none(raw)
-    learn_value(redactor, value if value is not None else raw.decode("utf-8", "replace"))
+    learn_lines(redactor, [raw])
 
 
 def secrets_of(redactor: Redactor, raw: bytes) -> list[tuple[str, str]]:
     """Kind and value of every secret of a line; the redactor remembers texts that it has seen."""
-    value = parse_or_none(raw)
-    everything = list(texts_of(value)) if value is not None else [raw.decode("utf-8", "replace")]
-    redactor.learn_all(everything)
-    found = [(each.kind, each.value) for text in everything for each in redactor.found_in(text)]
-    values = {secret for _, secret in found}
-    named = [(kind_of_name(name), text) for name, text in _assigned(value) if text not in values]
-    return [*found, *named]
+    return next(secrets_of_lines(redactor, [raw]))
 
 
 def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
     """A line of JSON without secrets; byte for byte the same where it has none."""
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _redacted_oddity(redactor, raw)
+    if type(value) is not dict and type(value) is not list:
+        return _redacted_oddity(redactor, raw)
+    is_changed = is_rewritten(value, redactor.unchanged, redactor.redact)
+    if is_changed is None:
+        return _redacted_oddity(redactor, raw)
+    return msgspec.json.encode(value) if is_changed else raw
+
+
+def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
+    """The same for any line, however it is written and whatever is assigned in it."""
     value = parse_or_none(raw)
     if value is None:
         text = raw.decode("utf-8", "surrogateescape")
         return redactor.redact(text).encode("utf-8", "surrogateescape")
-    if redactor.is_clean(list(texts_of(value))) and not any(_assigned(value)):
-        return raw
     made = redacted_value(redactor, value)
     if made is value:
         return raw
@@ -365,8 +408,7 @@ def redacted_session(session: Session, redactor: Redactor) -> Session:
 
 def learn_session(redactor: Redactor, session: Session) -> None:
     """Takes note of all secrets of a session: what is one in a result is one in a prompt."""
-    for raw in _everything(session):
-        learn_line(redactor, raw)
+    learn_lines(redactor, _everything(session))
     for talk in (session, *session.subagents):
         for call in talk.tool_calls:
             if call.persisted is not None:
@@ -382,6 +424,9 @@ def _everything(session: Session) -> Iterator[bytes]:
         yield from (record.raw for record in capture.told.records)
         yield from (msgspec.json.encode(asked) for asked in capture.told.permissions.values())
     yield from (msgspec.json.encode(agent.meta) for agent in session.subagents if agent.meta is not None)
+
+
+_SIGNED = frozenset({"signature"})
 
 
 class Rewriter:
@@ -414,7 +459,7 @@ class Rewriter:
         return known[1]
 
     def _struct(self, value: Struct) -> Any:
-        skipped = _UNREADABLE | ({"data"} if getattr(value, "type", None) == "base64" else frozenset())
+        skipped = _SIGNED | ({"data"} if getattr(value, "type", None) == "base64" else frozenset())
         fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in skipped}
         changed = {name: made for name, old in fields.items() if (made := self(old)) is not old and made != old}
         return msgspec.structs.replace(value, **changed) if changed else value
@@ -433,5 +478,5 @@ def left_in_value(redactor: Redactor, value: Any) -> Counter[str]:
     left: Counter[str] = Counter()
     for text in texts_of(value):
         left += redactor.left_in(text)
-    left += Counter(kind_of_name(name) for name, text in _assigned(value) if not PLACEHOLDER.search(text))
+    left += Counter(kind_of_name(name) for name, text in assigned(value) if not PLACEHOLDER.search(text))
     return left

@@ -440,7 +440,7 @@ KINDS: tuple[SecretKind, ...] = (
     _kind(
         "password of .netrc",
         "machine",
-        r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<s>[^\s\"'<$\[]{3,})",
+        r"machine(?<=\bmachine)\s+\S+\s+login\s+\S+\s+password\s+(?P<s>[^\s\"'<$\[]{3,})",
         reach=None,
     ),
     _kind(

@@ -1,0 +1,163 @@
+"""The texts of JSON values: which there are, which of them their names make secrets, and other texts in their place.
+
+Nothing here calls itself: JSON may be nested deeper than Python calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .find import is_assigned, is_name_of_secret
+
+_UNREADABLE = frozenset({"signature", "base64"})
+"""Fields that nobody can read."""
+_BYTES = frozenset({"data", *_UNREADABLE})
+
+
+def is_unreadable(fields: Mapping[str, object], key: str) -> bool:
+    """Bytes of an image, a signature of the API: among so many letters everything occurs."""
+    return key in _UNREADABLE or (key == "data" and fields.get("type") == "base64")
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Every text of a JSON value, names of fields included; lines that stand in a list also together."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            texts = [item for item in each if isinstance(item, str)]
+            if len(texts) > 1:
+                yield "\n".join(texts)  # the lines of a patch: a key spans several
+            waiting.extend(reversed(each))
+        elif isinstance(each, dict):
+            yield from each
+            waiting.extend(item for key, item in reversed(each.items()) if not is_unreadable(each, key))
+
+
+class KnownTexts:
+    """Texts in which there is nothing to find, or nothing to change."""
+
+    __slots__ = ("_names", "texts")
+
+    def __init__(self) -> None:
+        self.texts: set[str] = set()
+        self._names: set[str] = set()
+        """Those of them that are names of fields, and say nothing about their values."""
+
+    def clear(self) -> None:
+        self.texts.clear()
+        self._names.clear()
+
+    def has_names(self, fields: dict[str, Any]) -> bool:
+        """Whether all names of fields are such; nearly always, after the first lines."""
+        return fields.keys() <= self._names
+
+    def add_names(self, fields: dict[str, Any]) -> None:
+        self._names.update(name for name in fields if name in self.texts and not _is_telling(name))
+
+
+@lru_cache(maxsize=20_000)
+def _is_telling(name: str) -> bool:
+    return name in _BYTES or name == "value" or is_name_of_secret(name)
+
+
+class ValueTexts(NamedTuple):
+    """What of a value has to be looked at, in no order; where it is nothing, there is nothing in the value."""
+
+    texts: list[str]
+    is_named: bool
+    """Whether a field is a secret by its name."""
+
+
+def gathered(value: Any, known: KnownTexts) -> ValueTexts:
+    """What `texts_of` and `assigned` tell, but for texts that are known, in a fifth of the time."""
+    texts: list[str] = [value] if type(value) is str else []
+    is_named = False
+    waiting = [value] if type(value) is dict or type(value) is list else []
+    known_texts = known.texts
+    for each in waiting:  # which grows meanwhile
+        parts: Iterable[Any] = each
+        if type(each) is dict:
+            parts = each.values()
+            if not known.has_names(each):
+                known.add_names(each)
+                texts += [name for name in each if name not in known_texts]
+                parts = [part for key, part in each.items() if not is_unreadable(each, key)]
+                is_named = is_named or (any(map(_is_telling, each)) and any(own_assigned(each)))
+        elif len(each) > 1:
+            lines = [part for part in each if type(part) is str]
+            texts += ["\n".join(lines)] if len(lines) > 1 else []
+        for part in parts:
+            if type(part) is str:
+                if part not in known_texts:
+                    texts.append(part)
+            elif type(part) is dict or type(part) is list:
+                waiting.append(part)
+    return ValueTexts(texts, is_named)
+
+
+def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: Callable[[str], str]) -> bool | None:
+    """Rewrites the texts of a value in their places, and tells whether any became another.
+
+    None where a field is a secret by its name: who wants to know it has to begin anew.
+    """
+    is_changed = False
+    waiting = [value]
+    known_texts = known.texts
+    for each in waiting:
+        if type(each) is list:
+            items: Iterable[tuple[Any, Any]] = enumerate(each)
+        elif known.has_names(each):
+            items = each.items()
+        else:
+            known.add_names(each)
+            if any(map(_is_telling, each)) and any(own_assigned(each)):
+                return None
+            items = [(key, part) for key, part in each.items() if not is_unreadable(each, key)]
+            is_changed = _are_renamed(each, rewrite) or is_changed
+            items = zip([rewrite(key) for key, _ in items], [part for _, part in items], strict=True)
+        for key, part in items:
+            if type(part) is str:
+                if part not in known_texts and (made := rewrite(part)) is not part:
+                    each[key] = made
+                    is_changed = True
+            elif type(part) is dict or type(part) is list:
+                waiting.append(part)
+    return is_changed
+
+
+def _are_renamed(fields: dict[str, Any], rewrite: Callable[[str], str]) -> bool:
+    made = [rewrite(name) for name in fields]
+    if made == list(fields):
+        return False
+    parts = list(fields.values())
+    fields.clear()
+    fields.update(zip(made, parts, strict=True))
+    return True
+
+
+def assigned(value: Any) -> Iterator[tuple[str, str]]:
+    """Texts of fields that are secrets by their names, with the names."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield from ((name, each[key]) for key, name in own_assigned(each))
+            waiting.extend(item for item in reversed(each.values()) if isinstance(item, list | dict))
+        elif isinstance(each, list):
+            waiting.extend(item for item in reversed(each) if isinstance(item, list | dict))
+
+
+def own_assigned(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Fields that are secrets by their name, with the name; `{"name": "DB_PASSWORD", "value": …}` is one too."""
+    for key, value in fields.items():
+        if type(value) is str and is_assigned(key, value) and not is_unreadable(fields, key):
+            yield key, key
+    if "value" in fields:
+        named = fields.get("name") or fields.get("key")
+        if is_assigned(named, fields["value"]):
+            yield "value", str(named)

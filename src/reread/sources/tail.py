@@ -1,0 +1,268 @@
+"""Follows files that other processes append to, by looking at them now and then: the only follower there is.
+
+`follow` gives the lines of one file, `Tail` those of all sessions below some sources that grow; both look through
+`FileTail`. `pace` says when: it is the only place that waits. Whole lines alone are given; a file that was cut short,
+replaced or removed begins anew. No file is held open between two looks: on Windows that would keep its writer from
+replacing it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
+
+from reread.errors import SourceError
+
+from .find import FileKind, SourceFile, find
+from .lines import HEAD, Line, open_regular, source_error, split_lines, windows
+
+__all__ = ["AppendedLine", "FileTail", "Reset", "SessionTail", "Tail", "follow", "follow_looks", "pace"]
+
+OFTEN = 0.1
+SELDOM = 2.0
+"""Seconds between looks at what is being written, and between those at all the rest."""
+BUSY = 0.02
+"""The share of the time that looks at the rest may take: with thousands of old sessions one is no trifle."""
+AWAKE = 600.0
+"""A session that grew within so many seconds is being written."""
+
+Reason = Literal["truncated", "replaced", "deleted"]
+
+
+class Reset(NamedTuple):
+    """The lines given so far are no longer the file's: it starts over at offset 0, line 1."""
+
+    reason: Reason
+
+
+def follow(
+    path: Path,
+    *,
+    start: int = 0,
+    number: int = 1,
+    interval: float = 0.1,
+    stop: threading.Event | None = None,
+) -> Iterator[Line | Reset]:
+    """Lines from byte `start`, where line `number` begins, each once its newline is written.
+
+    Waits for a file that is not there yet, and ends only when `stop` is set. An idle look costs one stat.
+    Raises SourceError when the file is there but cannot be read.
+    """
+    stop = stop or threading.Event()
+    for events in follow_looks(path, start=start, number=number, interval=interval, stop=stop):
+        for event in events:
+            yield event
+            if stop.is_set():
+                return
+
+
+def follow_looks(
+    path: Path,
+    *,
+    start: int = 0,
+    number: int = 1,
+    interval: float = 0.1,
+    stop: threading.Event | None = None,
+) -> Iterator[Iterator[Line | Reset]]:
+    """The same, a look at a time: what came together can be dealt with together. A look may bring nothing."""
+    stop = stop or threading.Event()
+    tail = FileTail(path, start, number)
+    if not stop.is_set():
+        yield tail.look()
+    for _ in pace(stop, often=interval):
+        yield tail.look()
+
+
+def pace(stop: threading.Event, *, often: float = OFTEN, seldom: float = SELDOM) -> Iterator[bool]:
+    """Waits before each look, and ends when `stop` is set; says whether it is time to look at the rest, too.
+
+    That becomes rarer the longer such a look takes.
+    """
+    due = time.monotonic() + seldom
+    while not stop.wait(often):
+        began = time.monotonic()
+        is_due = began >= due
+        yield is_due
+        if is_due:
+            now = time.monotonic()
+            due = now + max(seldom, (now - began) / BUSY)
+
+
+class _Seen(NamedTuple):
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Seen:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+    def is_same_file(self, other: _Seen) -> bool:
+        return (self.device, self.inode) == (other.device, other.inode)
+
+
+class FileTail:
+    """How far a growing file has been read, and what it looked like then."""
+
+    def __init__(self, path: Path, offset: int = 0, number: int = 1) -> None:
+        self._path = path
+        self._offset = offset
+        self._number = number
+        self._seen: _Seen | None = None
+        self._head = b""
+
+    def look(self) -> Iterator[Line | Reset]:
+        """What came since the last look; one stat where nothing did."""
+        try:
+            now = _Seen.of(self._path.stat())
+            if now != self._seen:
+                with open_regular(self._path) as file:
+                    yield from self._changes(file, now)
+        except FileNotFoundError:
+            if self._seen:
+                yield self._start_over("deleted")
+        except OSError as error:
+            raise source_error(self._path, error) from error
+
+    def _changes(self, file: BinaryIO, now: _Seen) -> Iterator[Line | Reset]:
+        if reason := self._reason_to_reset(file, now):
+            yield self._start_over(reason)
+        self._seen = now
+        file.seek(self._offset)
+        # A partial line is read again at each look: the client writes lines whole, so it is rare and short.
+        for line in split_lines(windows(file), offset=self._offset, number=self._number):
+            if line.ended:
+                self._offset = line.offset + len(line.raw) + 1
+                self._number = line.number + 1
+                yield line
+        self._head = _first_bytes(file, min(self._offset, HEAD))
+
+    def _reason_to_reset(self, file: BinaryIO, now: _Seen) -> Reason | None:
+        if self._seen and not now.is_same_file(self._seen):
+            return "replaced"
+        if now.size < max(self._offset, self._seen.size if self._seen else 0):
+            return "truncated"
+        if _first_bytes(file, len(self._head)) != self._head:
+            return "replaced"
+        return None
+
+    def _start_over(self, reason: Reason) -> Reset:
+        self._offset, self._number, self._seen, self._head = 0, 1, None, b""
+        return Reset(reason)
+
+
+def _first_bytes(file: BinaryIO, size: int) -> bytes:
+    file.seek(0)
+    return file.read(size)
+
+
+_SPOKEN = (FileKind.TRANSCRIPT, FileKind.SUBAGENT)
+
+
+class AppendedLine(NamedTuple):
+    """A whole line of a session's transcript, or of one of its agents."""
+
+    file: SourceFile
+    line: Line
+    is_old: bool
+    """Whether it stood there before anybody looked."""
+
+
+class SessionTail:
+    """The files of one session: read once from the beginning, and from then on as they grow."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.grew = time.time()
+        self._files: dict[Path, tuple[SourceFile, int]] = {}
+        self._tails: dict[Path, FileTail] = {}
+
+    @property
+    def side_files(self) -> list[SourceFile]:
+        """What lies beside the conversation, and is no conversation."""
+        return [file for file, _ in self._files.values() if file.kind not in _SPOKEN]
+
+    def add(self, file: SourceFile, old: int) -> None:
+        """A file of the session, of which so many bytes were there before anybody looked."""
+        if file.path not in self._files:
+            self._files[file.path] = (file, old)
+            if file.kind in _SPOKEN:
+                self._tails[file.path] = FileTail(file.path)
+
+    def look(self) -> list[AppendedLine] | Reset:
+        """What came since the last look. After a Reset, all that the files hold comes again, as new."""
+        found: list[AppendedLine] = []
+        for path, tail in self._tails.items():
+            file, old = self._files[path]
+            for item in tail.look():
+                if isinstance(item, Reset):
+                    self._begin_anew()
+                    return item
+                found.append(AppendedLine(file, item, item.offset + len(item.raw) < old))
+        if any(not each.is_old for each in found):
+            self.grew = time.time()
+        return found
+
+    def _begin_anew(self) -> None:
+        files, self._files, self._tails = self._files, {}, {}
+        for path, (file, _) in files.items():
+            if path.exists():
+                self.add(file, 0)
+
+
+class Tail:
+    """All sessions of some sources; those that grow are read. What cannot be read is added to `problems`."""
+
+    def __init__(self, places: Sequence[Path], problems: list[SourceError]) -> None:
+        self._places = places
+        self._problems = problems
+        self._sizes: dict[Path, int] = {}
+        self._sessions: dict[tuple[Path, str], SessionTail] = {}
+        found = list(self._found())
+        self._sizes = {file.path: file.size for file in found}
+        awake = time.time() - AWAKE
+        self._open([file for file in found if file.mtime_ns / 1e9 > awake], found)
+
+    @property
+    def sessions(self) -> list[SessionTail]:
+        """Those that grew lately."""
+        return list(self._sessions.values())
+
+    def look(self, *, is_due: bool) -> Iterator[tuple[SessionTail, list[AppendedLine] | Reset]]:
+        """What came in each session that grew lately; where it is due, new files and others are looked at first."""
+        if is_due:
+            self._look_around()
+        for key, session in list(self._sessions.items()):
+            try:
+                yield session, session.look()
+            except SourceError as problem:
+                self._problems.append(problem)
+                del self._sessions[key]
+
+    def _look_around(self) -> None:
+        """New files, and old ones that grow again."""
+        found = list(self._found())
+        self._open([file for file in found if file.size != self._sizes.get(file.path)], found)
+        self._sizes.update((file.path, file.size) for file in found)
+        asleep = time.time() - AWAKE
+        self._sessions = {key: each for key, each in self._sessions.items() if each.grew > asleep}
+
+    def _found(self) -> Iterator[SourceFile]:
+        for place in self._places:
+            for part in [place] if place.is_dir() else [place, place.with_suffix("")]:
+                if part.exists():
+                    yield from (file for file in find(part, problems=[]) if file.session is not None)
+
+    def _open(self, grown: Sequence[SourceFile], found: Sequence[SourceFile]) -> None:
+        """Reads the sessions of these files from now on, with all their files."""
+        keys = {(file.folder, file.session or "") for file in grown if file.kind in _SPOKEN}
+        for file in found:
+            key = (file.folder, file.session or "")
+            if key in keys:
+                session = self._sessions.setdefault(key, SessionTail(key[1]))
+                session.add(file, self._sizes.get(file.path, 0))

@@ -1,0 +1,183 @@
+"""Files that only grew: their sessions alone are looked at, and the archive is what a walk would have made of it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reread import sources
+from reread.archive import Archive
+from reread.index.source_state import last_seen
+from reread.ingest import sync
+from reread.testing import a_prompt, a_reply, a_session
+
+IDS = [f"{number}a1b2c3d-1111-4222-8333-444455556666" for number in range(3)]
+NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "seen"}
+"""What differs between any two archives; `seen` is compared by itself."""
+MOMENTS = {"vanished", "first_seen"}
+
+
+def an_archive(folder: Path, home: str) -> Archive:
+    return Archive(folder / home, [folder / "claude"], machine="desk")
+
+
+def trunk(folder: Path, number: int) -> Path:
+    return folder / "claude" / "projects" / "-home-ann-shop" / f"{IDS[number]}.jsonl"
+
+
+def a_tree(folder: Path) -> None:
+    for number, name in enumerate(IDS):
+        path = trunk(folder, number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        session = a_session(a_prompt(f"the alpaca {number}"), a_reply("here it is"), id=name)
+        path.write_bytes(session.write(folder / "made").read_bytes())
+    (folder / "claude" / "history.jsonl").write_text('{"display": "the alpaca"}\n')
+    (folder / "claude" / "settings.json").write_text("{}")
+
+
+def a_line(said: str, number: int, parent: str | None = None) -> bytes:
+    record = {
+        "type": "user",
+        "uuid": f"u-{number}-{said}",
+        "parentUuid": parent,
+        "sessionId": IDS[number],
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "cwd": "/home/ann/shop",
+        "message": {"role": "user", "content": said},
+    }
+    return json.dumps(record).encode() + b"\n"
+
+
+def rows(archive: Archive) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that the tables say."""
+    connection = archive.connection
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {name: _told(connection, name) for name in names if name not in NOT_COMPARED and "search_" not in name}
+
+
+def _told(connection: sqlite3.Connection, table: str) -> list[tuple[Any, ...]]:
+    try:
+        found = connection.execute(f"SELECT * FROM {table}")  # noqa: S608  our own names
+    except sqlite3.OperationalError:  # of the full-text index, which has no content to read
+        return []
+    named = [column[0] for column in found.description]
+    kept = [place for place, name in enumerate(named) if name not in MOMENTS]
+    return sorted((tuple(row[place] for place in kept) for row in found), key=repr)
+
+
+class Change:
+    """Things that happen to a tree, by number."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    def make(self, what: str, number: int) -> None:
+        self._count += 1
+        getattr(self, what)(trunk(self._folder, number), number)
+
+    def grow(self, path: Path, number: int) -> None:
+        self._append(path, a_line(f"an iguana {self._count}", number))
+
+    def grow_by_half_a_line(self, path: Path, number: int) -> None:
+        self._append(path, a_line(f"an iguana {self._count}", number)[:-20])
+
+    def shrink(self, path: Path, number: int) -> None:  # noqa: ARG002  as the others
+        if path.exists():
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+    def rewrite(self, path: Path, number: int) -> None:
+        path.write_bytes(a_line(f"a yak {self._count}", number))
+
+    def remove(self, path: Path, number: int) -> None:  # noqa: ARG002
+        path.unlink(missing_ok=True)
+
+    def grow_an_agent(self, path: Path, number: int) -> None:
+        agent = path.with_suffix("") / "subagents" / "agent-aa11.jsonl"
+        agent.parent.mkdir(parents=True, exist_ok=True)
+        self._append(agent, a_line(f"a newt {self._count}", number))
+
+    def grow_an_agent_beside(self, path: Path, number: int) -> None:
+        self._append(path.with_name("agent-bb22.jsonl"), a_line(f"a toad {self._count}", number))
+
+    def grow_a_renamed_copy(self, path: Path, number: int) -> None:
+        copy = path.with_name("renamed.jsonl")
+        self._append(copy, a_line(f"a skink {self._count}", number))
+
+    def grow_history(self, path: Path, number: int) -> None:  # noqa: ARG002
+        self._append(self._folder / "claude" / "history.jsonl", b'{"display": "more"}\n')
+
+    def change_settings(self, path: Path, number: int) -> None:  # noqa: ARG002
+        (self._folder / "claude" / "settings.json").write_text(json.dumps({"count": self._count}))
+
+    def back_up(self, path: Path, number: int) -> None:  # noqa: ARG002
+        folder = self._folder / "claude" / "file-history" / IDS[number]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"f@v{self._count}").write_text("a content")
+
+    def nothing(self, path: Path, number: int) -> None:
+        pass
+
+    def _append(self, path: Path, data: bytes) -> None:
+        with path.open("ab") as file:
+            file.write(data)
+
+
+CHANGES = sorted(name for name in vars(Change) if not name.startswith("_") and name != "make")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from([*CHANGES, *["grow"] * 4]), st.integers(0, 2)), max_size=3), max_size=6)
+)
+def test_whatever_happens_the_rows_are_those_of_a_walk(steps: list[list[tuple[str, int]]]) -> None:
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        a_tree(folder)
+        change = Change(folder)
+        with an_archive(folder, "quick") as quick, an_archive(folder, "walked") as walked:
+            for step in [[], *steps]:
+                for what, number in step:
+                    change.make(what, number)
+                quick.sync()
+                with walking():
+                    walked.sync()
+                assert rows(quick) == rows(walked)
+                assert last_seen(quick.connection, "desk") == last_seen(walked.connection, "desk")
+
+
+class walking:  # noqa: N801  reads as a sentence
+    """Syncs that walk, whatever happened."""
+
+    def __enter__(self) -> None:
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr(sync, "growth", lambda *_: None)
+
+    def __exit__(self, *_: object) -> None:
+        self._patch.undo()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    a_tree(tmp_path)
+    return tmp_path
+
+
+def test_a_session_that_grew_is_taken_in_without_a_walk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with an_archive(folder, "home") as archive:
+        archive.sync()
+        change = Change(folder)
+        change.make("grow", 1)
+        change.make("grow_history", 1)
+        monkeypatch.setattr(sources, "find", lambda *_, **__: pytest.fail("the folders were walked"))
+        taken = archive.sync()
+        assert (taken.sessions, taken.files, taken.unchanged) == (1, 2, 3)
+        assert archive.search("iguana").total == 1
+        assert archive.is_current()

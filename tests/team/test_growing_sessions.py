@@ -1,0 +1,160 @@
+"""A session that goes on is sent from where it was: the store comes to what a push of the whole would have made."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from reread.archive.filters import Filter
+from reread.archive.search_language import DEFAULT_FIELDS
+from reread.billing import packaged_prices
+from reread.team import push as pushes
+from reread.team.questions import _unpacked, search, session
+from reread.team.store import Store, verify
+from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
+from trees import append, generate, resume_copy
+
+from .conftest import Team
+from .postgres import Server
+from .test_exact_over_the_team import PEOPLE, split
+from .test_teams_apart import IDS, NOW
+
+TABLES = {
+    "session": """person, key, team, uuid, project, is_counted, digest, text_digest, content_digest, title,
+                      numbers::text
+                  FROM reread.session""",
+    "file": """session.key, person, file.key, role, kind, head, began, ended, lines, malformed, size, marks
+               FROM reread.file JOIN reread.session ON session.id = file.session""",
+    "told": """session.key, person, file.key, told.* FROM reread.told JOIN reread.file ON file.id = told.file
+               JOIN reread.session ON session.id = file.session""",
+    "response": """key, asked, person, team, uuid, input, output, files, rows, doubt, nanodollars, project, tools::text
+                   FROM reread.response""",
+    "text": """session.key, text.person, text.team, agent, position, text.uuid, time, line, words::text
+               FROM reread.text JOIN reread.session ON session.id = text.session""",
+}
+
+
+def content(store: Store) -> list[tuple[object, ...]]:
+    """Everything in a store, without the numbers it gave to rows."""
+    found: list[tuple[object, ...]] = []
+    for name, columns in TABLES.items():
+        rows = store.connection.execute(f"SELECT {columns}".encode()).fetchall()
+        found += sorted(((name, *row[:3], *row[4:]) if name == "told" else (name, *row) for row in rows), key=repr)
+    return found
+
+
+def grow(tree: Path, rng: random.Random) -> None:
+    """Some files of a person go on, one loses its end, one is written anew."""
+    files = sorted((tree / "projects").rglob("*.jsonl"))
+    for path in rng.sample(files, 3):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_was_sent_in_pieces_is_what_one_push_would_have_made(
+    server: Server, team: Team, tmp_path: Path, seed: int
+) -> None:
+    truth = generate(tmp_path / "tree", size=500_000, seed=seed)
+    rng = random.Random(seed)
+    for person in PEOPLE:
+        team.join(person, "builders")
+    for step in range(3):
+        split(tmp_path / "tree", tmp_path, seed)  # the same dealing, of what has grown
+        if step:
+            grow(tmp_path / rng.choice(PEOPLE), rng)
+        for person in rng.sample(PEOPLE, len(PEOPLE)):
+            assert team.push(person, "all").problems == []
+        append(tmp_path / "tree", truth, seed=step, sessions=6)
+        resume_copy(tmp_path / "tree", truth, seed=step)
+    at_once = Team(server, tmp_path)
+    for person in PEOPLE:
+        at_once.join(person, "builders")
+        at_once.push(person, "all")
+    with team.store("owner") as store, at_once.store("owner") as other:
+        assert content(store) == content(other)
+        assert verify(store, packaged_prices())[1] == []
+        assert bodies(store) == bodies(other)
+
+
+def bodies(store: Store) -> list[str]:
+    rows = store.rows("SELECT id FROM reread.session ORDER BY person, key")
+    return [
+        repr([(name, _unpacked(body)) for name, *_, body in store.rows("SELECT * FROM reread.content_of(%s)", row)])
+        for row in rows
+    ]
+
+
+class Growing(NamedTuple):
+    path: Path
+    rest: str
+
+    def grow(self) -> None:
+        with self.path.open("a") as file:
+            file.write(self.rest)
+
+
+@pytest.fixture
+def long_one(team: Team, tmp_path: Path) -> Growing:
+    """A session without its last turn, which comes later."""
+    team.join("ann", "red")
+    turns = [
+        each for number in range(200) for each in (a_prompt(f"q{number} " * 30), a_reply(f"answer {number} " * 30))
+    ]
+    path = a_session(*turns, a_prompt("a late lantern"), a_reply("yes"), id=IDS["ann"]).write(
+        tmp_path / "ann" / "projects"
+    )
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-2]))
+    return Growing(path, "".join(lines[-2:]))
+
+
+@pytest.mark.parametrize("what", ["ledger", "text", "all"])
+def test_little_is_sent_when_little_is_new(team: Team, long_one: Growing, what: str) -> None:
+    whole = team.push("ann", what).bytes_sent
+    long_one.grow()
+    sent = team.push("ann", what)
+    assert (sent.sent, sent.problems) == (1, [])
+    assert sent.bytes_sent < whole / 8
+    if what != "ledger":
+        with team.store("ann") as store:
+            assert search(store, "lantern", DEFAULT_FIELDS, Filter(), 5, NOW).total == 1
+            assert len(session(store, IDS["ann"])[0].turns) == 201
+
+
+def test_a_secret_that_is_learned_late_goes_from_what_was_sent_before(team: Team, tmp_path: Path) -> None:
+    """What a name for a secret stands for may be said only later."""
+    team.join("ann", "red")
+    value = "kqz7Wm3Xv9Lb2Tn5"
+    begun = a_session(a_prompt(f"first {value} there"), a_reply("yes"), id=IDS["ann"])
+    path = begun.write(tmp_path / "ann" / "projects")
+    team.push("ann", "text")
+    call = (a_tool_call("Bash", {"command": f"export DB_PASSWORD={value}"}), a_tool_result("done"))
+    later = a_session(*call, id=IDS["ann"]).write(tmp_path / "other")
+    path.write_text(path.read_text() + later.read_text())
+    team.push("ann", "text")
+    with team.store("owner") as store:
+        assert value not in repr(store.rows("SELECT line, words::text FROM reread.text"))
+
+
+def test_a_session_that_another_push_changed_meanwhile_is_sent_whole(
+    team: Team, long_one: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.push("ann", "text")
+    long_one.grow()
+    known = pushes._known
+
+    def interrupted(store: Store, *arguments: object) -> object:
+        found = known(store, *arguments)  # type: ignore[arg-type]
+        with team.store("owner") as other:
+            other.connection.execute("UPDATE reread.session SET digest = 'x', text_digest = '1.x'")
+            other.connection.execute("DELETE FROM reread.text WHERE position > 3")
+        return found
+
+    monkeypatch.setattr(pushes, "_known", interrupted)
+    with team.archive("ann") as archive, team.store("ann") as store:
+        assert pushes.push(archive, store, None, "text").sent == 1
+        assert len(session(store, IDS["ann"])[0].turns) == 201
