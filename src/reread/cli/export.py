@@ -12,12 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from reread import archive as archives
+from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, printable
-from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
-from reread.features.secrets.redact import learn_lines, redacted_value
 from reread.sessions import Session
-from reread.views.exports import left_in_export
 from reread.views.numbers import count, money
 
 from . import options
@@ -28,9 +26,16 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.config import Config
+    from reread.features import secrets
+    from reread.features.secrets import redact
+    from reread.views import exports
     from reread.views.values import Document
 
     from .session_source import Opened
+else:  # their patterns take a tenth of a second, and most exports are of somebody's own
+    secrets = lazy.module("reread.features.secrets")
+    redact = lazy.module("reread.features.secrets.redact")
+    exports = lazy.module("reread.views.exports")
 
 
 class ExportSource(NamedTuple):
@@ -81,21 +86,21 @@ class Exporter:
         """One session. Without `--redact` and `--check` nothing is looked for."""
         if not (self.given.redact or self.given.check):
             return _export(source.session, self._content(source))
-        redactor = Redactor(addresses=self.given.redact_ips)
+        redactor = secrets.Redactor(addresses=self.given.redact_ips)
         clean = self._redacted(source, redactor)
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
-        taken, distinct = placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
-        left = left_in_export(redactor, text, self.form)
+        taken, distinct = secrets.placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
+        left = exports.left_in_export(redactor, text, self.form)
         return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
-    def _redacted(self, source: ExportSource, redactor: Redactor) -> ExportSource:
+    def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
         lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
-        learn_lines(redactor, lines)
-        session = redacted_session(source.session, redactor)
-        kept = redacted_value(redactor, source.kept) if source.kept is not None else None
-        return ExportSource(session, lambda: b"\n".join(redacted_line(redactor, line) for line in lines), kept)
+        redact.learn_lines(redactor, lines)
+        session = secrets.redacted_session(source.session, redactor)
+        kept = redact.redacted_value(redactor, source.kept) if source.kept is not None else None
+        return ExportSource(session, lambda: b"\n".join(secrets.redacted_line(redactor, line) for line in lines), kept)
 
     def _content(self, source: ExportSource) -> bytes:
         return _FORMS[self.form](self, source)
@@ -402,7 +407,7 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
         raise BadInput("a database is a file: name it with --output OUT.db")
     if output.is_dir():
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
-    redactor = Redactor(addresses=given.redact_ips) if given.redact or given.check else None
+    redactor = secrets.Redactor(addresses=given.redact_ips) if given.redact or given.check else None
     parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
     with asked_archive(given, config) as archive, made_whole(output) as unfinished:
         wanted = given.session or options.make_filter(given, config)
