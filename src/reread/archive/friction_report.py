@@ -563,7 +563,7 @@ class Retro(Struct, frozen=True, kw_only=True):
 
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
     """Answers from rows alone: no transcript is read."""
-    ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
+    ranked((), ask.by)  # an unknown order is refused before the work
     everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
     history = FrictionHistory(
         connection,

@@ -173,7 +173,7 @@ class ArchivePool:
         return version
 
     def _reopen(self) -> None:
-        """Another process made the index anew: what is open is the old one, which lies aside."""
+        """Another process rebuilt the index: what is open is the old one, which was set aside."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._held.clear()

@@ -434,7 +434,7 @@ def _said(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
 
 
 async def judge(request: Request) -> Response:
-    """Keeps that a moment is none, or takes that back; the guard has made sure that it is a form of ours."""
+    """Marks a moment as not friction, or takes that back; the guard has made sure that it is a form of ours."""
     given = await pages.form(request)
     uuid, kind, to, back = (given.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
     await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")

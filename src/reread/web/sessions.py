@@ -134,7 +134,7 @@ def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
 
 
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
-    """From the fields of a form; raises BadInput for a date that is none."""
+    """From the fields of a form; raises BadInput for an invalid date."""
     now, zone = site.settings.now, site.settings.timezone
     since, until = (
         parse(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
