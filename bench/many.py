@@ -18,8 +18,9 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,7 @@ DAYS = 365
 WORD = "because"
 """One of the commonest words of the pool: about one session in twenty has it."""
 MOST_MEMORY = 250_000_000
+PAGES = ("/", "/sessions", "/sessions?group=1&sort=cost", f"/search?q={WORD}", f"/palette?q={WORD}", "/live", "/retro")
 
 
 class Case(NamedTuple):
@@ -142,7 +144,8 @@ def _measure(
             more += ("--no-sync",) if no_sync and name not in ("statusline", "sync, nothing new") else ()
             found[name] = _best(env, case._replace(arguments=(*case.arguments, *more)))
     if only is None or "serve" in only:
-        found["serve, first page"] = _served(env)
+        found["serve, first page"] = _served(env, PAGES[:1])
+        found["serve, pages"] = _served(env, PAGES)
     return found
 
 
@@ -161,8 +164,8 @@ def _reread(env: Mapping[str, str], case: Case) -> Timing:
     return timing
 
 
-def _served(env: Mapping[str, str]) -> Timing:
-    """A server from its start until its first page is there; CPU and memory where /proc tells them."""
+def _served(env: Mapping[str, str], pages: Sequence[str]) -> Timing:
+    """A server from its start until it has given some pages; CPU and memory where /proc tells them."""
     command = [sys.executable, "-m", "reread", "serve", "--no-browser", "--port", "0"]
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(env))
@@ -174,8 +177,12 @@ def _served(env: Mapping[str, str]) -> Timing:
         answer = connection.getresponse()
         cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
         answer.read()
-        connection.request("GET", "/", headers={"Cookie": cookie})
-        body = connection.getresponse().read()
+        for page in pages:
+            connection.request("GET", page, headers={"Cookie": cookie})
+            answer = connection.getresponse()
+            body = answer.read()
+            if answer.status != HTTPStatus.OK:
+                sys.exit(f"{page}: {answer.status}")
         wall = time.perf_counter() - begin
         time.sleep(1)  # what goes on behind the page belongs to it
         return Timing(wall, _cpu(process.pid), _peak(process.pid), 0, body, b"")

@@ -136,7 +136,7 @@ def _typed(sessions: Iterable[int], kept: Mapping[int, KeptFriction]) -> tuple[l
     origins: dict[int, int] = {}
     found: list[Typed] = []
     for number in sessions:
-        own = kept[number].prompted if number in kept else []
+        own = kept[number].prompted if number in kept else ()
         for position, prompt in enumerate(own):
             home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
             if home == number:

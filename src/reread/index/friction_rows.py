@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -132,8 +132,12 @@ class KeptFriction(NamedTuple):
     commits: int
     pull_requests: int
     ended: str
-    prompted: list[tuple[int, int]]
-    """Time in milliseconds, or `NO_TIME`, and a number that tells the prompt from others."""
+    packed: bytes
+
+    @property
+    def prompted(self) -> Iterator[tuple[int, int]]:
+        """Time in milliseconds, or `NO_TIME`, and a number that tells the prompt from others."""
+        return cast("Iterator[tuple[int, int]]", struct.iter_unpack(PROMPTED, self.packed))
 
 
 def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, KeptFriction]:
@@ -141,13 +145,7 @@ def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[i
         "SELECT session, last_test, commits, pull_requests, ended, prompted FROM outcome"  # noqa: S608  integers
         f" WHERE {_of(sessions)}"
     )
-    return {
-        session: KeptFriction(
-            session, last_test, commits, requests, ended, list(struct.iter_unpack(PROMPTED, prompted))
-        )
-        for session, last_test, commits, requests, ended, prompted in rows
-        if session in sessions
-    }
+    return {row[0]: KeptFriction._make(row) for row in rows if row[0] in sessions}
 
 
 _FEW = 5_000
