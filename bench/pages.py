@@ -6,12 +6,14 @@ Each page is asked for several times; a session of 10,000 messages and the retro
 nothing of them was read, and a search each time for something else, because answers are kept. Milliseconds are those of
 this machine, busy or not: the ratios say more. Of agentsview it is the requests that its own page makes for the view:
 the list in its side bar, and the first thousand messages of a session. It takes minutes to read 1 GB; `--peer-data`
-keeps what it made of it.
+keeps what it made of it. Then both in Chromium, where there is one: requests and kilobytes of a view, how long until
+it shows what was asked for, and how long until hits stand below a word that was typed.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +22,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from playwright.sync_api import Browser, Page, sync_playwright
+
 from generate import byte_count
-from peers import CACHE, install_agentsview, listening, run_timed
+from peers import AGENTSVIEW, CACHE, install_agentsview, listening, run_timed
 from reader import make_tree
 from reread.archive import Archive
 from reread.testing import a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
@@ -37,6 +41,17 @@ PEER_MESSAGES = "messages?from=0&limit=1000&direction=asc"
 """As agentsview 0.46 asks for them."""
 COLD_ROUNDS = 5
 MOST_WEIGHED = 40
+BROWSED = 3
+SETTLES = 2_500
+"""Milliseconds after which a page has asked for all it wants."""
+PATIENCE = 200_000
+"""Milliseconds: on a busy machine the first screen of agentsview 0.46 keeps the browser for more than half a minute."""
+TYPED = "error"
+NOT_OUT = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+IS_THERE = """where => [...document.querySelectorAll(where)]
+  .some(each => !each.matches(".kind") || each.textContent === "text")"""
+"""In our list a hit of the text says so; in theirs it has marks."""
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 PAGES = {
     "home": ("/", None),
     "sessions": ("/sessions", 100.0),
@@ -130,6 +145,87 @@ def compare(server: Server, tree: Path, data: Path) -> None:
             pairs = [(server.milliseconds(ours), theirs.milliseconds(same)) for _ in range(ROUNDS + 1)][1:]
             mine, other = (min(column) for column in zip(*pairs, strict=True))
             print(f"{name:42} {mine:8.1f} ms {other:8.1f} ms {mine / other:7.2f}x")
+        browse(server, address, longest)
+
+
+class View(NamedTuple):
+    """What a browser opens and waits for; the same for both."""
+
+    name: str
+    ours: tuple[str, str]
+    """The path, and what stands there when it has come."""
+    theirs: tuple[str, str]
+
+
+def browse(server: Server, address: str, session: str) -> None:
+    """Both in a browser that knows nothing yet; whatever asks for another machine is not let out."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        print("no Chromium here: nothing to see what a browser waits for")
+        return
+    views = (
+        View("first screen of all", ("/", "main .list a"), ("/", ".session-row")),
+        View("the largest session", (f"/s/{session}", ".turn"), (f"/sessions/{session}", ".message")),
+    )
+    name, _, value = server.cookie.partition("=")
+    own = f"http://127.0.0.1:{server.port}"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, NOT_OUT])
+        print(f"\n{'in Chromium, the best of ' + str(BROWSED):42} {'reread':>29} {'agentsview ' + AGENTSVIEW:>29}")
+        for view in views:
+            cells = []
+            for base, (path, shown) in ((own, view.ours), (address, view.theirs)):
+                cookies = [{"name": name, "value": value, "url": own}] if base == own else []
+                cells.append(min(_opened(browser, f"{base}{path}", shown, cookies) for _ in range(BROWSED)))
+            print(f"{view.name:42} {'  '.join(f'{ms:6.0f} ms {n:4} req {kb:6.0f} kB' for ms, n, kb in cells)}")
+        typed = []
+        for base, path, field, hits in (
+            (own, views[-1].ours[0], ".palette input", ".palette li .kind"),
+            (address, views[-1].theirs[0], ".palette-input", ".palette-item mark"),
+        ):
+            cookies = [{"name": name, "value": value, "url": own}] if base == own else []
+            typed.append(min(_typed(browser, f"{base}{path}", field, hits, cookies) for _ in range(BROWSED)))
+        told = "  ".join(f"{ms:6.0f} ms".ljust(29) for ms in typed)
+        print(f"{'a word typed into Ctrl-K until a hit shows':42} {told}")
+        browser.close()
+
+
+def _tab(browser: Browser, cookies: list[Any]) -> Page:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    context.add_cookies(cookies)
+    return context.new_page()
+
+
+def _opened(browser: Browser, address: str, shown: str, cookies: list[Any]) -> tuple[float, int, float]:
+    """Milliseconds until it shows that, requests and kilobytes until nothing comes any more."""
+    page = _tab(browser, cookies)
+    sizes: dict[str, float] = {}
+    wire = page.context.new_cdp_session(page)
+    wire.send("Network.enable")
+    wire.on("Network.requestWillBeSent", lambda told: sizes.update({told["requestId"]: 0.0}))
+    wire.on("Network.loadingFinished", lambda told: sizes.update({told["requestId"]: told["encodedDataLength"]}))
+    start = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(IS_THERE, arg=shown, polling=10)
+    took = (time.perf_counter() - start) * 1000
+    page.wait_for_timeout(SETTLES)
+    page.context.close()
+    return took, len(sizes), sum(sizes.values()) / 1000
+
+
+def _typed(browser: Browser, address: str, field: str, hits: str, cookies: list[Any]) -> float:
+    page = _tab(browser, cookies)
+    page.goto(address)
+    page.wait_for_timeout(SETTLES)
+    page.keyboard.press("Control+k")
+    page.wait_for_selector(field)
+    page.keyboard.type(TYPED)
+    start = time.perf_counter()
+    page.wait_for_function(IS_THERE, arg=hits, polling=10)
+    took = (time.perf_counter() - start) * 1000
+    page.context.close()
+    return took
 
 
 def weigh(server: Server, sources: list[Path]) -> None:

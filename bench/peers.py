@@ -33,6 +33,7 @@ __all__ = [
     "Timing",
     "install",
     "install_agentsview",
+    "install_ccusage",
     "install_reread",
     "listening",
     "run_timed",
@@ -127,6 +128,14 @@ def install_agentsview(folder: Path) -> Peers:
     return Peers(agentsview=binary, ccusage=binary, rg=binary, home=home)
 
 
+def install_ccusage(folder: Path, version: str) -> Peers:
+    """Any version of ccusage; raises CalledProcessError, or FileNotFoundError where there is no program."""
+    home = folder.resolve() / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    binary = _ccusage(folder.resolve(), version)
+    return Peers(agentsview=binary, ccusage=binary, rg=binary, home=home)
+
+
 def install_reread(folder: Path) -> Path:
     """The Python of an environment that has this project and nothing else, as its users have it.
 
@@ -153,13 +162,15 @@ def _agentsview(folder: Path) -> Path:
     return binary
 
 
-def _ccusage(folder: Path) -> Path:
-    target = folder / f"ccusage-{CCUSAGE}"
+def _ccusage(folder: Path, version: str = CCUSAGE) -> Path:
+    target = folder / f"ccusage-{version}"
     pattern = f"node_modules/@ccusage/*/bin/ccusage{EXE}"
     if not any(target.glob(pattern)):
         npm = _found("npm")
-        _quietly(npm, "install", "--no-audit", "--no-fund", "--prefix", str(target), f"ccusage@{CCUSAGE}")
-    binary = next(target.glob(pattern))
+        _quietly(npm, "install", "--no-audit", "--no-fund", "--prefix", str(target), f"ccusage@{version}")
+    binary = next(target.glob(pattern), None)
+    if binary is None:
+        raise FileNotFoundError(f"the registry has no program of ccusage {version} for this machine")
     binary.chmod(0o755)  # ccusage 20 ships it without the bit, and its node wrapper sets it when it first runs
     return binary
 

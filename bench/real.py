@@ -1,4 +1,4 @@
-"""What reread costs on recorded text: `python bench/real.py [--bytes 90MB] [--against PYTHON] [--only sync,list]`.
+"""What reread costs on recorded text: `python bench/real.py [--bytes 90MB] [--against PYTHON] [--only sync] [--peers]`.
 
 Recorded sessions beside the project, again and again under new ids and on other days, until the tree is as large as
 asked. `--against` names the interpreter of another reread (an older one, say): each job is run by both in turn, so
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from generate import byte_count
-from peers import Timing, run_timed
+from peers import AGENTSVIEW, CACHE, CCUSAGE, Timing, install_agentsview, install_ccusage, run_timed
 
 ROUNDS = 4
 TAIL = 50
@@ -51,6 +51,23 @@ def main() -> None:
         for job in JOBS:
             if not options.only or job.key in options.only:
                 _print(job.name, _quickest(benches, job))
+        if options.peers is not None:
+            compare(tree, Path(scratch) / "agentsview", [CCUSAGE, *options.peers])
+
+
+def compare(tree: Path, data: Path, versions: Sequence[str]) -> None:
+    """The same tree read by ccusage, for "usage before a first sync", and by agentsview, for "first sync"."""
+    for version in dict.fromkeys(versions):
+        try:
+            peers = install_ccusage(CACHE, version)
+        except (OSError, subprocess.CalledProcessError) as problem:
+            print(f"ccusage {version} cannot be had here: {problem}")
+            continue
+        runs = [run_timed(*peers.ccusage_daily(tree)) for _ in range(3)]
+        _print(f"ccusage {version}", [min(runs, key=lambda timing: timing.cpu or timing.wall)])
+    peers = install_agentsview(CACHE)
+    data.mkdir()
+    _print(f"agentsview {AGENTSVIEW}, first sync", [run_timed(*peers.agentsview_sync(tree, data))])
 
 
 def _options() -> argparse.Namespace:
@@ -59,6 +76,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--against", metavar="PYTHON")
     parser.add_argument("--only", type=lambda text: text.split(","), help="keys of jobs; the first sync always runs")
+    parser.add_argument(
+        "--peers", nargs="*", metavar="VERSION", help="agentsview and ccusage, too; further versions of it"
+    )
     parser.add_argument("--scratch", type=Path, help="where the tree and the archives go for the time of the run")
     return parser.parse_args()
 
@@ -150,6 +170,8 @@ class Bench:
         shutil.copytree(tree, self.tree)
         self.home = scratch / "home"
         self.env = {**os.environ, "CLAUDE_CONFIG_DIR": str(self.tree), "REREAD_HOME": str(self.home), "NO_COLOR": "1"}
+        # Modules are compiled once, as where it is installed; compiling them anew would take twice as long as a sync.
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         told = subprocess.run([python, "-m", "reread", "--version"], env=self.env, capture_output=True, check=True)
         self.version = told.stdout.decode().strip()
         self.large: list[bytes] = []

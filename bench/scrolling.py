@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
-from pages import LONG, serving, write_long
+from pages import FLAGS, LONG, serving, write_long
 from reread.archive import Archive
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 LONG_FRAME = 50.0
 NOTCH, NOTCHES = 100, 8
 """Pixels of one turn of the wheel, and how many make a screen."""

@@ -18,11 +18,11 @@ from starlette.responses import StreamingResponse
 from cli.kept import HARBOUR, LANTERN
 from histories import write_backups
 from reread.archive import Archive
+from reread.archive.listing import SORTS
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from reread.web.pages import PLACES, NavEntry
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
-from reread.web.sessions import SORTS
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"

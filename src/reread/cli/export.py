@@ -12,24 +12,30 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from reread import archive as archives
+from reread import lazy
 from reread.config import expanded
 from reread.errors import BadInput, printable
-from reread.features.secrets import Redactor, placeholders, redacted_line, redacted_session
-from reread.features.secrets.redact import learn_line, redacted_value
 from reread.sessions import Session
-from reread.views.exports import left_in_export
 from reread.views.numbers import count, money
 
 from . import options
 from .output_files import made_whole, refuse_sources, write_whole
+from .session_source import asked_archive, open_session
 from .stderr import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.config import Config
+    from reread.features import secrets
+    from reread.features.secrets import redact
+    from reread.views import exports
     from reread.views.values import Document
 
     from .session_source import Opened
+else:  # their patterns take a tenth of a second, and most exports are of somebody's own
+    secrets = lazy.module("reread.features.secrets")
+    redact = lazy.module("reread.features.secrets.redact")
+    exports = lazy.module("reread.views.exports")
 
 
 class ExportSource(NamedTuple):
@@ -80,22 +86,21 @@ class Exporter:
         """One session. Without `--redact` and `--check` nothing is looked for."""
         if not (self.given.redact or self.given.check):
             return _export(source.session, self._content(source))
-        redactor = Redactor(addresses=self.given.redact_ips)
+        redactor = secrets.Redactor(addresses=self.given.redact_ips)
         clean = self._redacted(source, redactor)
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
-        taken, distinct = placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
-        left = left_in_export(redactor, text, self.form)
+        taken, distinct = secrets.placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
+        left = exports.left_in_export(redactor, text, self.form)
         return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
-    def _redacted(self, source: ExportSource, redactor: Redactor) -> ExportSource:
+    def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
         lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
-        for line in lines:
-            learn_line(redactor, line)
-        session = redacted_session(source.session, redactor)
-        kept = redacted_value(redactor, source.kept) if source.kept is not None else None
-        return ExportSource(session, lambda: b"\n".join(redacted_line(redactor, line) for line in lines), kept)
+        redact.learn_lines(redactor, lines)
+        session = secrets.redacted_session(source.session, redactor)
+        kept = redact.redacted_value(redactor, source.kept) if source.kept is not None else None
+        return ExportSource(session, lambda: b"\n".join(secrets.redacted_line(redactor, line) for line in lines), kept)
 
     def _content(self, source: ExportSource) -> bytes:
         return _FORMS[self.form](self, source)
@@ -264,8 +269,6 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
     from reread.views.archive_json import kept_fields
 
-    from .session_source import open_session
-
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:
         kept = kept_fields(opened.kept) if opened.kept is not None else None
@@ -354,8 +357,9 @@ class Made(NamedTuple):
 def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
-    wanted = options.make_filter(exporter.given, exporter.config)
-    with _archive(exporter.given, exporter.config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+    given, config = exporter.given, exporter.config
+    wanted = options.make_filter(given, config)
+    with asked_archive(given, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
             raise BadInput("no session matches these filters")
@@ -403,9 +407,9 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
         raise BadInput("a database is a file: name it with --output OUT.db")
     if output.is_dir():
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
-    redactor = Redactor(addresses=given.redact_ips) if given.redact or given.check else None
+    redactor = secrets.Redactor(addresses=given.redact_ips) if given.redact or given.check else None
     parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
-    with _archive(given, config) as archive, made_whole(output) as unfinished:
+    with asked_archive(given, config) as archive, made_whole(output) as unfinished:
         wanted = given.session or options.make_filter(given, config)
         made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
         if not made.rows["sessions"]:
@@ -421,18 +425,6 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
     else:
         options.print_lines([printable(str(output))])
     return 0
-
-
-@contextmanager
-def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that it does not keep are only looked at."""
-    from .session_source import is_straight, open_archive, passing_archive
-
-    opened = (
-        passing_archive(config, config.sources) if is_straight(config) else open_archive(given, config, only_reads=True)
-    )
-    with opened as archive:
-        yield archive
 
 
 def _index(made: list[Made], exporter: Exporter) -> bytes | None:

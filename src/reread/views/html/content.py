@@ -18,6 +18,7 @@ from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filen
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
+from reread import lazy
 from reread.records import Document, Image
 from reread.views.numbers import count, size
 from reread.views.text import one_line, tabbed
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
+
+    from reread.views.html import quick_lexer
+else:
+    quick_lexer = lazy.module("reread.views.html.quick_lexer")
 
 
 _USUAL = re.compile(r"[A-Za-z0-9_.@-]{1,80}")
@@ -228,7 +233,7 @@ def _lexer(language: str, name: str) -> Lexer | None:
         found = find_lexer_class_for_filename(name)
     if found is None or found.name == "Text only":
         return None
-    return found(stripnl=False, ensurenl=False, stripall=False)
+    return quick_lexer.quickened(found)(stripnl=False, ensurenl=False, stripall=False)
 
 
 @lru_cache(maxsize=128)
@@ -237,25 +242,30 @@ def _coloured_text(lexer: Lexer, text: str) -> tuple[Markup, ...]:
     return tuple(_tokens_by_line(lexer, text))
 
 
-def _tokens_by_line(lexer: Lexer, text: str) -> Iterator[Markup]:
-    line: list[str] = []
+def _tokens_by_line(lexer: Lexer, text: str) -> list[Markup]:
+    made: list[str] = []
     plain: list[str] = []  # most tokens have no colour: a run of them is escaped at once
     for kind, value in lexer.get_tokens(text):
         name = _css_class(kind)
-        if not name and "\n" not in value:
+        if not name:
             plain.append(value)
             continue
-        for number, part in enumerate(value.split("\n")):
-            if number:
-                line.append(_escaped("".join(plain)))
-                yield Markup("".join(line))  # noqa: S704  every token is escaped
-                line, plain = [], []
-            if part and name:
-                line.append(f'{_escaped("".join(plain))}<span class="{name}">{_escaped(part)}</span>')
-                plain = []
-            elif part:
-                plain.append(part)
-    yield Markup("".join([*line, _escaped("".join(plain))]))  # noqa: S704  the same
+        if plain:
+            made.append(_escaped("".join(plain)))
+            plain = []
+        made.append(_span(name, value) if len(value) < LONGEST_SPAN_KEPT else _span.__wrapped__(name, value))
+    made.append(_escaped("".join(plain)))
+    return [Markup(line) for line in "".join(made).split("\n")]  # noqa: S704  every token is escaped
+
+
+LONGEST_SPAN_KEPT = 40
+"""Characters: names and signs come again and again, sentences do not."""
+
+
+@lru_cache(maxsize=8192)
+def _span(name: str, value: str) -> str:
+    """A token in its colour, in each of its lines."""
+    return "\n".join(f'<span class="{name}">{_escaped(part)}</span>' if part else "" for part in value.split("\n"))
 
 
 def _escaped(text: str) -> str:
