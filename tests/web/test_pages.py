@@ -21,6 +21,7 @@ from histories import write_backups
 from reread.archive import Archive
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
 from reread.views.html import call_parts
+from reread.views.html.content import words
 from reread.web.pages import PLACES, NavEntry
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
@@ -264,11 +265,10 @@ def test_what_is_folded_is_made_when_it_is_opened(tmp_path: Path, monkeypatch: p
         id=LONG,
     ).write(tmp_path / "claude" / "projects")
     prose: list[str] = []
-    real = call_parts.words
 
     def noted(text: str) -> Markup:
         prose.append(text)
-        return real(text)
+        return words(text)
 
     monkeypatch.setattr(call_parts, "words", noted)
     with asking(tmp_path / "home", tmp_path / "claude") as site:
