@@ -32,11 +32,12 @@ check: $(VENV)/developing
 house: $(VENV)/developing
 	@$(BIN)/python bench/house.py
 
-# Every case of the tests that run a sample a commit (`pytest.mark.sampled`), with both clients; then cuts the power while
+# Every case of the tests that run a sample a commit (`pytest.mark.sampled`), both clients, all Pythons; then cuts the power while
 # commands write, at 450 points, and looks for what is lost, which needs strace. About an hour.
 faults: $(VENV)/developing
 	$(BIN)/pytest -n auto --dist worksteal --all-faults
 	$(BIN)/pytest -n 4 --dist worksteal --all-faults -m e2e tests/e2e
+	.ci/other-pythons --all
 	cd tests && ../$(BIN)/python -m faults.cut_points
 
 # Runs the real client against a scripted API on the loopback interface; downloads it into .cache on first use.

@@ -129,7 +129,7 @@ def install_agentsview(folder: Path) -> Peers:
 
 
 def install_ccusage(folder: Path, version: str) -> Peers:
-    """Any version of the one that adds up; raises CalledProcessError, FileNotFoundError where there is no program."""
+    """Any version of ccusage; raises CalledProcessError, or FileNotFoundError where there is no program."""
     home = folder.resolve() / "home"
     home.mkdir(parents=True, exist_ok=True)
     binary = _ccusage(folder.resolve(), version)

@@ -170,6 +170,8 @@ class Bench:
         shutil.copytree(tree, self.tree)
         self.home = scratch / "home"
         self.env = {**os.environ, "CLAUDE_CONFIG_DIR": str(self.tree), "REREAD_HOME": str(self.home), "NO_COLOR": "1"}
+        # Modules are compiled once, as where it is installed; compiling them anew would take twice as long as a sync.
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         told = subprocess.run([python, "-m", "reread", "--version"], env=self.env, capture_output=True, check=True)
         self.version = told.stdout.decode().strip()
         self.large: list[bytes] = []

@@ -14,7 +14,8 @@ from pathlib import Path
 from time import process_time
 
 from reread.features.secrets import Redactor, find, redacted_line
-from reread.features.secrets.redact import learn_line, texts_of
+from reread.features.secrets.json_values import texts_of
+from reread.features.secrets.redact import learn_lines, secrets_of_lines
 from reread.records import decode, parse_or_none
 
 WANTED = 15
@@ -27,16 +28,20 @@ def main(arguments: list[str]) -> None:
     size = sum(len(line) + 1 for lines in sessions for line in lines) / 1e6
     print(f"{folder}: {len(sessions)} files, {size:.1f} MB")
     reading = _seconds(lambda: [decode(line) for lines in sessions for line in lines if line])
-    found = _seconds(lambda: _find_each(sessions))
+    looked = _seconds(lambda: [list(secrets_of_lines(Redactor(), lines)) for lines in sessions])
     learned = _seconds(lambda: [_learned(lines) for lines in sessions])
     taken = _seconds(lambda: [_redacted(lines) for lines in sessions])
-    for what, seconds in (
-        ("read", reading),
-        ("find, text by text", found),
-        ("learn", learned),
-        ("learn and redact", taken),
+    texts = [_texts(lines) for lines in sessions]
+    letters = sum(len(text) for each in texts for text in each) / 1e6
+    found = _seconds(lambda: [len(find(text)) for each in texts for text in each])
+    for what, amount, seconds in (
+        ("read", size, reading),
+        ("lines: look for secrets", size, looked),
+        ("lines: learn", size, learned),
+        ("lines: learn and redact", size, taken),
+        (f"{letters:.1f} M letters of texts: find", letters, found),
     ):
-        print(f"  {what:20} {size / seconds:7.1f} MB/s of processor time, {seconds / reading:5.1f}x reading")
+        print(f"  {what:32} {amount / seconds:7.1f} MB/s of processor time, {seconds / reading:5.1f}x reading")
     print(f"  wanted: {WANTED} MB/s")
 
 
@@ -59,15 +64,14 @@ def _seconds(work: Callable[[], object]) -> float:
     return process_time() - started
 
 
-def _find_each(sessions: Iterable[list[bytes]]) -> int:
-    texts = (text for lines in sessions for line in lines if line for text in texts_of(parse_or_none(line)))
-    return sum(len(find(text)) for text in texts)
+def _texts(lines: Iterable[bytes]) -> list[str]:
+    """The different texts of a session."""
+    return list(dict.fromkeys(text for line in lines if line for text in texts_of(parse_or_none(line))))
 
 
 def _learned(lines: list[bytes]) -> Redactor:
     redactor = Redactor()
-    for line in lines:
-        learn_line(redactor, line)
+    learn_lines(redactor, lines)
     return redactor
 
 

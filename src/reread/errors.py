@@ -2,7 +2,7 @@
 
     RereadError
     ├── SourceError        a file or folder that cannot be read
-    │   └── RefusedBackup  lies among backups of files and is none
+    │   └── RefusedBackup  a file in the folder of backups that is not a backup
     ├── UnknownSession     no session answers to that name
     ├── AmbiguousSession   several do
     ├── BadInput           a filter, date or option that makes no sense
@@ -101,7 +101,7 @@ class ClientRefused(RereadError):
 
 
 class RefusedBackup(SourceError):
-    """What lies among the backups and is none, or too large: trying again is of no use."""
+    """A file in the folder of backups that is not a backup, or too large; trying again does not help."""
 
 
 class NoWords(BadInput):

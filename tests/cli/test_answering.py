@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reread.cli.ask_program import NOBODY, ProgramAnswerer
+from reread.cli.run_loop import NOBODY, ProgramAnswerer
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 

@@ -28,7 +28,7 @@ def test_a_file_is_restored_as_the_last_session_left_it_and_the_gaps_are_told(tr
     ran = travel("restore", LANTERN)
     assert (ran.code, ran.out) == (0, "one\nTWO\n3\n")
     gaps = [line for line in ran.err.splitlines() if line.startswith("reread: ")]
-    assert "something no transcript tells of changed it, between 2026-11-10" in gaps[0]
+    assert "something outside these sessions changed it, between 2026-11-10" in gaps[0]
     assert "went back to what it held before" in gaps[1]
     assert len(gaps) == 2
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, StorageState, expect, sync_playwright
 
 from client.install import VERSIONS, claude_binary
 from client.run import Scratch
@@ -45,14 +45,28 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield server, folder / "claude"
 
 
-@pytest.fixture
-def opened(browser: Browser, place: tuple[Served, Path], request: pytest.FixtureRequest) -> Iterator[Opened]:
-    """A page at the list of a module's own sessions, which its `place` serves; in the end nobody has complained."""
-    wanted = getattr(request, "param", {})
-    context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **wanted})
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, place: tuple[Served, Path]) -> StorageState:
+    """What a browser keeps that was once at the printed address, after the sessions were imported."""
+    context = browser.new_context()
     found = open_page(context, *place)
     found.page.goto(found.server.address)
     until(lambda: found.go("/sessions").locator(".list a.row").count() >= 3)
+    kept = context.storage_state()
+    context.close()
+    return kept
+
+
+@pytest.fixture
+def opened(
+    browser: Browser, place: tuple[Served, Path], signed_in: StorageState, request: pytest.FixtureRequest
+) -> Iterator[Opened]:
+    """A page at the list of a module's own sessions, which its `place` serves; in the end nobody has complained."""
+    wanted = getattr(request, "param", {})
+    size = {"viewport": {"width": 1300, "height": 900}}
+    context = browser.new_context(**{**size, "storage_state": signed_in, **wanted})
+    found = open_page(context, *place)
+    found.go("/sessions")
     yield found
     assert not found.complaints
     assert not found.foreign

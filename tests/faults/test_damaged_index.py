@@ -84,7 +84,7 @@ def test_whoever_fails_on_values_that_nobody_wrote_says_what_is_damaged(
     assert ran.code == 2
     *before, told = ran.err.splitlines()
     assert len(before) <= 1, "that SQLite refused to write such a row once more"
-    assert f"the table {what.split()[0]} has rows that are damaged; `reread archive rebuild`" in told
+    assert f"the table {what.split()[0]} has rows that are damaged; run `reread archive rebuild`" in told
     assert run(tree, "archive", "rebuild").code == 0
     assert run(tree, *command).code == 0
 

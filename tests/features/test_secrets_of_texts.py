@@ -11,7 +11,8 @@ from contexts import CONTEXTS, is_found, made
 from held_out import HELD_OUT
 from planting import ORDINARY, Planted, planted
 from reread.features.secrets import Redactor, find, placeholders
-from reread.features.secrets.redact import left_in_value, redacted_line, redacted_value, texts_of
+from reread.features.secrets.json_values import texts_of
+from reread.features.secrets.redact import left_in_value, redacted_line, redacted_value
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.loading import read
 

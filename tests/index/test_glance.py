@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reread.archive import Archive
+from reread.archive import Archive, Listed
 from reread.archive.filters import Filter
-from reread.archive.listing import filtered
 from reread.index import source_state
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call
 
@@ -71,6 +70,17 @@ def test_every_share_comes_in_its_turn(archive: Archive, monkeypatch: pytest.Mon
     assert any(seen)
 
 
+def passes(each: Listed, wanted: Filter) -> bool:
+    row = each.stored.row
+    return (
+        wanted.keeps_project(row.project)
+        and wanted.keeps_folder(row.project)
+        and (wanted.model is None or any(wanted.model in model for model in row.models))
+        and (wanted.git_branch is None or wanted.git_branch in row.git_branches)
+        and row.uuid != wanted.without
+    )
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -85,7 +95,7 @@ def test_every_share_comes_in_its_turn(archive: Archive, monkeypatch: pytest.Mon
 )
 def test_the_database_leaves_what_the_filter_leaves(archive: Archive, wanted: Filter) -> None:
     found = [each.id for each in archive.sessions(wanted)]
-    assert found == [each.id for each in filtered(archive.sessions(), wanted)]
+    assert found == [each.id for each in archive.sessions() if passes(each, wanted)][: wanted.limit]
     assert archive.count_sessions(wanted) == len(archive.sessions(wanted._replace(limit=None)))
 
 

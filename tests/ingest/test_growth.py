@@ -133,7 +133,7 @@ class Change:
 CHANGES = sorted(name for name in vars(Change) if not name.startswith("_") and name != "make")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.sampled_from([*CHANGES, *["grow"] * 4]), st.integers(0, 2)), max_size=3), max_size=6)
 )
@@ -180,4 +180,33 @@ def test_a_session_that_grew_is_taken_in_without_a_walk(folder: Path, monkeypatc
         taken = archive.sync()
         assert (taken.sessions, taken.files, taken.unchanged) == (1, 2, 3)
         assert archive.search("iguana").total == 1
+        assert archive.is_current()
+
+
+def test_a_backup_is_taken_in_without_a_walk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with an_archive(folder, "home") as archive:
+        change = Change(folder)
+        change.make("back_up", 1)
+        archive.sync()
+        change.make("back_up", 1)
+        change.make("grow", 1)
+        monkeypatch.setattr(sources, "find", lambda *_, **__: pytest.fail("the folders were walked"))
+        assert archive.sync().files == 2
+        assert archive.safe.status().backups == 2
+        assert archive.is_current()
+
+
+def test_transcripts_in_a_folder_that_is_called_like_that_of_backups_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "claude" / "file-history"
+    folder.mkdir(parents=True)
+    path = folder / f"{IDS[0]}.jsonl"
+    path.write_bytes(a_line("the alpaca", 0))
+    with Archive(tmp_path / "home", [folder], machine="desk") as archive:
+        archive.sync()
+        with path.open("ab") as file:
+            file.write(a_line("an iguana", 0))
+        archive.sync()
+        (folder / f"{IDS[1]}.jsonl").write_bytes(a_line("a newt", 1))
+        archive.sync()
+        assert [archive.search(word).total for word in ("alpaca", "iguana", "newt")] == [1, 1, 1]
         assert archive.is_current()

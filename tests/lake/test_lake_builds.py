@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import signal
@@ -9,16 +10,19 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
 from cli.running import start
-from lake.lakes import assert_same_usage, built, everything, reports
-from reread.billing import packaged_prices
+from lake.lakes import asked, assert_same_usage, built, everything, reports
+from reread.billing import load_prices, packaged_prices
 from reread.errors import BadInput, RereadError, SourceError
 from reread.lake.delta import DeltaLake
 from reread.lake.engines import ShareTask, run_local, write_share
+from reread.lake.forget import by_session, forget
 from reread.lake.plan import list_files, make_plan
+from reread.lake.query import LakeAnswers
 from reread.lake.share import ShareOptions
 from reread.lake.upkeep import verify
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
@@ -253,3 +257,62 @@ def test_a_lake_of_an_earlier_version_gains_what_it_lacks(tree: Tree, tmp_path: 
     assert built(tmp_path / "lake", tree.source).sessions == len(wanted["session"])
     assert everything(tmp_path / "lake") == wanted
     assert verify(DeltaLake(str(tmp_path / "lake")), packaged_prices()).ok
+
+
+RATES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+
+
+def counted(lake: Path) -> dict[str, list[str]]:
+    """The tables that are made of others."""
+    held = DeltaLake(str(lake))
+    return {name: sorted(map(repr, held.rows(name).to_pylist())) for name in ("response", "usage_day", "friction_day")}
+
+
+def test_what_changed_is_settled_alone_and_comes_to_a_fresh_lake(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(tmp_path / "lake", tree.source)
+    settled: list[int] = []
+    count = LakeAnswers.responses
+
+    def counting(answers: LakeAnswers) -> pa.RecordBatchReader:
+        rows = count(answers).read_all()
+        settled.append(rows.num_rows)
+        return rows.to_reader()
+
+    monkeypatch.setattr(LakeAnswers, "responses", counting)
+    total = DeltaLake(str(tmp_path / "lake")).count("response")
+    append(tree.source, tree.truth, sessions=2)
+    built(tmp_path / "lake", tree.source)
+    assert settled and max(settled) < total / 2
+    resume_copy(tree.source, tree.truth)  # the owners of responses that were there may be others now
+    built(tmp_path / "lake", tree.source)
+    assert max(settled) < total / 2
+    monkeypatch.undo()
+    built(tmp_path / "fresh", tree.source)
+    assert counted(tmp_path / "lake") == counted(tmp_path / "fresh")
+    held = DeltaLake(str(tmp_path / "lake"))
+    [(name,)] = asked(tmp_path / "lake", "SELECT session FROM response GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")
+    forget(held, by_session(held, name), packaged_prices())
+    assert verify(DeltaLake(str(tmp_path / "lake")), packaged_prices()).ok
+    assert counted(tmp_path / "lake") != counted(tmp_path / "fresh")
+
+
+def test_new_prices_count_at_once_and_are_in_the_tables_after_a_build(tree: Tree, tmp_path: Path) -> None:
+    built(tmp_path / "lake", tree.source)
+    [(model, before)] = asked(
+        tmp_path / "lake", "SELECT model, sum(nanodollars) FROM response GROUP BY 1 ORDER BY 2 DESC NULLS LAST LIMIT 1"
+    )
+    own = tmp_path / "prices.json"
+    own.write_text(json.dumps({"models": {model: dict.fromkeys(RATES, "1000")}}), "utf-8")
+    prices = load_prices(own)
+    question = f"SELECT sum(nanodollars) FROM response WHERE model = '{model}'"  # noqa: S608
+    with LakeAnswers.of(DeltaLake(str(tmp_path / "lake")), prices) as answers:
+        [(now,)] = answers.sql(question)[1]
+    assert now and now != before
+    done = built(tmp_path / "lake", tree.source, prices=own)
+    assert (done.sessions, done.bytes_read) == (0, 0)
+    held = DeltaLake(str(tmp_path / "lake"))
+    kept = [row["nanodollars"] or 0 for row in held.rows("response").to_pylist() if row["model"] == model]
+    assert sum(kept) == now
+    assert verify(held, prices).ok

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reread.errors import SourceError
-from reread.sources import Line, Reset, follow, read_lines
+from reread.sources import Line, Reset, Tail, follow, pace, read_lines
 
 
 class Script(threading.Event):
@@ -186,3 +187,131 @@ def test_a_writer_in_another_thread_is_heard_within_about_an_interval(file: Path
     assert not listener.is_alive()
     assert len(delays) == 10
     assert min(delays) < 5 * interval  # the kindest of ten: a busy machine may delay any one
+
+
+SESSION = "0a1b2c3d-1111-4222-8333-444455556666"
+
+
+class Sources:
+    """A folder of sessions, and what a tail of it gives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.trunk = folder / "projects" / "-shop" / f"{SESSION}.jsonl"
+        self.agent = self.trunk.with_suffix("") / "subagents" / "agent-aa11.jsonl"
+        self.agent.parent.mkdir(parents=True)
+        self.folder = folder / "projects"
+        self.problems: list[SourceError] = []
+
+    def sleep(self) -> None:
+        """As if nothing had been written for an hour."""
+        for path in (path for path in self.folder.rglob("*") if path.is_file()):
+            hour_ago = time.time() - 3600
+            os.utime(path, (hour_ago, hour_ago))
+
+    def tail(self) -> Tail:
+        return Tail([self.folder], self.problems)
+
+    def look(self, tail: Tail, *, is_due: bool = False) -> list[object]:
+        """The bytes of new lines, those of old ones in brackets, and the rest as it is."""
+        found: list[object] = []
+        for _, news in tail.look(is_due=is_due):
+            if isinstance(news, Reset):
+                found.append(news)
+            else:
+                found += [[each.line.raw] if each.is_old else each.line.raw for each in news]
+        return found
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Sources:
+    return Sources(tmp_path)
+
+
+def test_what_stood_there_comes_as_old_and_what_is_appended_as_new(tree: Sources) -> None:
+    append(tree.trunk, b"1\n2\n")
+    tail = tree.tail()
+    append(tree.trunk, b"3\n4")
+    assert tree.look(tail) == [[b"1"], [b"2"], b"3"]
+    append(tree.trunk, b"\n")
+    assert tree.look(tail) == [b"4"]
+    assert tree.look(tail) == []
+
+
+def test_a_session_that_slept_is_given_from_its_beginning_once_it_goes_on(tree: Sources) -> None:
+    append(tree.trunk, b"1\n")
+    append(tree.agent, b"a\n")
+    tree.sleep()
+    tail = tree.tail()
+    assert (tail.sessions, tree.look(tail, is_due=True)) == ([], [])
+    append(tree.trunk, b"2\n")
+    assert tree.look(tail) == [], "all that sleeps is looked at seldom"
+    assert tree.look(tail, is_due=True) == [[b"1"], b"2", [b"a"]]
+
+
+def test_new_sessions_and_agents_are_found_when_a_look_around_is_due(tree: Sources) -> None:
+    append(tree.trunk, b"1\n")
+    tail = tree.tail()
+    assert tree.look(tail) == [[b"1"]]
+    append(tree.agent, b"a\n")
+    append(tree.trunk.with_name(f"9{SESSION[1:]}.jsonl"), b"other\n")
+    assert tree.look(tail) == []
+    assert tree.look(tail, is_due=True) == [b"a", b"other"]
+    assert [session.name for session in tail.sessions] == [SESSION, f"9{SESSION[1:]}"]
+
+
+def test_what_lies_beside_a_conversation_is_named_and_not_read(tree: Sources) -> None:
+    append(tree.trunk, b"1\n")
+    meta = tree.agent.with_name("agent-aa11.meta.json")
+    meta.write_text("{}")
+    tail = tree.tail()
+    assert tree.look(tail) == [[b"1"]]
+    assert [file.path for session in tail.sessions for file in session.side_files] == [meta]
+
+
+def test_a_file_that_is_another_makes_its_session_begin_anew(tree: Sources) -> None:
+    append(tree.trunk, b"1\n2\n")
+    append(tree.agent, b"a\n")
+    tail = tree.tail()
+    assert tree.look(tail) == [[b"1"], [b"2"], [b"a"]]
+    overwrite(tree.trunk, b"9\n")
+    assert tree.look(tail) == [Reset("truncated")]
+    assert tree.look(tail) == [b"9", b"a"]
+    tree.agent.unlink()
+    assert tree.look(tail) == [Reset("deleted")]
+    assert tree.look(tail) == [b"9"]
+
+
+def test_a_session_that_can_no_longer_be_read_is_told_once_and_the_others_go_on(tree: Sources) -> None:
+    append(tree.trunk, b"1\n")
+    other = tree.trunk.with_name(f"9{SESSION[1:]}.jsonl")
+    append(other, b"other\n")
+    tail = tree.tail()
+    tree.look(tail)
+    tree.trunk.unlink()
+    tree.trunk.mkdir()
+    append(other, b"more\n")
+    assert tree.look(tail) == [b"more"]
+    assert tree.look(tail) == []
+    assert [problem.path for problem in tree.problems] == [tree.trunk]
+
+
+def test_all_that_is_not_being_written_is_looked_at_seldom_and_the_seldomer_the_longer_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    def wait(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    clock = Script(*[lambda: wait(0.1)] * 2000)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    due = []
+    for is_due in pace(clock):
+        if is_due:
+            due.append(now)
+            wait(0.2 if len(due) < 3 else 0.01)
+    between = [round(later - earlier) for earlier, later in pairwise(due)]
+    assert due[0] == pytest.approx(2, abs=0.11)
+    assert between[:2] == [10, 10], "a look of 0.2 s may happen every ten seconds"
+    assert set(between[2:]) == {2}

@@ -201,7 +201,7 @@ def test_a_full_disk_on_the_server_is_one_sentence_and_costs_one_try(
     with team.store("owner") as store:
         fill(disk, room)
         pushing = start_push(team, "ann", "--what", "all")
-        out, err = pushing.communicate(timeout=60)
+        out, err = pushing.communicate(timeout=180)
         assert (pushing.returncode, out) == (2, b"")
         assert err.count(b"\n") == 1
         assert b"no room left on its disk" in err

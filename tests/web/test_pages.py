@@ -19,13 +19,12 @@ from starlette.responses import StreamingResponse
 from cli.kept import HARBOUR, LANTERN
 from histories import write_backups
 from reread.archive import Archive
+from reread.archive.listing import SORTS
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
-from reread.views.html import call_parts
-from reread.views.html.content import words
+from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
-from reread.web.sessions import SORTS
 from web.asking import CHANGES, READS, Asking, asking, dangers, read
 
 LONG = "10000000-cccc-4000-8000-000000000003"
@@ -268,7 +267,7 @@ def test_what_is_folded_is_made_when_it_is_opened(tmp_path: Path, monkeypatch: p
 
     def noted(text: str) -> Markup:
         prose.append(text)
-        return words(text)
+        return content.words(text)
 
     monkeypatch.setattr(call_parts, "words", noted)
     with asking(tmp_path / "home", tmp_path / "claude") as site:

@@ -37,7 +37,7 @@ def test_a_watch_that_fails_says_so_and_tries_again(
     until(lambda: not watch.is_busy)
     is_broken = False
     until(lambda: not watch.problem)
-    assert len(until(library.sessions)) == 2
+    assert until(library.count) == 2
     watch.stop()
     library.close()
 

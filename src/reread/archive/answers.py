@@ -257,7 +257,7 @@ def prompts(sessions: Iterable[Session], wanted: Filter) -> FoundPrompts:
 
 
 def tools(sessions: Iterable[Session], wanted: Filter) -> list[ToolCount]:
-    """How often each tool ran and failed, subagents included; a limit is for whoever shows them."""
+    """How often each tool ran and failed, subagents included; callers that show them apply a limit."""
     found: dict[object, ToolCall] = {}
     for part in _parts(sessions, wanted):
         for call in part.conversation.tool_calls:

@@ -87,7 +87,7 @@ else:
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
 
-_REBUILD = "`reread archive rebuild` makes the index anew"
+_REBUILD = "run `reread archive rebuild` to rebuild the index"
 _SETTLING = 2.0
 """Seconds in which a client may write a last line after its run has ended."""
 CLEANUP_DAYS = 30.0
@@ -150,7 +150,7 @@ class Archive(ArchiveBase):
             raise StoreError(f"{self.home / FILE_NAME}: {damage}; {_REBUILD}") from error
 
     def _damage_behind(self, error: BaseException | None) -> str | None:
-        """A damaged index gives values that nobody wrote, and whoever works with them fails somewhere, somehow."""
+        """A damaged index gives values that were never written, and code that uses them may fail anywhere."""
         if not isinstance(error, Exception) or isinstance(error, (RereadError, OSError, sqlite3.Error)):
             return None
         if not self.is_open or not _is_ours(error):
@@ -249,9 +249,9 @@ class Archive(ArchiveBase):
         is_quick: bool = False,
     ) -> SyncResult:
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
-        then raises SafeBusy. `full` first makes the index anew from the safe. An archive that goes while its sources
+        then raises SafeBusy. `full` first rebuilds the index from the safe. An archive that goes while its sources
         stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
-        `is_quick` leaves the moments of friction for whoever asks for them, or for the next that is not.
+        `is_quick` leaves out the moments of friction; the next sync without it, or a question about them, finds them.
         """
         self.refuse_read_only()
         self.reprice()
@@ -412,7 +412,7 @@ class Archive(ArchiveBase):
         is_regex: bool = False,
         **filters: Unpack[FilterOptions],
     ) -> list[LostSession]:
-        """Sessions that were deleted before reread came, as the client's own index tells of them; with a query those
+        """Sessions that were deleted before reread came, as the client's own index lists them; with a query those
         that a search finds."""
         if not meta.has_files(self.connection, "index"):  # which is nearly always so, and costs a list no import
             return []
@@ -508,7 +508,7 @@ class Archive(ArchiveBase):
 
     def version(self) -> tuple[int, int]:
         """Changes when somebody else, in this process or another, changed the archive; its first part when the index
-        was made anew, so that this one has the old index open and must be closed."""
+        was rebuilt, so that this one has the old index open and must be closed."""
         return version(self.connection, self.home)
 
     def prompts_since(self, moments: Sequence[datetime]) -> list[int]:
@@ -525,8 +525,7 @@ class Archive(ArchiveBase):
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
-        written = int((until.timestamp() - cleanup_days * 86_400) * 1e9)
-        return meta.sessions_written_before(self.connection, written)
+        return meta.sessions_written_before(self.connection, listing.written_before(until, cleanup_days))
 
     def saw_end(self, stored: StoredSession) -> bool:
         """Whether the last that is known of a session is a run that reread captured, and which has ended."""

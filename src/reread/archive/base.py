@@ -155,7 +155,7 @@ class ArchiveBase:
 
     @cached_property
     def prices(self) -> Prices:
-        """Raises BadInput for a price file that is none."""
+        """Raises BadInput for an invalid price file."""
         return billing.load_prices(self.price_file)
 
     def reprice(self) -> None:

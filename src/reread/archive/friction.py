@@ -150,7 +150,7 @@ class ArchiveFriction:
         return tuple(found)
 
     def mark_wrong(self, uuid: str, kind: str | None = None) -> Labelled:
-        """Keeps that a moment is none, of one kind or of any that were found at this line; a beginning of the uuid
+        """Marks a moment as not friction, of one kind or of any that were found at this line; a beginning of the uuid
         will do. Raises BadInput where there is no such moment."""
         archive = self._archive
         named = friction_report.moment_called(archive.connection, text_of(uuid, "the uuid"), kind)

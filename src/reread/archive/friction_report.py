@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time as clock
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
@@ -30,12 +31,12 @@ from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import friction_rows, meta, user_data
 from reread.index.friction_rows import NO_TIME, KeptFriction, instruction_changes
 from reread.index.meta import as_path, stored_path
-from reread.index.sessions import StoredSession, bare_sessions
+from reread.index.sessions import SessionOutline, StoredSession, session_outlines
 from reread.index.user_data import labels
 from reread.times import moment
 
 from .filters import Filter
-from .listing import passing_ids
+from .listing import session_filter
 from .usage_report import PERIODS, QUARTER_SECONDS
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
@@ -44,7 +45,8 @@ _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 class Typed(NamedTuple):
     """A prompt, by when and where it was typed."""
 
-    time: datetime | None
+    time: int | None
+    """Milliseconds: very many are compared, and a moment costs more to make than to compare."""
     session: int
 
 
@@ -54,19 +56,25 @@ class Labels:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._wrong = {(uuid, kind) for uuid, kind, *_ in labels(connection)}
 
+    def __bool__(self) -> bool:
+        return bool(self._wrong)
+
     def is_wrong(self, uuid: str | None, kind: FrictionKind) -> bool:
         return bool(self._wrong) and ((uuid, "") in self._wrong or (uuid, kind.value) in self._wrong)
+
+
+Keeps = Callable[[AskedPrompt | Rule], bool]
 
 
 class FrictionHistory:
     """Sessions as the retrospective sees them, read when first asked for."""
 
-    def __init__(self, connection: sqlite3.Connection, sessions: Iterable[StoredSession], first: int | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, sessions: Iterable[SessionOutline], first: int | None) -> None:
         """What two sessions tell belongs to the earlier; what `first` tells belongs to it before all others."""
         ordered = sorted(sessions, key=lambda each: (each.id != first, *_age(each)))
         self.sessions = {each.id: each for each in ordered}
         self._connection = connection
-        self._names = {number: each.row.uuid for number, each in self.sessions.items()}
+        self._names = {number: each.uuid for number, each in self.sessions.items()}
         self.kept: dict[int, KeptFriction] = friction_rows.kept_of(connection, self.sessions)
         self.typed, self._origins = _typed(self.sessions, self.kept)
 
@@ -77,7 +85,7 @@ class FrictionHistory:
             by_session.setdefault(number, []).append(event)
         return list(_own(self.sessions, by_session))
 
-    def materials(self, numbers: Iterable[int], keeps: Callable[[AskedPrompt | Rule], bool]) -> list[Material]:
+    def materials(self, numbers: Iterable[int], keeps: Keeps | None) -> list[Material]:
         """Of some sessions: what is not told by an earlier one already, and passes."""
         found = friction_rows.materials(self._connection, {number: self._names[number] for number in numbers})
         seen: set[tuple[object, ...]] = set()
@@ -92,7 +100,7 @@ class FrictionHistory:
         material: Material,
         origin: Material | None,
         seen: set[tuple[object, ...]],
-        keeps: Callable[[AskedPrompt | Rule], bool],
+        keeps: Keeps | None,
     ) -> Material:
         """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
 
@@ -100,8 +108,8 @@ class FrictionHistory:
             known = {each.what for each in getattr(origin, name)}
             return tuple(each for each in getattr(material, name) if each.what not in known)
 
-        prompts = tuple(each for each in material.prompts if _is_new(each, seen) and keeps(each))
-        rules = tuple(each for each in material.rules if _is_new(each, seen) and keeps(each))
+        prompts = tuple([e for e in material.prompts if _is_new(e, seen) and (keeps is None or keeps(e))])
+        rules = tuple([e for e in material.rules if _is_new(e, seen) and (keeps is None or keeps(e))])
         if origin is not None:
             return replace(material, prompts=prompts, rules=rules, **{name: counted(name) for name in _COUNTED})
         is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
@@ -118,9 +126,8 @@ def moments_of(connection: sqlite3.Connection, session: StoredSession, least_con
     ]
 
 
-def _age(session: StoredSession) -> tuple[int, int, int]:
-    row = session.row
-    return row.started or 0, row.ended or 0, session.id
+def _age(session: SessionOutline) -> tuple[int, int, int]:
+    return session.started or 0, session.ended or 0, session.id
 
 
 def _typed(sessions: Iterable[int], kept: Mapping[int, KeptFriction]) -> tuple[list[Typed], dict[int, int]]:
@@ -133,7 +140,7 @@ def _typed(sessions: Iterable[int], kept: Mapping[int, KeptFriction]) -> tuple[l
         for position, prompt in enumerate(own):
             home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
             if home == number:
-                found.append(Typed(None if prompt[0] == NO_TIME else moment(prompt[0]), number))
+                found.append(Typed(None if prompt[0] == NO_TIME else prompt[0], number))
             elif position == 0:
                 origins[number] = home
     return found, origins
@@ -158,10 +165,11 @@ def _names(event: Moment) -> list[tuple[object, ...]]:
 def _is_new(each: AskedPrompt | Rule, seen: set[tuple[object, ...]]) -> bool:
     """Each is seen once by its line, and once by its time and words."""
     text = each.text if isinstance(each, Rule) else each.example
-    names: list[tuple[object, ...]] = [(type(each), each.uuid, text)]
-    names += [(type(each), each.time, text)] if each.time is not None else []
-    is_new = seen.isdisjoint(names)
-    seen.update(names)
+    by_line = (type(each), each.uuid, text)
+    by_time = (type(each), each.time, text) if each.time is not None else by_line
+    is_new = by_line not in seen and by_time not in seen
+    seen.add(by_line)
+    seen.add(by_time)
     return is_new
 
 
@@ -246,6 +254,9 @@ SPAN = timedelta(days=28)
 """How far before and after a change is looked: long enough for some sessions, short enough for one way of working."""
 _FEWEST_PROMPTS = 10
 _MOST_OF_A_SORT = 3
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_QUARTERS = 24 * 3600 // QUARTER_SECONDS
+"""Of a day."""
 _SAME_CHANGE = timedelta(days=1)
 
 
@@ -259,15 +270,14 @@ class Week(Struct, frozen=True, kw_only=True):
 def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
     """Weeks in which anything was typed or went wrong, in order."""
     calendar = _Calendar(zone)
-    prompts: dict[str, int] = {}
+    prompts: Counter[str] = Counter()
     kinds: dict[str, dict[str, int]] = {}
-    for each in typed:
-        if each.time is not None:
-            week = calendar.week(each.time)
-            prompts[week] = prompts.get(week, 0) + 1
+    quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
+    for quarter, number in quarters.items():
+        prompts[calendar.week(quarter)] += number
     for event in events:
         if event.time is not None:
-            found = kinds.setdefault(calendar.week(event.time), {})
+            found = kinds.setdefault(calendar.week(int(event.time.timestamp()) // QUARTER_SECONDS), {})
             found[event.kind.value] = found.get(event.kind.value, 0) + 1
     return [
         Week(
@@ -280,17 +290,22 @@ def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None)
 
 
 class _Calendar:
-    """The week of every moment; each quarter of an hour is looked up once."""
+    """The week of every quarter of an hour; most days lie in one week from end to end, and are looked up once."""
 
     def __init__(self, zone: tzinfo | None) -> None:
         self._zone = zone
-        self._known: dict[int, str] = {}
+        self._days: dict[int, str | None] = {}
 
-    def week(self, time: datetime) -> str:
-        quarter = int(time.timestamp()) // QUARTER_SECONDS
-        if quarter not in self._known:
-            self._known[quarter] = PERIODS["week"](time.astimezone(self._zone).date())
-        return self._known[quarter]
+    def week(self, quarter: int) -> str:
+        day = quarter // _QUARTERS
+        if day not in self._days:
+            first, last = self._looked_up(day * _QUARTERS), self._looked_up((day + 1) * _QUARTERS - 1)
+            self._days[day] = first if first == last else None
+        return self._days[day] or self._looked_up(quarter)
+
+    def _looked_up(self, quarter: int) -> str:
+        began = _EPOCH + timedelta(seconds=quarter * QUARTER_SECONDS)
+        return PERIODS["week"](began.astimezone(self._zone).date())
 
 
 class TurningPoint(Struct, frozen=True, kw_only=True):
@@ -337,7 +352,7 @@ def changes(
                     what=what,
                     name=name,
                     time=time,
-                    session=session.row.uuid,
+                    session=session.uuid,
                     uuid=uuid,
                     before=before,
                     after=after,
@@ -347,7 +362,7 @@ def changes(
     return found
 
 
-_Told = tuple[str, str, StoredSession, str | None, datetime]
+_Told = tuple[str, str, SessionOutline, str | None, datetime]
 
 
 def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> Iterator[_Told]:
@@ -361,23 +376,25 @@ def _instructions(connection: sqlite3.Connection, history: FrictionHistory) -> I
             last[each.path] = time
 
 
-def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[StoredSession]) -> Iterator[_Told]:
+def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
     """Each at the last session before it that it concerns."""
     for path, time in applied:
         began = time.timestamp() * 1000
         earlier = [
-            each for each in sessions if (each.row.started or 0) < began and _is_concerned(each, "instructions", path)
+            each for each in sessions if (each.started or 0) < began and _is_concerned(each, "instructions", path)
         ]
         if earlier:
-            yield "instructions", path, max(earlier, key=lambda each: each.row.started or 0), None, time
+            yield "instructions", path, max(earlier, key=lambda each: each.started or 0), None, time
 
 
-def _first_seen(what: str, sessions: Sequence[StoredSession]) -> Iterator[_Told]:
+def _first_seen(what: str, sessions: Sequence[SessionOutline]) -> Iterator[_Told]:
     """The first session of every model or version, but for what was there from the beginning."""
     seen: set[str] = set()
-    for session in sorted(sessions, key=lambda each: each.row.started or 0):
-        row, time = session.row, moment(session.row.started)
-        names = row.models if what == "model" else row.versions
+    for session in sorted(sessions, key=lambda each: each.started or 0):
+        names = session.models if what == "model" else session.versions
+        if seen.issuperset(names):
+            continue
+        time = moment(session.started)
         fresh = [name for name in names if name not in seen and not name.startswith("<")]
         if fresh and seen and time is not None:
             yield what, fresh[-1], session, None, time
@@ -396,15 +413,14 @@ class _Scale:
     """Times of prompts and moments, in order."""
 
     def __init__(self) -> None:
-        self.prompts: list[datetime] = []
+        self.prompts: list[int] = []
         self.moments: list[datetime] = []
 
     def rate(self, since: datetime, until: datetime) -> Rate:
-        return Rate(_between(self.moments, since, until), _between(self.prompts, since, until))
-
-
-def _between(times: Sequence[datetime], since: datetime, until: datetime) -> int:
-    return bisect_left(times, until) - bisect_left(times, since)
+        found = bisect_left(self.moments, until) - bisect_left(self.moments, since)
+        return Rate(
+            found, bisect_left(self.prompts, _not_before(until)) - bisect_left(self.prompts, _not_before(since))
+        )
 
 
 class _Scales:
@@ -430,7 +446,7 @@ class _Scales:
     def _made(self, chosen: set[int]) -> _Scale:
         scale = _Scale()
         scale.prompts = sorted(
-            each.time for each in self._history.typed if each.session in chosen and each.time is not None
+            [each.time for each in self._history.typed if each.time is not None and each.session in chosen]
         )
         scale.moments = sorted(
             event.time for number, event in self._moments if number in chosen and event.time is not None
@@ -438,10 +454,15 @@ class _Scales:
         return scale
 
 
-def _is_concerned(session: StoredSession, what: str, name: str) -> bool:
+def _is_concerned(session: SessionOutline, what: str, name: str) -> bool:
     if what == "instructions":
-        return _is_below(session.row.project, _concerned(name))
-    return name in (session.row.models if what == "model" else session.row.versions)
+        return _is_below(session.project, _concerned(name))
+    return name in (session.models if what == "model" else session.versions)
+
+
+def _not_before(time: datetime) -> int:
+    """The first whole millisecond that does not lie before a moment."""
+    return -((_EPOCH - time) // timedelta(milliseconds=1))
 
 
 def _is_below(project: str | None, folder: str | None) -> bool:
@@ -542,11 +563,11 @@ class Retro(Struct, frozen=True, kw_only=True):
 
 def retro(connection: sqlite3.Connection, ask: RetroQuestion) -> Retro:
     """Answers from rows alone: no transcript is read."""
-    ranked((), ask.by)  # whoever asks for an order that is none should not wait to hear of it
+    ranked((), ask.by)  # an unknown order is refused before the work
     everything = Filter() if ask.session is not None else ask.wanted._replace(since=None, until=None, limit=None)
     history = FrictionHistory(
         connection,
-        bare_sessions(connection, passing_ids(connection, everything)),
+        session_outlines(connection, session_filter(connection, everything)),
         ask.session.id if ask.session is not None else None,
     )
     return _Retrospect(connection, ask, history).retro()
@@ -565,13 +586,13 @@ class _Retrospect:
     def retro(self) -> Retro:
         ask = self._ask
         own = [(number, event) for number, event in self._moments if self._is_now(number, event.time)]
-        typed = [each for each in self._history.typed if self._is_now(each.session, each.time)]
+        typed = self._typed_now()
         numbers = {number for number, _ in own} | {each.session for each in typed}
         patterns = self._patterns(numbers, [event for _, event in own])
         own += self._told_again(patterns)
         events = sorted((event for _, event in own), key=_by_time, reverse=True)
         earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
-        before = [each for each in self._history.typed if self._is_before(each.session, each.time)]
+        before = self._typed_before()
         groups = Groups(events, len(typed), earlier, len(before), ask.by)
         return Retro(
             since=ask.wanted.since,
@@ -624,6 +645,27 @@ class _Retrospect:
             return False
         return self._ask.wanted.keeps_time(time)
 
+    def _typed_now(self) -> list[Typed]:
+        """The same as `_is_now` of each prompt."""
+        typed, wanted = self._history.typed, self._ask.wanted
+        if self._ask.session is not None:
+            typed = [each for each in typed if each.session == self._ask.session.id]
+        if wanted.since is None and wanted.until is None:
+            return typed
+        first = _not_before(wanted.since) if wanted.since is not None else NO_TIME
+        end = _not_before(wanted.until) if wanted.until is not None else -NO_TIME
+        return [each for each in typed if each.time is not None and first <= each.time < end]
+
+    def _typed_before(self) -> list[Typed]:
+        """The same as `_is_before` of each prompt."""
+        asked, since = self._ask.session, self._ask.wanted.since
+        if asked is None:
+            end = _not_before(since) if since is not None else NO_TIME
+            return [each for each in self._history.typed if each.time is not None and each.time < end]
+        end = asked.row.started if asked.row.started is not None else NO_TIME
+        others = (each for each in self._history.typed if each.session != asked.id)
+        return [each for each in others if each.time is not None and each.time < end]
+
     def _is_before(self, session: int, time: datetime | None) -> bool:
         """Whether a moment lies in the person's past: before the period, or before the one session began."""
         asked = self._ask.session
@@ -635,11 +677,13 @@ class _Retrospect:
 
     def _patterns(self, numbers: set[int], events: Sequence[Moment]) -> list[RepeatedPattern]:
         ask = self._ask
+        is_open = ask.session is not None or (ask.wanted.since is None and ask.wanted.until is None)
+        keeps = None if is_open and (ask.with_wrong or not self._labels) else self._keeps
         if ask.session is None:
-            found = find_patterns(self._history.materials(numbers, self._keeps), events)
+            found = find_patterns(self._history.materials(numbers, keeps), events)
         else:
             everything = [event for _, event in self._moments]
-            found = find_patterns(self._history.materials(self._history.sessions, self._keeps), everything)
+            found = find_patterns(self._history.materials(self._history.sessions, keeps), everything)
             found = [pattern for pattern in found if ask.session.row.uuid in pattern.sessions]
         if ask.kinds is None:
             return found
@@ -651,9 +695,11 @@ class _Retrospect:
         is_wrong = self._labels.is_wrong(said.uuid, kind) and not self._ask.with_wrong
         return not is_wrong and (self._ask.session is not None or self._ask.wanted.keeps_time(said.time))
 
-    def _told_again(self, patterns: Iterable[RepeatedPattern]) -> list[tuple[int, Moment]]:
+    def _told_again(self, patterns: Sequence[RepeatedPattern]) -> list[tuple[int, Moment]]:
         """Instructions that are repeated are found over many sessions, so no session has them by itself."""
-        numbers = {each.row.uuid: number for number, each in self._history.sessions.items()}
+        if not patterns:
+            return []
+        numbers = {each.uuid: number for number, each in self._history.sessions.items()}
         told = [
             (numbers[event.session], event)
             for pattern in patterns
@@ -665,7 +711,7 @@ class _Retrospect:
 
     def _basis(self, patterns: Iterable[RepeatedPattern]) -> Basis:
         """The projects of sessions, and what the files of those with a pattern say already."""
-        projects = {each.row.uuid: each.row.project for each in self._history.sessions.values()}
+        projects = {each.uuid: each.project for each in self._history.sessions.values()}
         if self._ask.stated is None:
             return Basis(projects=projects)
         named = {projects.get(session) for pattern in patterns for session in pattern.sessions}

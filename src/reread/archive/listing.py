@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatch
 from functools import lru_cache
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,19 +19,26 @@ from reread.index.machines import ids_called, sessions_on
 from reread.index.meta import known_sources
 from reread.index.sessions import (
     NOTHING_COPIED,
+    ORDER_NAMES,
     CopiedFrom,
     SessionFilter,
     StoredSession,
     copied_parts,
     count_sessions,
+    ids_and_projects,
     marks,
     moves,
+    named_sessions,
+    order_by,
+    project_rows,
     session_ids,
     sessions,
     sessions_by_id,
+    smallest_session,
+    unfinished_since,
 )
 from reread.index.sessions import ids_called as session_ids_called
-from reread.marks import NO_MARK, NO_MOVES, Moves
+from reread.marks import NO_MARK, NO_MOVES, Mark, Moves
 
 from .filters import Filter
 
@@ -41,6 +49,8 @@ if TYPE_CHECKING:
 DEFAULT_CLEANUP_DAYS = 30
 """What Claude Code does when `cleanupPeriodDays` is not set."""
 SOON = timedelta(days=7)
+SORTS = ORDER_NAMES
+"""What a list can be sorted by."""
 _SETTINGS = ("settings.json", "settings.local.json")
 
 
@@ -147,10 +157,10 @@ def find_session(connection: sqlite3.Connection, home: Path, wanted: SessionName
             f"{printable(repr(wanted))} names no session; give an id, the beginning of one, @last, @2, "
             "or what sessions() lists"
         )
-    found = _newest(connection, wanted) if wanted.startswith("@") else _called(connection, wanted)
+    found = _newest(connection, wanted) if wanted.startswith("@") else sessions_called(connection, wanted)
     if not found:
         name, _, sign = wanted.rpartition("~")
-        found = [each for each in _called(connection, name) if each.sign == sign]
+        found = [each for each in sessions_called(connection, name) if each.sign == sign]
     names = list(dict.fromkeys(each.row.uuid for each in found))
     if len(names) > 1:
         raise AmbiguousSession(wanted, names)
@@ -166,14 +176,18 @@ def _newest(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
     return []
 
 
-def _called(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
+def sessions_called(connection: sqlite3.Connection, wanted: str) -> list[StoredSession]:
     """All that have this id, or else those whose id begins so."""
     return sessions(connection, ids=session_ids_called(connection, wanted))
 
 
 def copies_of(connection: sqlite3.Connection, stored: StoredSession) -> list[StoredSession]:
     """The other places that have a session of this id, the one that ended last first."""
-    return [each for each in _called(connection, stored.row.uuid) if each.id != stored.id] if stored.has_copies else []
+    return (
+        [each for each in sessions_called(connection, stored.row.uuid) if each.id != stored.id]
+        if stored.has_copies
+        else []
+    )
 
 
 def find_one(connection: sqlite3.Connection, home: Path, wanted: SessionName) -> StoredSession:
@@ -191,6 +205,11 @@ def listed(connection: sqlite3.Connection, wanted: Filter, cleanup_days: float) 
     """Sessions that pass the filter, the one that ended last first, with what a list tells of them; some hundred are
     in memory at a time."""
     return listed_by_id(connection, passing_ids(connection, wanted), cleanup_days)
+
+
+def newest(connection: sqlite3.Connection, number: int, cleanup_days: float) -> list[Listed]:
+    """The few that ended last, without what a person hid."""
+    return list(listed(connection, Filter(limit=number, without_hidden=True), cleanup_days))
 
 
 def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: float) -> Iterator[Listed]:
@@ -238,6 +257,102 @@ def session_filter(connection: sqlite3.Connection, wanted: Filter) -> SessionFil
     )
 
 
+def choice_of(
+    connection: sqlite3.Connection, wanted: Filter, title: str = "", expires: datetime | None = None, days: float = 0.0
+) -> SessionFilter:
+    """A filter, and what only lists on a page are asked for: words of the title, and what the client deletes until a
+    moment, which keeps sessions for so many days."""
+    words = title.casefold().split()
+    return session_filter(connection, wanted)._replace(
+        title=(lambda text: all(word in text.casefold() for word in words)) if words else None,
+        written=None if expires is None else written_before(expires, days),
+    )
+
+
+def written_before(expires: datetime, cleanup_days: float) -> int:
+    """When the last line of a source was written that the client deletes at this time, in nanoseconds."""
+    return int((expires.timestamp() - cleanup_days * 86_400) * 1e9)
+
+
+def count_chosen(connection: sqlite3.Connection, choice: SessionFilter) -> int:
+    return count_sessions(connection, choice)
+
+
+def ordered_ids(
+    connection: sqlite3.Connection, choice: SessionFilter, sort: str, *, is_up: bool = False, limit: int | None = None
+) -> list[int]:
+    """Numbers of sessions, to be read as far as they are shown: most of what is sorted by first, or least."""
+    return session_ids(connection, choice, limit, order_by(sort, is_up=is_up))
+
+
+def ids_by_project(
+    connection: sqlite3.Connection, choice: SessionFilter, sort: str, *, is_up: bool = False
+) -> dict[str, list[tuple[int, str | None]]]:
+    """The same for each project, in the order of their first session; each with the folder it began in."""
+    moved = moves(connection)
+    found: dict[str, list[tuple[int, str | None]]] = {}
+    for number, folder in ids_and_projects(connection, choice, order_by(sort, is_up=is_up)):
+        found.setdefault(project_of(folder, moved), []).append((number, folder))
+    return found
+
+
+def ids_around(connection: sqlite3.Connection, stored: StoredSession, number: int) -> list[int]:
+    """So many sessions before and after one in time, without those that a person hid."""
+    noted, name = marks(connection), stored.row.uuid
+    choice = SessionFilter(uuid=lambda uuid: uuid == name or not noted.get(uuid, NO_MARK).hidden)
+    copies = {each.id for each in copies_of(connection, stored)} if stored.mark.hidden else set()
+    ids = [each for each in session_ids(connection, choice) if each not in copies]
+    here = ids.index(stored.id) if stored.id in ids else 0
+    return ids[max(0, here - number) : here + number + 1]
+
+
+def session_numbered(connection: sqlite3.Connection, number: int) -> StoredSession | None:
+    return next(sessions_by_id(connection, [number]), None)
+
+
+def smallest(connection: sqlite3.Connection) -> StoredSession | None:
+    """The one with the fewest bytes."""
+    number = smallest_session(connection)
+    return None if number is None else session_numbered(connection, number)
+
+
+def going_on_since(connection: sqlite3.Connection, since: datetime) -> Iterator[StoredSession]:
+    """Sessions with a line after this moment, or with no times at all, the one that ended last first."""
+    return sessions_by_id(connection, unfinished_since(connection, int(since.timestamp() * 1000)))
+
+
+def having_words(connection: sqlite3.Connection, words: Sequence[str], most: int) -> list[StoredSession]:
+    """The newest few whose title, folder, tags or id have all the words; not those that a person hid."""
+    noted = marks(connection)
+    fitting = (
+        number
+        for number, uuid, title, folder in named_sessions(connection)
+        if _has_words(noted.get(uuid, NO_MARK), (uuid, title, folder or ""), words)
+    )
+    return sessions(connection, ids=list(islice(fitting, most)))
+
+
+def _has_words(mark: Mark, named: tuple[str, str, str], words: Sequence[str]) -> bool:
+    uuid, title, folder = named
+    text = f"{title if mark.title is None else mark.title} {folder} {' '.join(mark.tags)} {uuid}".casefold()
+    return not mark.hidden and all(word in text for word in words)
+
+
+def folders(connection: sqlite3.Connection, *, without_hidden: bool = False) -> dict[str, int]:
+    """Every folder that sessions began in, by how lately, and how many."""
+    found: dict[str, int] = {}
+    for row in project_rows(connection, session_filter(connection, Filter(without_hidden=without_hidden))):
+        if row.project:
+            found[row.project] = found.get(row.project, 0) + row.sessions
+    return found
+
+
+def project_names(connection: sqlite3.Connection) -> list[str]:
+    """Every project as it is called today, by how lately it was worked in."""
+    moved = moves(connection)
+    return list(filter(None, dict.fromkeys(project_of(row.project, moved) for row in project_rows(connection))))
+
+
 def _named(connection: sqlite3.Connection, wanted: Filter) -> Callable[[str], bool] | None:
     """What marks and a session to leave out keep; few sessions have marks."""
     if not wanted.asks_for_marks and wanted.without is None:
@@ -254,31 +369,10 @@ def _needed_sources(connection: sqlite3.Connection, sources: tuple[str, ...]) ->
     return () if is_all else sources
 
 
-def filtered(found: Iterable[Listed], wanted: Filter) -> list[Listed]:
-    """Those of a list that pass; tools and files are not asked for, which only the archive can tell."""
-    return [each for each in found if _row_passes(each.stored, wanted)][: wanted.limit]
-
-
 def _expires(stored: StoredSession, cleanup_days: float) -> datetime | None:
     if not stored.present or stored.mtime_ns is None:
         return None
     return datetime.fromtimestamp(stored.mtime_ns / 1e9, UTC) + timedelta(days=cleanup_days)
-
-
-def _row_passes(stored: StoredSession, wanted: Filter) -> bool:
-    row = stored.row
-    checks = (
-        wanted.keeps_project(row.project),
-        wanted.since is None or (row.ended is not None and row.ended >= wanted.since.timestamp() * 1000),
-        wanted.until is None or (row.started is not None and row.started < wanted.until.timestamp() * 1000),
-        wanted.model is None or any(wanted.model.lower() in model.lower() for model in row.models),
-        wanted.git_branch is None or wanted.git_branch in row.git_branches,
-        wanted.keeps_folder(row.project),
-        row.uuid != wanted.without,
-        not wanted.sources or any(_is_below(file, wanted.sources) for file in stored.files),
-        wanted.keeps_mark(stored.mark),
-    )
-    return all(checks)
 
 
 def _is_below(file: str, sources: tuple[str, ...]) -> bool:

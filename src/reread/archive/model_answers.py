@@ -44,7 +44,7 @@ def keep(home: Path, answer: ModelAnswer) -> Path:
 
 
 def kept(home: Path, about: str, subject: str) -> ModelAnswer | None:
-    """What a model said when it was last asked this; None where nobody asked, or the file is none of ours."""
+    """What a model said when it was last asked this; None if it was never asked, or the file is not ours."""
     try:
         found = json.loads(_place(home, about, subject).read_text(encoding="ascii"))
         return ModelAnswer(**{**found, "time": datetime.fromisoformat(found["time"])})

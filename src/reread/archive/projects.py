@@ -17,7 +17,7 @@ from reread.marks import below
 from reread.times import moment
 
 from .filters import Filter
-from .listing import Listed, project_of, session_filter, worktree_of
+from .listing import project_of, session_filter, worktree_of
 
 _COMMON_BRANCHES = frozenset({"", "HEAD", "main", "master", "develop", "dev", "trunk"})
 """What two projects share that have nothing to do with each other."""
@@ -92,10 +92,10 @@ def _project(
     )
 
 
-def earlier_folders(sessions: Iterable[Listed]) -> list[str]:
-    """The folders that sessions of one project were moved from, the one with most of them first."""
-    paths = ((project_of(each.stored.row.project), each.project) for each in sessions)
-    return [folder.path for folder in _folders((path, 1) for path, today in paths if path != today)]
+def earlier_folders(began: Iterable[str | None], today: str) -> list[str]:
+    """The folders that sessions of one project were moved from, the one with most of them first; by the folder that
+    each session began in."""
+    return [folder.path for folder in _folders((path, 1) for path in map(project_of, began) if path != today)]
 
 
 def _folders(counted: Iterable[tuple[str, int]]) -> list[Folder]:

@@ -149,7 +149,7 @@ class Tried(NamedTuple):
 
 
 class BoundedPattern:
-    """A regular expression that never takes longer than its patience with a text. Raises BadInput for what is none."""
+    """A regular expression with a time limit for each text. Raises BadInput for an invalid pattern."""
 
     def __init__(self, pattern: str, patience: float = PATIENCE) -> None:
         self.pattern = pattern

@@ -75,7 +75,9 @@ class ArchiveSafe:
         archive = self._archive
         with archive.locked(patience):
             custody.note_first(archive.connection, archive.packs)
-            if custody.is_lost(archive.connection, archive.packs):  # asked here: another may just have made it anew
+            if custody.is_lost(
+                archive.connection, archive.packs
+            ):  # asked here: another process may just have rebuilt it
                 self._make_anew()
             lost, _ = self._recover()
             self._fold_copies()
@@ -173,7 +175,7 @@ class ArchiveSafe:
         return sessions
 
     def _renew(self, report: Report | None) -> None:
-        """Makes rows of an older version anew from the safe, the newest first."""
+        """Rebuilds rows that an older version made, from the safe, newest first."""
         archive = self._archive
         if not meta.is_outdated(archive.connection):
             return
@@ -213,7 +215,7 @@ class ArchiveSafe:
 
     def forget_damaged(self) -> Damaged:
         """Removes from the safe what cannot be proved, and gives what that was. A line stands in the place of lost
-        bytes; a file whose source still exists is taken anew by the next sync."""
+        bytes; a file whose source still exists is imported again by the next sync."""
         archive = self._archive
         with archive.locked():
             self._recover()

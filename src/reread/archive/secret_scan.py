@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reread.errors import SafeDamaged
 from reread.features.secrets import Redactor
 from reread.features.secrets.find import VERSION
-from reread.features.secrets.redact import secrets_of, texts_of
+from reread.features.secrets.json_values import texts_of
+from reread.features.secrets.redact import secrets_of, secrets_of_lines
 from reread.features.secrets.shapes import EMAIL, USER
 from reread.index import read as reading
 from reread.index.database import transaction
@@ -166,8 +167,8 @@ class SecretScan:
             return
         lines = [content] if part.kind == "tool_result" else content.split(b"\n")
         offset = part.start
-        for line in lines:
-            found = dict.fromkeys(secrets_of(redactor, line)) if line else {}
+        for line, secrets in zip(lines, secrets_of_lines(redactor, lines), strict=True):
+            found = dict.fromkeys(secrets)
             if found:
                 value = parse_or_none(line) if part.kind != "tool_result" else None
                 for kind, secret in found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,13 +19,13 @@ from reread.index import read as reading
 from reread.index.database import snapshot
 from reread.index.read import Match
 from reread.index.safe_reader import SafeReader
-from reread.index.sessions import StoredSession, sessions
+from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import folded
 from reread.index.user_data import Noted, matching, noted_words
 from reread.times import moment
 
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
-from .listing import Listed, passing_ids
+from .listing import passing_ids, project_of
 from .regex import BoundedPattern, ReadText, TextSums, shares, try_shares
 from .search_language import (
     ALL_FIELDS,
@@ -123,7 +123,7 @@ class Facets(Struct, frozen=True):
     """Of the sessions the hits are in: one with two models counts for both."""
 
 
-def facets(found: Cells, sessions: Mapping[int, Listed], zone: tzinfo | None) -> Facets:
+def facets(connection: sqlite3.Connection, found: Cells, zone: tzinfo | None) -> Facets:
     """Months are those of the zone."""
     fields: Counter[Field] = Counter()
     by_session: Counter[int] = Counter()
@@ -135,11 +135,10 @@ def facets(found: Cells, sessions: Mapping[int, Listed], zone: tzinfo | None) ->
             by_hour[cell.hour] += cell.hits
     projects: Counter[str] = Counter()
     models: Counter[str] = Counter()
-    for session, hits in by_session.items():
-        each = sessions.get(session)
-        if each is not None:
-            projects[each.project] += hits
-            models.update(dict.fromkeys(each.stored.row.models, hits))
+    moved = moves(connection)
+    for session, project, used in projects_and_models(connection, list(by_session)):
+        projects[project_of(project, moved)] += by_session[session]
+        models.update(dict.fromkeys(used, by_session[session]))
     return Facets(
         total=sum(by_session.values()),
         sessions=len(by_session),

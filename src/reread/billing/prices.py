@@ -393,7 +393,7 @@ def packaged_prices() -> Prices:
 
 
 def load_prices(path: Path | None) -> Prices:
-    """The packaged table, with a user's price file over it. Raises BadInput for a file that is none."""
+    """The packaged table, with a user's price file over it. Raises BadInput for an invalid file."""
     if path is None:
         return packaged_prices()
     try:

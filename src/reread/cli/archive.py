@@ -134,10 +134,10 @@ def _advice(proof: Verified) -> list[str]:
     if proof.ok:
         return []
     if all(damage.startswith(("index: ", "database: ")) for damage in proof.damaged):
-        return ["reread archive rebuild makes the index anew from the kept bytes"]
+        return ["run `reread archive rebuild` to rebuild the index from the stored bytes"]
     return [
-        "reread archive rebuild leaves it out; a sync then takes anew what still has its source,",
-        "and reread archive forget --damaged lets go of the rest",
+        "run `reread archive rebuild` to leave it out; the next sync imports again what still has its source,",
+        "and `reread archive forget --damaged` removes the rest",
     ]
 
 
@@ -250,7 +250,10 @@ def _forget_damaged(given: argparse.Namespace, config: Config) -> int:
 
 
 def _damage_lines(found: Damaged) -> list[str]:
-    fates = {True: "its source still exists: the next sync takes it anew", False: "lost; a line stands in their place"}
+    fates = {
+        True: "its source still exists: the next sync imports it again",
+        False: "lost; a line stands in their place",
+    }
     files = [f"  {printable(str(each.path))}: {size(each.bytes)}, {fates[each.is_there]}" for each in found.files]
     return [*(f"  {printable(piece)}" for piece in found.pieces), *files]
 
@@ -277,7 +280,7 @@ def _rebuild(arguments: list[str]) -> int:
     with bare_archive(config) as archive:
         sessions = archive.safe.rebuild()
     document = {"schema": "reread.rebuild/1", "sessions": sessions}
-    options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} indexed anew"])
+    options.show_answer(given, config, lambda: document, lambda _: [f"{count(sessions, 'session')} rebuilt"])
     return 0
 
 

@@ -172,7 +172,7 @@ def _pull_from_folder(archive: Archive, folder: Path, key: Path | None) -> Pulle
 
 
 def _serve(action: str, given: argparse.Namespace, config: Config) -> int:
-    """A push at every log-in, or no more."""
+    """Installs or removes a push at every log-in."""
     if action == "remove":
         return push_service.remove(given)
     with bare_archive(config) as archive:

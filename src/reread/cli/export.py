@@ -20,6 +20,7 @@ from reread.views.numbers import count, money
 
 from . import options
 from .output_files import made_whole, refuse_sources, write_whole
+from .session_source import asked_archive, open_session
 from .stderr import tell
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ class Exporter:
     def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:
         """All of it, whether shown or not: what one part tells may be a secret of another."""
         lines = source.transcript().split(b"\n") if self.form == "jsonl" else []
-        for line in lines:
-            redact.learn_line(redactor, line)
+        redact.learn_lines(redactor, lines)
         session = secrets.redacted_session(source.session, redactor)
         kept = redact.redacted_value(redactor, source.kept) if source.kept is not None else None
         return ExportSource(session, lambda: b"\n".join(secrets.redacted_line(redactor, line) for line in lines), kept)
@@ -269,8 +269,6 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
     from reread.views.archive_json import kept_fields
 
-    from .session_source import open_session
-
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:
         kept = kept_fields(opened.kept) if opened.kept is not None else None
@@ -359,8 +357,9 @@ class Made(NamedTuple):
 def export_folder(exporter: Exporter, output: Path | None) -> int:
     """Writes every session that passes the filters; one that would tell a secret stops the others, too."""
     folder = refuse_no_folder(output)
-    wanted = options.make_filter(exporter.given, exporter.config)
-    with _archive(exporter.given, exporter.config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
+    given, config = exporter.given, exporter.config
+    wanted = options.make_filter(given, config)
+    with asked_archive(given, config) as archive, TemporaryDirectory(prefix="reread-export-") as waiting:
         names = [each.stored.row.uuid for each in archive.sessions(wanted)]
         if not names:
             raise BadInput("no session matches these filters")
@@ -410,7 +409,7 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
         raise BadInput(f"{printable(str(output))} is a folder; a database is one file")
     redactor = secrets.Redactor(addresses=given.redact_ips) if given.redact or given.check else None
     parts = archives.PlainParts(given.thinking, given.tools, given.subagents)
-    with _archive(given, config) as archive, made_whole(output) as unfinished:
+    with asked_archive(given, config) as archive, made_whole(output) as unfinished:
         wanted = given.session or options.make_filter(given, config)
         made = archive.write_database(unfinished, wanted, parts, redactor, only_looks=not given.redact)
         if not made.rows["sessions"]:
@@ -426,18 +425,6 @@ def export_database(given: argparse.Namespace, config: Config, output: Path | No
     else:
         options.print_lines([printable(str(output))])
     return 0
-
-
-@contextmanager
-def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that it does not keep are only looked at."""
-    from .session_source import is_straight, open_archive, passing_archive
-
-    opened = (
-        passing_archive(config, config.sources) if is_straight(config) else open_archive(given, config, only_reads=True)
-    )
-    with opened as archive:
-        yield archive
 
 
 def _index(made: list[Made], exporter: Exporter) -> bytes | None:

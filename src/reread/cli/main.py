@@ -69,6 +69,7 @@ MODULES = {
     **dict.fromkeys(("budget", "cache", "explain", "prices"), "usage"),
     **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
     "machine": "archive",
+    "projects": "mark",
     "open": "serve",
     "live": "run",
 }

@@ -31,7 +31,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def made_whole(path: Path) -> Iterator[Path]:
-    """A place to write to, which becomes the file when all went well; whoever removes it leaves what was there."""
+    """A temporary file that becomes the file when all went well; until then the earlier file stays as it is."""
     place = path.resolve()  # what a link points to is replaced, not the link
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:

@@ -35,7 +35,7 @@ UNASKED = "Permission was denied: there is no terminal to ask at."
 
 
 class Answerer(Protocol):
-    """Whoever decides: a person with keys, a program with lines."""
+    """Answers permissions: a person with keys, or a program with lines."""
 
     async def decide(self, asked: Permission) -> Decision: ...
 
@@ -182,7 +182,7 @@ class PermissionLoop:
 
 
 async def _quietly(errand: Coroutine[Any, Any, None]) -> None:
-    """A client that has ended needs no answer; whoever iterates over the events hears of it."""
+    """A client that has ended needs no answer; the loop over its events ends, too."""
     with contextlib.suppress(ClientError):
         await errand
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 
 from reread import archive as archives
@@ -14,7 +12,7 @@ from reread.errors import BadInput
 from . import options
 from .options import is_agreed
 from .progress import SyncProgress
-from .session_source import asked_archive, open_archive, passing_archive
+from .session_source import asked_archive, open_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +83,8 @@ def run_retro(arguments: list[str]) -> int:
         return 0
     wanted = options.make_filter(given, config)
     number = _number(given)
-    with _archive(given, config) as archive:
+    path = options.as_path(given.session) if given.session is not None else None
+    with asked_archive(given, config, [] if path is None else [path]) as archive:
         if archive.known_sources() <= {str(source) for source in archive.sources}:
             wanted = wanted._replace(sources=())  # they are all there is
         progress = SyncProgress()
@@ -187,18 +186,6 @@ def _apply(
         told = [f"wrote {plan.file.path}", *([f"before it: {backup}"] if backup else [])]
         options.print_lines(told if is_wanted else ["nothing was changed"])
     return 0
-
-
-@contextmanager
-def _archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """A session that is named by its file is looked at by itself."""
-    path = options.as_path(given.session) if given.session is not None else None
-    if path is None:
-        with asked_archive(given, config) as archive:
-            yield archive
-    else:
-        with passing_archive(config, [path]) as archive:
-            yield archive
 
 
 def _label(given: argparse.Namespace, config: Config) -> None:

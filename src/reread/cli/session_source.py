@@ -66,7 +66,7 @@ def bare_archive(config: Config) -> Iterator[archives.Archive]:
 
 @contextmanager
 def readable_archive(config: Config) -> Iterator[Archive]:
-    """The archive as it is; where there is none and none can be made, one of the sources that is gone afterwards."""
+    """The archive as it is; if there is none and none can be made, a temporary one of the sources."""
     with bare_archive(config) as archive:
         problem = _why_there_is_none(archive)
         if problem is None:
@@ -125,14 +125,12 @@ def passing_archive(config: Config, sources: Sequence[Path]) -> Iterator[archive
 
 
 @contextmanager
-def asked_archive(given: argparse.Namespace, config: Config) -> Iterator[Archive]:
-    """The archive; sources that are only looked into go into one that is gone afterwards."""
-    if is_straight(config):
-        with passing_archive(config, config.sources) as archive:
-            yield archive
-    else:
-        with open_archive(given, config, only_reads=True) as archive:
-            yield archive
+def asked_archive(given: argparse.Namespace, config: Config, files: Sequence[Path] = ()) -> Iterator[Archive]:
+    """The archive; files that somebody pointed at, and sources that are only looked into, go into one that is gone
+    afterwards."""
+    looked_into = files or (config.sources if is_straight(config) else ())
+    with passing_archive(config, looked_into) if looked_into else open_archive(given, config, only_reads=True) as found:
+        yield found
 
 
 def is_protected(path: Path, source: Path) -> bool:
@@ -164,7 +162,7 @@ READER_PATIENCE = 1.0
 
 
 def freshen(archive: Archive, progress: SyncProgress | None = None) -> None:
-    """Takes in what changed. When that fails the archive can still answer, so it is told and no more."""
+    """Imports what changed. If that fails, the archive can still answer: print a warning and go on."""
     progress = progress or SyncProgress()
     try:
         result = archive.sync(progress, patience=READER_PATIENCE, is_glance=True, is_quick=True)
@@ -183,7 +181,7 @@ def freshen(archive: Archive, progress: SyncProgress | None = None) -> None:
 
 
 def tell_outdated(archive: Archive) -> None:
-    """Until an archive of an older version is read anew, what this one learned to find is missing from answers."""
+    """Until the rows of an older version are rebuilt, answers lack what this version has learned to find."""
     number = archive.outdated() if archive.exists else 0
     if number:
         tell(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +18,12 @@ from reread.views.charts import Chart, chart_lines
 from . import options
 from .output_files import refuse_sources, write_whole
 from .session_source import (
+    asked_archive,
     bare_archive,
     freshen,
-    is_straight,
     knowing,
     open_archive,
     open_session,
-    passing_archive,
     readable_archive,
     refuse_nothing,
     without_needless_sources,
@@ -153,7 +151,7 @@ def run_usage(arguments: list[str]) -> int:
         check_target(given.plot, config)
     wanted = options.make_filter(given, config)
     given.breakdown = given.breakdown and by != "model"  # every row is its own breakdown there
-    billing.load_prices(config.prices)  # a price file that is none is refused before anything is taken in
+    billing.load_prices(config.prices)  # an invalid price file is refused before anything is imported
     with readable_archive(config) as archive:
         refuse_nothing(archive, config)
         wanted = without_needless_sources(wanted, archive)
@@ -285,7 +283,11 @@ def run_explain(arguments: list[str]) -> int:
     given = explain_parser().parse_args(arguments)
     config = options.make_config(given)
     path = _trunk(given.id)
-    with _archive(given, config, path) as archive:
+    if path is not None and _is_kept(config, path):
+        opened = open_archive(given, config, only_reads=True)
+    else:
+        opened = asked_archive(given, config, [] if path is None else [path, *loading.parts_of(path)])
+    with opened as archive:
         explained = archive.billing.explain(given.id if path is None else path)
         as_of = archive.prices.as_of
         options.show_answer(
@@ -303,19 +305,6 @@ def _trunk(wanted: str) -> Path | None:
     if path is None:
         return None
     return (path.with_name(f"{path.name}.jsonl") if path.is_dir() else path).absolute()
-
-
-@contextmanager
-def _archive(given: argparse.Namespace, config: Config, path: Path | None) -> Iterator[Archive]:
-    """The archive, or one for the moment over sources that it does not keep."""
-    if path is not None and not _is_kept(config, path):
-        opened = passing_archive(config, [path, *loading.parts_of(path)])
-    elif path is None and is_straight(config):
-        opened = passing_archive(config, config.sources)
-    else:
-        opened = open_archive(given, config, only_reads=True)
-    with opened as archive:
-        yield archive
 
 
 def _is_kept(config: Config, path: Path) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr
 
 from reread.decoders import msgpack_decoder
 from reread.features import friction  # its names are fetched when used: a writer of rows needs none of them
@@ -60,9 +60,11 @@ def moments(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iter
     """The moments of some sessions, given by their numbers and names; each with the number of its session."""
     details_of = msgspec.json.Decoder(dict[str, Any]).decode
     rows = connection.execute(
-        f"SELECT session, {_NAMES} FROM friction WHERE session IN ({integers(sessions)}) ORDER BY rowid"  # noqa: S608
+        f"SELECT session, {_NAMES} FROM friction WHERE {_of(sessions)} ORDER BY rowid"  # noqa: S608
     )
     for session, uuid, agent, kind, time, evidence, confidence, cause, about, *loss, details, first, last in rows:
+        if session not in sessions:
+            continue
         event = friction.Moment(
             kind=friction.FrictionKind(kind),
             session=sessions[session],
@@ -137,23 +139,40 @@ class KeptFriction(NamedTuple):
 def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, KeptFriction]:
     rows = connection.execute(
         "SELECT session, last_test, commits, pull_requests, ended, prompted FROM outcome"  # noqa: S608  integers
-        f" WHERE session IN ({integers(sessions)})"
+        f" WHERE {_of(sessions)}"
     )
     return {
         session: KeptFriction(
             session, last_test, commits, requests, ended, list(struct.iter_unpack(PROMPTED, prompted))
         )
         for session, last_test, commits, requests, ended, prompted in rows
+        if session in sessions
     }
+
+
+_FEW = 5_000
+"""So many sessions are named to the database; of more, all rows are read, which is quicker than so many names."""
+
+
+def _of(sessions: Collection[int]) -> str:
+    return f"session IN ({integers(sessions)})" if len(sessions) <= _FEW else "1"
 
 
 def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, friction.Material]:
     """What patterns are found from, by session."""
     decode = msgpack_decoder(friction.Material).decode
     rows = connection.execute(
-        f"SELECT session, material FROM outcome WHERE session IN ({integers(sessions)})"  # noqa: S608  integers
+        f"SELECT session, material FROM outcome WHERE {_of(sessions)}"  # noqa: S608  integers
     )
-    return {number: replace(decode(decompress(packed)), session=sessions[number]) for number, packed in rows}
+    return {
+        number: _named(decode(decompress(packed)), sessions[number]) for number, packed in rows if number in sessions
+    }
+
+
+def _named(material: friction.Material, session: str) -> friction.Material:
+    """By what its session is called now; it was made a moment ago, and nobody else has it."""
+    force_setattr(material, "session", session)
+    return material
 
 
 def is_material(packed: object) -> bool:
@@ -183,10 +202,14 @@ def instruction_changes(connection: sqlite3.Connection, sessions: Collection[int
     """Changes of instruction files with a time, in order; one that a fork repeats is told once."""
     rows = connection.execute(
         "SELECT session, path, uuid, time FROM instruction_change"  # noqa: S608  integers
-        f" WHERE time IS NOT NULL AND session IN ({integers(sessions)}) ORDER BY time, session"
+        f" WHERE time IS NOT NULL AND {_of(sessions)} ORDER BY time, session"
     )
     return list(
-        {(path, time): InstructionChange(session, path, uuid, time) for session, path, uuid, time in rows}.values()
+        {
+            (path, time): InstructionChange(session, path, uuid, time)
+            for session, path, uuid, time in rows
+            if session in sessions
+        }.values()
     )
 
 

@@ -17,7 +17,7 @@ from .friction_rows import are_prompts, is_material
 from .schema import CHECKS, NAMES
 
 _OF_VALUES = re.compile(r"CHECK constraint failed in |non-\w+ value in |NULL value in ")
-"""What SQLite says of rows in a STRICT table; these are found, and told, as in a table that is none."""
+"""What SQLite says of rows in a STRICT table; these are found, and reported, as in any other table."""
 _TYPES = {
     "INTEGER": ("integer", "null"),
     "REAL": ("real", "integer", "null"),

@@ -97,7 +97,7 @@ class Ledger:
             self._connection.execute("DELETE FROM request WHERE file = ?", (file,))
 
     def settle(self) -> None:
-        """Decides anew about every response that a changed file tells or told together with another."""
+        """Settles every response again that a changed file shares, or shared, with another."""
         keys = self._keys.union(_told_by_several(self._connection, self._files))
         for key in {asker(key) for key in keys}:
             self._settle(key)
@@ -106,7 +106,7 @@ class Ledger:
         mark_stale(self._connection)
 
     def settle_again(self) -> None:
-        """Decides anew about all that several files tell."""
+        """Settles every response again that several files share."""
         shared = self._connection.execute("SELECT DISTINCT key FROM request WHERE is_shared").fetchall()
         self._keys.update(key for (key,) in shared)
         self.settle()

@@ -113,7 +113,7 @@ def names_of(connection: sqlite3.Connection, machine: str) -> tuple[str, ...]:
 
 
 def keep_file(home: Path) -> None:
-    """Before a database is made anew: the file has what the old one, or one that was set aside, says of the machine."""
+    """Before a database is rebuilt: the file has what the old one, or one that was set aside, says of the machine."""
     if read_file(home) is not None:
         return
     for name in filter(None, (FILE_NAME, last_set_aside(home))):

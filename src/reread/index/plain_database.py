@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.errors import StoreError
-from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_value, redacted_value
+from reread.features.secrets.redact import PLACEHOLDER, Redactor, learn_values, redacted_value
 
 from .sql_views import CALLS, PROMPTS, REPLIES, RESPONSES, RESULTS, SESSIONS, THINKING, ReadableView
 
@@ -122,9 +122,8 @@ class PlainWriter:
         for view in self._parts.views:
             columns = [column.name for column in view.columns if column.type == "TEXT" and column.name not in _PLAIN]
             for count, row in enumerate(self._rows(view, columns)):
-                for name, value in zip(columns, row, strict=True):
-                    if isinstance(value, str):
-                        learn_value(redactor, _parsed(value) if name == "input" else value)
+                told = [(name, value) for name, value in zip(columns, row, strict=True) if isinstance(value, str)]
+                learn_values(redactor, [_parsed(value) if name == "input" else value for name, value in told])
                 if count % _AT_ONCE == 0:
                     redactor.drop_texts()
 

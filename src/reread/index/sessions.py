@@ -155,14 +155,18 @@ class SessionFilter(NamedTuple):
     """Of the names of the tools it called."""
     touched: Callable[[str], bool] | None = None
     """Of the paths that its calls name."""
+    title: Callable[[str], bool] | None = None
+    """As it is listed: a person's own before the session's."""
+    written: int | None = None
+    """Nanoseconds; whose transcript is there still and was last written until then."""
     ids: Sequence[int] | None = None
 
     def condition(self, connection: sqlite3.Connection) -> tuple[str, list[int]]:
         """As SQL over `session`, with its values; the predicates become functions of the connection."""
         asked = [name for name in _CONDITIONS if getattr(self, name) is not None]
-        values = [getattr(self, name) for name in asked if name in ("since", "until")]
+        values = [getattr(self, name) for name in asked if name in _BOUNDS]
         for name in asked:
-            if name not in ("since", "until"):
+            if name not in _BOUNDS:
                 given = _GIVEN.get(name, _as_it_is)
                 keeps = lru_cache(maxsize=1 << 12)(getattr(self, name)) if given is _as_it_is else getattr(self, name)
                 connection.create_function(f"keeps_{name}", 1, _asked(keeps, given))
@@ -172,6 +176,8 @@ class SessionFilter(NamedTuple):
         return " AND ".join(conditions) or "1", values
 
 
+_BOUNDS = ("since", "until", "written")
+_WRITTEN = "(SELECT max(file.mtime_ns) FROM file WHERE file.session = session.id AND file.kind = 'transcript')"
 _OF_CALLS = "session.id IN (SELECT file.session FROM tool_call JOIN file ON file.id = tool_call.file WHERE {})"
 _CONDITIONS = {
     "since": "session.ended >= ?",
@@ -180,6 +186,8 @@ _CONDITIONS = {
     "project": "keeps_project(session.project)",
     "models": "keeps_models(session.models)",
     "git_branches": "keeps_git_branches(session.git_branches)",
+    "title": "keeps_title(ifnull((SELECT mark.title FROM mark WHERE mark.session = session.uuid), session.title))",
+    "written": f"{_WRITTEN} <= ? AND {_PRESENT}",
     "file": "EXISTS (SELECT 1 FROM file WHERE file.session = session.id AND keeps_file(file.path))",
     "tool": _OF_CALLS.format("keeps_tool(tool_call.name)"),
     "touched": _OF_CALLS.format("tool_call.path IS NOT NULL AND keeps_touched(tool_call.path)"),
@@ -208,16 +216,68 @@ def sessions(
 
 
 def session_ids(
-    connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None
+    connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION, limit: int | None = None, order: str = ""
 ) -> list[int]:
     """The sessions that pass, the one that ended last first; of those that ended together the one still there."""
+    return [number for number, _ in _chosen(connection, wanted, limit, order)]
+
+
+def ids_and_projects(
+    connection: sqlite3.Connection, wanted: SessionFilter, order: str = ""
+) -> Iterator[tuple[int, str | None]]:
+    """The same with the folder each began in."""
+    for number, project in _chosen(connection, wanted, None, order):
+        yield number, None if project is None else as_path(project)
+
+
+def _chosen(connection: sqlite3.Connection, wanted: SessionFilter, limit: int | None, order: str) -> sqlite3.Cursor:
     condition, values = wanted.condition(connection)
-    rows = connection.execute(
-        f"""SELECT id FROM session WHERE {condition}
-            ORDER BY ended DESC, {_PRESENT} DESC, id LIMIT ?""",  # noqa: S608  our own text
+    first = f"{order}, " if order else ""
+    return connection.execute(
+        f"""SELECT id, project FROM session WHERE {condition}
+            ORDER BY {first}ended DESC, {_PRESENT} DESC, id LIMIT ?""",  # noqa: S608  our own text
         (*values, limit if limit is not None else -1),
     )
+
+
+_ORDERS = {
+    "last": "ended",
+    "started": "started",
+    "cost": "nanodollars",
+    "output": "output_tokens",
+    "prompts": "prompts",
+    "calls": "tool_calls",
+    "failed": "tool_errors",
+    "size": "bytes",
+    "written": _WRITTEN,
+}
+ORDER_NAMES = tuple(name for name in _ORDERS if name != "written")
+"""By which a person may sort a list."""
+
+
+def order_by(name: str, *, is_up: bool = False) -> str:
+    """For `session_ids`: most first, or least; what nothing is known of counts as 0."""
+    return f"ifnull({_ORDERS[name]}, 0) {'ASC' if is_up else 'DESC'}"
+
+
+def unfinished_since(connection: sqlite3.Connection, since: int) -> list[int]:
+    """The sessions that went on after a moment, or at no known time, the one that ended last first."""
+    rows = connection.execute("SELECT id FROM session WHERE ended >= ? OR ended IS NULL ORDER BY ended DESC", (since,))
     return [number for (number,) in rows]
+
+
+def smallest_session(connection: sqlite3.Connection) -> int | None:
+    row = connection.execute("SELECT id FROM session ORDER BY bytes, ended DESC, id LIMIT 1").fetchone()
+    return None if row is None else int(row[0])
+
+
+def named_sessions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, str, str | None]]:
+    """Number, id, title and folder of every session, the one that ended last first, as they are asked for."""
+    rows = connection.execute(
+        f"SELECT id, uuid, title, project FROM session ORDER BY ended DESC, {_PRESENT} DESC, id"  # noqa: S608
+    )
+    for number, uuid, title, project in rows:
+        yield number, as_path(uuid), title or "", None if project is None else as_path(project)
 
 
 def count_sessions(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> int:
@@ -259,17 +319,49 @@ def sessions_by_id(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterat
 _AT_ONCE = 500
 
 
-def bare_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[StoredSession]:
-    """Some sessions in any order, without their files and what a person noted: a third of the time for very many."""
-    lists = [SessionRow._fields.index(name) for name in ("versions", "models", "git_branches")]
+class SessionOutline(NamedTuple):
+    """The little of a session that is asked of all of them at once."""
+
+    id: int
+    uuid: str
+    project: str | None
+    started: int | None
+    ended: int | None
+    models: list[str]
+    versions: list[str]
+
+
+def session_outlines(connection: sqlite3.Connection, wanted: SessionFilter = EVERY_SESSION) -> Iterator[SessionOutline]:
+    """Of the sessions that pass, in any order: a tenth of the time that whole rows take for very many."""
+    condition, values = wanted.condition(connection)
+    rows = connection.execute(
+        f"SELECT id, uuid, project, started, ended, models, versions FROM session WHERE {condition}",  # noqa: S608
+        values,
+    )
+    for number, uuid, project, started, ended, models, versions in rows:
+        yield SessionOutline(
+            number,
+            uuid if isinstance(uuid, str) else as_path(uuid),
+            project if isinstance(project, str | None) else as_path(project),
+            started,
+            ended,
+            _strings(models or "[]"),
+            _strings(versions or "[]"),
+        )
+
+
+def projects_and_models(
+    connection: sqlite3.Connection, ids: Sequence[int]
+) -> Iterator[tuple[int, str | None, list[str]]]:
+    """Of some sessions, in their order."""
     for first in range(0, len(ids), _AT_ONCE):
         some = integers(ids[first : first + _AT_ONCE])
-        for number, *columns in connection.execute(f"SELECT id, {_SESSION} FROM session WHERE id IN ({some})"):  # noqa: S608
-            for place in lists:
-                columns[place] = _strings(columns[place] or "[]")
-            for place in (0, 1):
-                columns[place] = as_path(columns[place])
-            yield StoredSession(number, SessionRow._make(columns), [], present=True, mtime_ns=None)
+        rows = connection.execute(f"SELECT id, project, models FROM session WHERE id IN ({some})")  # noqa: S608
+        found = {number: (project, models) for number, project, models in rows}
+        for number in ids[first : first + _AT_ONCE]:
+            if number in found:
+                project, models = found[number]
+                yield number, None if project is None else as_path(project), _strings(models or "[]")
 
 
 def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[StoredSession]:

@@ -113,23 +113,30 @@ def is_as_it_was(
     return all(all(map(_is_as_it_was, paths[part], sizes[part], times[part])) for part in parts)
 
 
-def changed_files(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> tuple[list[str], int] | None:
-    """Files that are not as they were, and how many others are.
+class ChangedStates:
+    """What is not as it was at the last walk: files, folders, and what is as it was."""
 
-    None where a folder is not as it was, a file is gone, or something could not be read: only a walk tells more.
-    """
-    paths, sizes, times = _recalled(connection, machine)
+    def __init__(self, states: Iterable[tuple[str, int, int]]) -> None:
+        self.folders: list[str] = []
+        self.files: list[str] = []
+        self.other_folders: dict[str, int] = {}
+        self.other_files = 0
+        for path, size, mtime_ns in states:
+            if not _is_as_it_was(os.fsencode(path), size, mtime_ns):
+                (self.folders if size == _FOLDER else self.files).append(path)
+            elif size == _FOLDER:
+                self.other_folders[path] = mtime_ns
+            else:
+                self.other_files += 1
+
+
+def changed_states(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> ChangedStates | None:
+    """None where something could not be read, or a place was not walked: only a walk tells more."""
+    paths, _, times = _recalled(connection, machine)
     if UNREAD in times or not all(os.fsencode(place.absolute()) in paths for place in places):
         return None
-    changed: list[str] = []
-    files = 0
-    for path, size, mtime_ns in zip(paths, sizes, times, strict=True):
-        files += size != _FOLDER
-        if not _is_as_it_was(path, size, mtime_ns):
-            if size == _FOLDER or not os.path.lexists(path):
-                return None
-            changed.append(os.fsdecode(path))
-    return changed, files - len(changed)
+    del paths, times
+    return ChangedStates(seen(connection, machine))
 
 
 def _looked_at(sizes: Sequence[int]) -> list[slice]:

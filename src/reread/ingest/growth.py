@@ -16,9 +16,10 @@ from msgspec import Struct
 from reread.index import read
 from reread.index.meta import file_key
 from reread.index.rows import FileRow
-from reread.index.source_state import changed_files
+from reread.index.source_state import changed_states
 from reread.loading import has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile, place
+from reread.sources.backups import FOLDER, config_folders
 
 _AMONG_OTHERS = frozenset({FileKind.CAPTURE, FileKind.SETTINGS, FileKind.BACKUP})
 """Kinds whose meaning depends on more than the session they lie with."""
@@ -32,18 +33,25 @@ class Growth(Struct, frozen=True):
     known: dict[str, FileRow]
     unchanged: int
     """Files of all other sessions."""
+    folders: dict[Path, int]
+    """Those of the last walk, all of which are as they were."""
+    has_backups: bool
+    """Whether something changed where the client keeps backups of files."""
 
 
 def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path]) -> Growth | None:
     """None where something else happened than that known files changed, or may have."""
-    seen = changed_files(connection, machine, places)
+    seen = changed_states(connection, machine, places)
     if seen is None or read.forgotten(connection):
         return None
-    changed, others = seen
-    grown = [_row(connection, machine, path) for path in changed]
+    kept_aside = _BackupFolders([*seen.folders, *seen.other_folders], places)
+    if not all(map(kept_aside.has, seen.folders)):
+        return None
+    rows = [_row(connection, machine, path) for path in seen.files]
+    grown = [row for row in rows if row is None or row.kind != FileKind.BACKUP]
     known: dict[int, FileRow] = {}
     for row in grown:
-        if row is None:  # a copy, a backup, or what has another key than its path gives it
+        if row is None:  # gone, a copy, or what has another key than its path gives it
             return None
         session = [row] if row.session is None else read.files_of(connection, row.session)
         if row.session is not None and not _is_plain(session):
@@ -53,7 +61,24 @@ def growth(connection: sqlite3.Connection, machine: str, places: Sequence[Path])
     files = _files(in_order, {str(each): each for each in places})
     if files is None:
         return None
-    return Growth(files, {row.key: row for row in known.values()}, others - (len(files) - len(grown)))
+    return Growth(
+        files=files,
+        known={row.key: row for row in known.values()},
+        unchanged=seen.other_files - (len(files) - len(grown)),
+        folders={Path(path): time for path, time in seen.other_folders.items() if not kept_aside.has(path)},
+        has_backups=len(grown) < len(seen.files) or bool(seen.folders),
+    )
+
+
+class _BackupFolders:
+    """Where the client keeps backups of files: no part of a walk, and looked at by themselves."""
+
+    def __init__(self, folders: Iterable[str], places: Sequence[Path]) -> None:
+        tops = {config / FOLDER for config in config_folders(map(Path, folders))}
+        self._tops = {top for top in tops if not any(each.is_relative_to(top) for each in places)}
+
+    def has(self, folder: str) -> bool:
+        return not self._tops.isdisjoint((Path(folder), Path(folder).parent))
 
 
 def _row(connection: sqlite3.Connection, machine: str, path: str) -> FileRow | None:

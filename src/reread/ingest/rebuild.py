@@ -82,7 +82,7 @@ def rebuild(connection: sqlite3.Connection, safe: Safe, prices: Path | None = No
 
 
 def renew(connection: sqlite3.Connection, safe: Safe, prices: Path | None = None, report: Report | None = None) -> int:
-    """Reads sessions anew from the safe whose rows an older extractor made, the newest first; gives how many.
+    """Rebuilds from the safe the sessions whose rows an older extractor made, newest first; gives how many.
 
     Their words stay as they are indexed. A stop in between costs nothing: what was done is known by its version.
     """

@@ -578,6 +578,7 @@ class Survey:
         files: list[SourceFile] = []
         if grown is not None:
             self._source_of.update({file.location: source for file, source in grown.files.items()})
+            self.folders.update(grown.folders)
             files += grown.files
         for place in places if grown is None else ():
             # Sources may lie inside each other.

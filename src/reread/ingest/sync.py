@@ -75,7 +75,7 @@ def sync(
     survey.jobs.clear()
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
-    if with_backups and grown is None:
+    if with_backups and (grown is None or grown.has_backups):
         _take_backups(BackupSurvey(connection, machine, places, survey), survey, writer, result, report)
     result.left_out = survey.left_out
     keep_left_out(connection, survey.left_out)
@@ -87,7 +87,7 @@ def sync(
         writer.mark_vanished(survey.vanished)
     writer.close_books()
     unread = [problem.path for problem in result.problems if not isinstance(problem, RefusedBackup)]
-    if grown is None:
+    if grown is None or grown.has_backups:
         writer.remember_folders(survey.folders, unread)
     else:  # what could not be read is not as it is remembered, so that every sync tries it again
         writer.remember_grown(grown.known)

@@ -10,11 +10,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.billing import Prices, load_prices
+from reread.billing import load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
 from reread.times import milliseconds
 
+from .counts import Recount
 from .delta import DeltaLake
 from .engines import ShareDone, ShareTask, engine_called
 from .plan import (
@@ -30,10 +31,9 @@ from .plan import (
     make_plan,
     shares_of,
 )
-from .query import LakeAnswers
 from .share import ShareOptions
 from .storage import key_of, uri_of
-from .tables import FILE, FORGOTTEN, FRICTION_DAY, MONTH, NO_MONTH, SESSION, SHARED, USAGE_DAY, arrow_table
+from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, arrow_table
 
 
 class LakeBuilt(Struct, frozen=True, kw_only=True):
@@ -103,9 +103,10 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
         shares = shares_of(plan.jobs, max(1, min(SHARE, plan.size // (2 * cores) + 1)))
         tasks = [ShareTask(lake.uri, jobs, options) for jobs in shares]
         done = list(run(tasks)) if tasks else []
-        _replace_rows(lake, plan, done)
-        _remember_old(lake, done)
-        count_days(lake, prices)
+        with Recount(lake, prices) as recount:
+            gone = _replace_rows(lake, plan, done)
+            _remember_old(lake, done)
+            recount.after(gone, {key for each in done for key in each.keys})
         about: dict[str, Any] = {"action": "build", "engine": engine, "what": options.what, "redact": options.redact}
         about |= {"sessions": sum(each.sessions for each in done), "bytes": sum(each.bytes_read for each in done)}
         about["cpu_seconds"] = sum(each.cpu_seconds for each in done)
@@ -123,15 +124,9 @@ def build(lake: DeltaLake, places: Sequence[str], options: ShareOptions, engine:
     )
 
 
-def count_days(lake: DeltaLake, prices: Prices) -> None:
-    """The tables that are counted from others, after a change of those."""
-    with LakeAnswers.of(lake, prices) as answers:
-        lake.overwrite(USAGE_DAY.name, answers.usage_by_day())
-        lake.overwrite(FRICTION_DAY.name, answers.friction_by_day())
-
-
-def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> None:
-    """What was read in place of what the same files told before; what could not be read keeps its rows."""
+def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) -> set[str]:
+    """What was read in place of what the same files told before; what could not be read keeps its rows. Gives the keys
+    of the files whose rows went."""
     files = [file for each in done for file in each.files]
     taken = {key for each in done for key in each.keys} | {key_of(each.file.path) for each in plan.copies}
     stale = [row for row in plan.stale if row.key in taken]
@@ -146,6 +141,7 @@ def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) ->
         lake.add(table.name, [file for file in files if file.table == table.name])
     if plan.copies:
         lake.append(FILE.name, arrow_table(FILE, [_copy_row(each) for each in plan.copies]))
+    return {row.key for row in stale}
 
 
 def _remember_old(lake: DeltaLake, done: Sequence[ShareDone]) -> None:

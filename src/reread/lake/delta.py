@@ -29,6 +29,7 @@ _STATISTICS = {
     "request": "key,file",
     "call": "file",
     "text": "file",
+    "response": "file,time",
     "usage_day": "day",
     "friction_day": "day",
     "person": "",
@@ -172,8 +173,8 @@ class DeltaLake:
         write_deltalake(f"{self.uri}/{name}", rows, mode="append", partition_by=TABLES[name].partition_by or None)
         self.versions[name] = self._head(name)
 
-    def overwrite(self, name: str, rows: pa.Table) -> None:
-        write_deltalake(f"{self.uri}/{name}", rows, mode="overwrite")
+    def overwrite(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        write_deltalake(f"{self.uri}/{name}", rows, mode="overwrite", partition_by=TABLES[name].partition_by or None)
         self.versions[name] = self._head(name)
 
     def compact(self, name: str) -> None:

@@ -15,7 +15,7 @@ from reread.errors import AmbiguousSession, UnknownSession
 from reread.index.meta import session_mark
 from reread.times import milliseconds
 
-from .build import count_days
+from .counts import Recount
 from .delta import DeltaLake
 from .people import people_of, prefixes_of, put_people
 from .plan import AGE, PLACE, SESSION_MARK, marks_above, place_mark
@@ -86,14 +86,15 @@ def forget(lake: DeltaLake, chosen: Chosen, prices: Prices) -> LakeForgotten:
     }
     before = sum(lake.count(table.name) for table in SHARED)
     lake.begin()
-    for table in (REQUEST, CALL, WORDS):
-        lake.remove(table.name, "file", files)
-    lake.remove(FILE.name, "key", files | copies)
-    lake.remove(SESSION.name, "key", keys)
+    with Recount(lake, prices) as recount:
+        for table in (REQUEST, CALL, WORDS):
+            lake.remove(table.name, "file", files)
+        lake.remove(FILE.name, "key", files | copies)
+        lake.remove(SESSION.name, "key", keys)
+        recount.after(files.keys(), ())
     lake.append(FORGOTTEN.name, arrow_table(FORGOTTEN, list(_remembered(chosen))))
     if chosen.person is not None:
         put_people(lake, [each for each in people_of(lake) if each.person != chosen.person])
-    count_days(lake, prices)
     lake.commit({"action": "forget", "sessions": len(keys), "prices": prices.digest})
     rows = before - sum(lake.count(table.name) for table in SHARED)
     removed = vacuum(lake, hours=0, compacts=False)

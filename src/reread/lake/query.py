@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ from reread.marks import NO_MOVES
 from .delta import DeltaLake
 from .moments import BY_DAY, MOMENT_ONCE, PROMPT, SURE, FrictionCell, FrictionWeek, by_week
 from .people import FILE_PERSON, UNASSIGNED
-from .tables import BUILD, FRICTION_DAY, MOMENT, TABLES, USAGE_DAY, LakeTable, arrow_table
+from .tables import BUILD, FRICTION_DAY, MOMENT, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, LakeTable
 from .texts import FOUND, HAS_WORD, FoundText, TextQuestion
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
@@ -101,15 +101,24 @@ LEFT JOIN rate ON rate.model = terms.name
     AND coalesce(strftime(owner_time, '%Y-%m-%d'), '9999-12-31') < rate.until
     AND settled.prompt > rate.above AND settled.prompt <= rate.up_to
 """  # noqa: S608  our own names
-RESPONSE = """
+RESPONSE_NOW = """
 SELECT priced.key AS key, owner_file AS file, session.id AS session, session.key AS session_key, owner_time AS time,
     owner_project AS project, owner_git_branch AS git_branch, owner_agent AS agent, owner_skill AS skill,
     owner_is_sidechain OR owner_is_agent_file AS is_agent, owner_is_abandoned AS is_abandoned, priced.model AS model,
     input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, thinking, tools, speed, geo, tier, version,
-    stop_reason, doubt, rows, files, nanodollars
+    stop_reason, doubt, rows, files, nanodollars, coalesce(session.month, 'none') AS month
 FROM priced LEFT JOIN session ON session.key = owner_session
 """
-_VIEWS = {"response": RESPONSE, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
+DAY_SUMS = """
+SELECT strftime(time, '%Y-%m-%d') AS day, project, model, count(*) AS requests, sum(input) AS input,
+    sum(output) AS output, sum(cache_read) AS cache_read, sum(cache_write_5m) AS cache_write_5m,
+    sum(cache_write_1h) AS cache_write_1h, sum(web_searches) AS web_searches,
+    coalesce(sum(nanodollars), 0)::BIGINT AS nanodollars,
+    sum(CASE WHEN nanodollars IS NULL THEN input + cache_read + cache_write_5m + cache_write_1h + output ELSE 0 END)
+        AS unpriced_tokens
+FROM {0} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+"""
+_VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
 LAKE_GROUPINGS = (*(by for by in GROUPINGS if by != "machine"), "team", "person")
 _SUMS = """count(*), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),
     sum(web_searches), sum(nanodollars),
@@ -142,21 +151,29 @@ class LakeAnswers:
 
     def __init__(self, tables: Mapping[str, Any], prices: Prices) -> None:
         self._prices = prices
-        self._is_locked = False
+        self._is_locked = self._has_terms = False
         self._connection = duckdb.connect()
         self._connection.execute("SET python_enable_replacements = false")
         for table in TABLES.values():
-            self._register(table, tables.get(table.name))
+            if table is not RESPONSE:
+                self._register(table, tables.get(table.name))
         self._connection.execute(f"CREATE VIEW settled AS {SETTLED}")
         self._price_tables()
         self._connection.execute(f"CREATE VIEW priced AS {PRICED}")
         for name, statement in _VIEWS.items():
             self._connection.execute(f"CREATE VIEW {name} AS {statement}")
+        if RESPONSE.name in tables:
+            self._register(RESPONSE, tables[RESPONSE.name])
+        else:
+            self._connection.execute("CREATE VIEW response AS SELECT * FROM response_now")
 
     @classmethod
     def of(cls, lake: DeltaLake, prices: Prices) -> LakeAnswers:
-        """On the tables of a lake as they hold now."""
+        """On the tables of a lake as they hold now. Where prices are others than those of the last build, responses are
+        priced when they are asked for."""
         there = [*lake.versions, *([BUILD.name] if lake.exists else [])]
+        if lake.last.get("prices") != prices.digest:
+            there = [name for name in there if name != RESPONSE.name]
         return cls({name: lake.table(name).to_pyarrow_dataset() for name in there}, prices)
 
     def _register(self, table: LakeTable, held: Any) -> None:
@@ -201,10 +218,15 @@ class LakeAnswers:
                     rows.append((model, day, until, above, end, *money))
         numbers = ", ".join(f"{name} HUGEINT" for name in (*_TOKENS, "per", "per_search"))
         self._make("rate", f"model TEXT, since TEXT, until TEXT, above BIGINT, up_to BIGINT, {numbers}", rows)
-        used = self._rows("SELECT DISTINCT model, speed, geo, tier FROM request")
-        terms = [self._terms(*each) for each in used]
         texts = "model TEXT, speed TEXT, geo TEXT, tier TEXT, name TEXT"
-        self._make("terms", f"{texts}, numerator HUGEINT, denominator HUGEINT", terms)
+        self._make("terms", f"{texts}, numerator HUGEINT, denominator HUGEINT", ())
+
+    def _find_terms(self) -> None:
+        """Before anything is priced; not every question is about money, and this reads some columns of all requests."""
+        if not self._has_terms:
+            used = self._rows("SELECT DISTINCT model, speed, geo, tier FROM request")
+            self._insert("terms", [self._terms(*each) for each in used])
+            self._has_terms = True
 
     def _terms(self, model: str | None, speed: str | None, geo: str | None, tier: str | None) -> _Terms:
         meant = self._prices.model(model)
@@ -219,6 +241,9 @@ class LakeAnswers:
 
     def _make(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.execute(f"CREATE TABLE {name} ({columns})")
+        self._insert(name, rows)
+
+    def _insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608  our own names
@@ -234,6 +259,7 @@ class LakeAnswers:
 
     def sql(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The columns and rows of one SELECT. It reads the lake's tables and nothing else of this machine."""
+        self._find_terms()
         self._lock()
         try:
             parsed = self._connection.extract_statements(statement)
@@ -253,6 +279,7 @@ class LakeAnswers:
             raise BadInput(f"usage by {ask.by!r} is not a grouping; try {', '.join(LAKE_GROUPINGS)}")
         if ask.by == "block" and ask.wanted != Filter():
             raise BadInput("five-hour windows follow from everything that was used; leave the filters out")
+        self._find_terms()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
         cells = with_shown_models(merged(self._cells(ask)), self._prices)
         ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
@@ -271,16 +298,37 @@ class LakeAnswers:
 
     def usage_by_day(self) -> pa.Table:
         """The rows of `usage_day`."""
-        answer = self._connection.execute(
-            """SELECT strftime(owner_time, '%Y-%m-%d') AS day, owner_project AS project, model, count(*) AS requests,
-                    sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-                    sum(cache_write_5m) AS cache_write_5m, sum(cache_write_1h) AS cache_write_1h,
-                    sum(web_searches) AS web_searches, sum(nanodollars) AS nanodollars,
-                    sum(CASE WHEN nanodollars IS NULL THEN prompt + output ELSE 0 END) AS unpriced_tokens
-                FROM priced GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+        self._find_terms()
+        return self._connection.sql(DAY_SUMS.format("response_now")).to_arrow_table().cast(USAGE_DAY.schema)
+
+    def responses(self) -> pa.RecordBatchReader:
+        """The rows of `response`, one batch after the other: all of them need not fit into memory."""
+        self._find_terms()
+        found = self._connection.sql(f"SELECT {', '.join(RESPONSE.columns)} FROM response_now")  # noqa: S608  our own names
+        parts = (
+            batch
+            for part in pa.RecordBatchReader.from_stream(found)
+            for batch in pa.Table.from_batches([part]).cast(RESPONSE.schema).to_batches()
         )
-        names = [column[0] for column in answer.description or ()]
-        return arrow_table(USAGE_DAY, [dict(zip(names, row, strict=True)) for row in answer.fetchall()])
+        return pa.RecordBatchReader.from_batches(RESPONSE.schema, parts)
+
+    def keys_told_by(self, files: Collection[str]) -> pa.Table:
+        """The responses that some source files tell; an advisor's goes with the one it was asked in."""
+        self._connection.register("chosen", pa.table({"file": pa.array(sorted(files), pa.string())}))
+        return self._connection.sql(
+            "SELECT DISTINCT split_part(key, '#advisor:', 1) AS key FROM request SEMI JOIN chosen USING (file)"
+        ).to_arrow_table()
+
+    def only(self, keys: pa.Table) -> LakeAnswers:
+        """The same lake as if there were only some responses."""
+        self._connection.register("wanted", keys)
+        told = self._connection.sql(
+            "SELECT * FROM request_as_kept WHERE split_part(key, '#advisor:', 1) IN (SELECT key FROM wanted)"
+        ).to_arrow_table()
+        self._connection.register("told", told)
+        named = "SELECT key, id, month FROM session WHERE key IN (SELECT session FROM told)"
+        sessions = self._connection.sql(named).to_arrow_table()
+        return LakeAnswers({REQUEST.name: told.cast(REQUEST.schema), SESSION.name: sessions}, self._prices)
 
     def friction_by_day(self) -> pa.Table:
         """The rows of `friction_day`."""

@@ -179,9 +179,37 @@ WORDS = LakeTable(
         MONTH: _BEGAN,
     },
 )
+RESPONSE = LakeTable(
+    "response",
+    "every API response once, settled and priced by the rate card, with the session that it counts for",
+    {
+        "key": (TEXT, "the response"),
+        "file": (TEXT, "`file.key` that owns it"),
+        "session": (TEXT, "id of the session that owns it"),
+        "session_key": (TEXT, "`session.key` of it"),
+        "time": (MOMENT, "when"),
+        **{name: _CONTEXT[name] for name in ("project", "git_branch", "agent", "skill")},
+        "is_agent": (FLAG, "an agent's"),
+        "is_abandoned": (FLAG, "on a branch that was rewound"),
+        "model": (TEXT, "model as the transcript names it"),
+        "input": (NUMBER, "tokens sent"),
+        "output": (NUMBER, "tokens answered"),
+        "cache_read": (NUMBER, "tokens read from the cache"),
+        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
+        "cache_write_1h": (NUMBER, "tokens written for an hour"),
+        "web_searches": (NUMBER, "searches of the server"),
+        "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
+        **{name: _CONTEXT[name] for name in ("tools", "speed", "geo", "tier", "version", "stop_reason")},
+        "doubt": (NUMBER, "1: nothing says why it ended; 2: output is probably cut"),
+        "rows": (NUMBER, "lines that tell it; 0 for an advisor asked inside another response"),
+        "files": (NUMBER, "files that tell it"),
+        "nanodollars": (NUMBER, "money, by the prices of the last build; NULL without a price"),
+        MONTH: _BEGAN,
+    },
+)
 USAGE_DAY = LakeTable(
     "usage_day",
-    "exact usage by day (UTC), project and model, every response once; made anew by each build",
+    "exact usage by day (UTC), project and model, every response once",
     {
         "day": (TEXT, "day in UTC, as 2026-11-02; NULL without a time"),
         "project": (TEXT, "working directory"),
@@ -193,7 +221,7 @@ USAGE_DAY = LakeTable(
         "cache_write_5m": (NUMBER, "tokens written for five minutes"),
         "cache_write_1h": (NUMBER, "tokens written for an hour"),
         "web_searches": (NUMBER, "searches of the server"),
-        "nanodollars": (NUMBER, "money of what has a price"),
+        "nanodollars": (NUMBER, "money of what has a price, 0 where nothing has"),
         "unpriced_tokens": (NUMBER, "tokens of what has none"),
     },
     is_by_month=False,
@@ -257,7 +285,7 @@ BUILD = LakeTable(
 
 SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
 """What shares are made of."""
-TABLES = {table.name: table for table in (*SHARED, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
+TABLES = {table.name: table for table in (*SHARED, RESPONSE, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
 
 
 def clean(text: str) -> str:
@@ -290,7 +318,6 @@ def _column(kind: pa.DataType, values: Iterable[Any]) -> pa.Array:
 def described() -> list[str]:
     """The tables and what their columns mean, in lines for people."""
     lines = [
-        "response: every API response once, settled and priced; made of request when it is asked",
         "moment: every moment of friction once, whichever sessions repeat it; made of session when it is asked",
         "prompt: every prompt once, by its time and session; made of session when it is asked",
         "file_person: the person and team of each file that has one; made of file and person when it is asked",

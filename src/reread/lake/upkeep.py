@@ -12,10 +12,11 @@ from msgspec import Struct
 from reread.billing import Prices
 from reread.errors import SourceError
 
+from .counts import differing
 from .delta import DeltaLake
 from .query import LakeAnswers
 from .storage import content_of, read_parquet
-from .tables import CALL, FILE, FRICTION_DAY, REQUEST, SESSION, SHARED, TABLES, USAGE_DAY, WORDS
+from .tables import CALL, FILE, REQUEST, RESPONSE, SESSION, SHARED, TABLES, WORDS
 
 RETENTION_HOURS = 168
 """How long files that no version needs any more stay for whoever still reads: Delta's own week."""
@@ -86,17 +87,8 @@ def _contradictions(lake: DeltaLake, prices: Prices) -> Iterator[str]:
             number = answers.sql(statement)[1][0][0]
             if number:
                 yield f"{number:,} {about}"
-        kept = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
-        if lake.last.get("prices") == prices.digest and _sorted(kept) != _sorted(answers.usage_by_day()):
-            yield "usage_day is not what its requests come to"
-        if _sorted(lake.rows(FRICTION_DAY.name).select(FRICTION_DAY.schema.names)) != _sorted(
-            answers.friction_by_day()
-        ):
-            yield "friction_day is not what its sessions come to"
-
-
-def _sorted(table: pa.Table) -> list[dict[str, object]]:
-    return sorted(table.to_pylist(), key=repr)
+        if lake.last.get("prices") == prices.digest:
+            yield from differing(lake, answers)
 
 
 def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
@@ -117,7 +109,7 @@ def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = Tr
     lake.begin()
     if compacts:
         before = dict(lake.versions)
-        for table in SHARED:
+        for table in (*SHARED, RESPONSE):
             lake.compact(table.name)
         if lake.versions != before:
             lake.commit({"action": "vacuum"})

@@ -43,7 +43,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 class WireLine(NamedTuple):
-    """One line of a capture file. A line that is none has the mark `?`, and its raw is the whole of it."""
+    """One line of a capture file. A line that is not in its format has the mark `?`, and all of it in `raw`."""
 
     time: datetime | None
     mark: str

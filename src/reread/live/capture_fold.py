@@ -1,4 +1,4 @@
-"""The capture of a run to what it tells of a session. Pure: bytes in, values out."""
+"""The capture of a run to what it adds to a session. Pure: bytes in, values out."""
 
 from __future__ import annotations
 

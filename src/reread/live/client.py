@@ -60,7 +60,7 @@ Callback = Callable[[Any], Mapping[str, Any] | Awaitable[Mapping[str, Any] | Non
 
 
 OnPermission = Callable[[Permission], Decision | Awaitable[Decision | None] | None]
-"""Decides about a tool, a question or a plan; None leaves it to whoever iterates over the events."""
+"""Decides about a tool, a question or a plan; None leaves it to the loop over the events."""
 
 
 class Hook(Struct, frozen=True):
@@ -626,7 +626,7 @@ async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:
 
 
 async def _suppressing_the_end(errand: Coroutine[Any, Any, None]) -> None:
-    """A client that has ended needs no answer; whoever iterates hears of it."""
+    """A client that has ended needs no answer; the loop over its events ends, too."""
     with contextlib.suppress(ClientError):
         await errand
 

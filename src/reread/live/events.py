@@ -92,7 +92,7 @@ class ToolCall(Whole, tag="tool", frozen=True, kw_only=True):
 
 
 class OtherBlock(Whole, tag="block", frozen=True, kw_only=True):
-    """A block that is none of these: a server tool's result, an image, or one of a type that nobody knows."""
+    """Any other block: a server tool's result, an image, or one of an unknown type."""
 
     type: str
     value: Any

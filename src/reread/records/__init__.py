@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Content,
         Document,
         Image,
+        Iteration,
         RedactedThinking,
         ServerToolUse,
         Text,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ToolResult,
         ToolUse,
         UnknownBlock,
+        Usage,
         WebSearchToolResult,
         text_of,
     )
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
         TaskEvent,
         TurnDuration,
     )
-    from .usage_counts import Iteration, Usage
 
 _HOME = {
     "AdvisorToolResult": ".content",
@@ -82,7 +83,7 @@ _HOME = {
     "HookBlockingError": ".attachments",
     "Image": ".content",
     "Init": ".system",
-    "Iteration": ".usage_counts",
+    "Iteration": ".content",
     "LastPrompt": ".state",
     "LocalCommand": ".system",
     "ApiMessage": ".conversation",
@@ -116,7 +117,7 @@ _HOME = {
     "Unknown": ".base",
     "UnknownAttachment": ".attachments",
     "UnknownBlock": ".content",
-    "Usage": ".usage_counts",
+    "Usage": ".content",
     "User": ".conversation",
     "WebSearchToolResult": ".content",
     "decode": ".decoder",

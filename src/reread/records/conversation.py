@@ -7,9 +7,8 @@ from msgspec import Raw, Struct, field
 from reread.decoders import json_decoder
 
 from .base import Number, Record
-from .content import Block, Content, text_of
+from .content import Block, Content, Usage, text_of
 from .lenient import ABSENT, FAILURES, OURS, parse_or_none
-from .usage_counts import Usage
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The client's own notices wear this model name: no request was made, no tokens were used."""

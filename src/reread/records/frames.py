@@ -7,10 +7,9 @@ from msgspec import Raw, Struct, field
 from reread.decoders import json_decoder
 
 from .base import Number, Record
-from .content import Block, UnknownBlock
+from .content import Block, UnknownBlock, Usage
 from .conversation import ApiMessage
 from .lenient import ABSENT, FAILURES, parse_or_none, unknown_value
-from .usage_counts import Usage
 
 
 class StreamEvent(Record, tag="stream_event", frozen=True):

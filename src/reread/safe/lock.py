@@ -1,4 +1,4 @@
-"""The one lock of the archive: whoever appends to the safe or writes to the database holds it.
+"""The one lock of the archive: held by every process that appends to the safe or writes to the database.
 
 A POSIX record lock, because workers made by fork do not inherit it: with `flock` they kept the archive locked for as
 long as they outlived a killed sync. In exchange it does not keep threads of one process apart, and closing any other

@@ -83,7 +83,7 @@ class Subagent(Conversation):
         self.is_recorded_inline = is_recorded_inline or is_from_progress
         """True when its lines stand in the trunk's file: their calls and usage are counted there."""
         self.is_from_progress = is_from_progress
-        """True when only progress lines of the trunk tell of it: its calls count, its tokens are in no sum."""
+        """True when it is known from progress lines of the trunk only: its calls count, its tokens are in no sum."""
         self.call: ToolCall | None = None
         self.parent: str | None = None
         """The agent that started it; None when the session itself did."""

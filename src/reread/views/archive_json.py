@@ -20,7 +20,7 @@ def listing_document(sessions: Iterable[Listed]) -> Document:
 
 
 def lost_row(each: LostSession) -> Document:
-    """A session that only the client's own index tells of."""
+    """A session that is listed in the client's own index only."""
     return {
         "id": each.id,
         "project": each.project,

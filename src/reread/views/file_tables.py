@@ -228,7 +228,7 @@ def gap_text(gap: Gap, view: View) -> str:
         return f"the conversation was rewound at {end}; nothing tells whether the file went back, it is taken so"
     if gap.command is not None:
         return f"a command at {end} may have changed it ({gap.command}); nothing tells whether it did"
-    did = "it went back to what it held before" if gap.is_return else "something no transcript tells of changed it"
+    did = "it went back to what it held before" if gap.is_return else "something outside these sessions changed it"
     return f"{did}, {f'between {start} and {end}' if start else f'before {end}'}"
 
 

@@ -1,16 +1,115 @@
-"""What `reread mark` shows: sessions with what is noted on them, all tags, and the question before many are marked."""
+"""What `reread mark` and `reread projects` show: sessions with what is noted on them, all tags, projects with their
+worktrees and the folders they were moved from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.marks import Mark, MarkChange
 
-from .numbers import count
-from .session_list import mark_fields, mark_lines
-from .text import cut, one_line, shorten, table
-from .values import Document, View
+from .numbers import count, money, shown_of
+from .session_list import last_part, mark_fields, mark_lines
+from .text import cut, one_line, shorten, shorten_path, table, wrap
+from .usage_table import narrowed
+from .values import Document, View, dollars, utc, when
+
+if TYPE_CHECKING:
+    from reread.archive.projects import Folder, Project
+    from reread.marks import Moves
+
+NOWHERE = "no project"
+MOST_NAMES = 4
+MOST_GUESSES = 3
+_HEADER = ("project", "sessions", "prompts", "last", "cost", "")
+_DISPENSABLE = (2, 1, 3)
+"""Columns that go when there is no room, the least missed first: prompts, sessions, last."""
+_DATE = "%Y-%m-%d"
+
+
+def projects_document(projects: Iterable[Project], moves: Moves, total: int) -> Document:
+    return {
+        "schema": "reread.projects/1",
+        "total": total,
+        "projects": [_row_document(each) for each in projects],
+        "moves": [{"earlier": old, "today": new} for old, new in moves.pairs],
+    }
+
+
+def _row_document(each: Project) -> Document:
+    return {
+        "project": each.folder or None,
+        "exists": each.exists,
+        "sessions": each.sessions,
+        "prompts": each.prompts,
+        "last": utc(each.last),
+        "cost_usd": dollars(each.tokens.cost),
+        "unpriced_tokens": each.tokens.unpriced_tokens,
+        "worktrees": _folders_document(each.worktrees),
+        "earlier": _folders_document(each.earlier),
+        "perhaps": each.perhaps,
+    }
+
+
+def _folders_document(folders: Iterable[Folder]) -> list[Document]:
+    return [{"folder": each.path, "sessions": each.sessions} for each in folders]
+
+
+def projects_lines(projects: Sequence[Project], view: View, total: int) -> Iterator[str]:
+    """Some of `total` projects."""
+    if not projects:
+        yield "no projects"
+        return
+    rows = [_HEADER, *(_row(each, view) for each in projects)]
+    rows = narrowed(rows, view.width, _DISPENSABLE)
+    lines = table(rows, view.width, flexible=0, right=frozenset(range(1, len(rows[0]))), cut=shorten_path)
+    yield view.style.paint(next(lines), "bold")
+    for each, line in zip(projects, lines, strict=True):
+        yield line
+        yield from (view.style.paint(f"  └ {shorten(beneath, view.width - 4)}", "dim") for beneath in _beneath(each))
+    yield ""
+    gone = sum(bool(each.folder) and not each.exists for each in projects)
+    sums = shown_of(len(projects), total, "project") + (f", {gone:,} not on this machine" if gone else "")
+    yield from (view.style.paint(line, "dim") for line in wrap(sums, view.width))
+    guesses = [(each.folder, each.perhaps) for each in projects if each.perhaps is not None][:MOST_GUESSES]
+    if guesses:
+        yield view.style.paint("perhaps moved, judging by the name:", "dim")
+    for folders in guesses:  # not cut at the width: they are there to be copied
+        yield view.style.paint("  reread projects move " + one_line(" ".join(map(quote, folders))), "dim")
+
+
+def _row(each: Project, view: View) -> tuple[str, ...]:
+    return (
+        each.folder or NOWHERE,
+        f"{each.sessions:,}",
+        f"{each.prompts:,}",
+        when(each.last, view.timezone, _DATE),
+        money(each.tokens.cost, is_partial=each.tokens.unpriced_tokens > 0),
+        "" if each.exists or not each.folder else "not here",
+    )
+
+
+def _beneath(each: Project) -> Iterator[str]:
+    for folder in each.earlier:
+        yield f"earlier {folder.path} ({count(folder.sessions, 'session')})"
+    if each.worktrees:
+        names = [last_part(folder.path) for folder in each.worktrees]
+        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+        yield f"{count(len(names), 'worktree')}: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def moved_line(old: str, new: str, sessions: int) -> str:
+    """What a move does."""
+    number = count(sessions, "session") if sessions else "no session yet"
+    return f"{one_line(old)} belongs to {one_line(new)} from now on: {number}"
+
+
+def unmoved_line(old: str, sessions: int) -> str:
+    """And what taking it back does."""
+    return f"{one_line(old)} stands by itself again: {count(sessions, 'session')}"
+
 
 _SHORT_ID = 8
 _INDENT = "    "

@@ -97,7 +97,7 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
 
 
 def lost_lines(lost: Sequence[LostSession], view: View) -> Iterator[str]:
-    """Sessions that only the client's own index tells of; nothing where there are none."""
+    """Sessions that are listed in the client's own index only; nothing if there are none."""
     if not lost:
         return
     yield ""

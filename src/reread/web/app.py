@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from reread.archive import listing
 from reread.errors import AmbiguousSession, BadInput, ClientError, RereadError, UnknownSession
 from reread.loading import load
 from reread.views.html.content import coloured
@@ -72,7 +73,8 @@ def warm_up(library: ArchivePool) -> None:
     coloured("pass", path="code.py")
     for language in _ARGUMENTS:
         coloured("{}", language=language)
-    smallest = min((each.stored for each in library.sessions()), key=lambda stored: stored.row.bytes, default=None)
+    with library.archive() as archive:
+        smallest = listing.smallest(archive.connection)
     if smallest is not None and smallest.row.bytes < _SMALL:
         with library.session(link_name(smallest)) as held:
             page_of(held.session)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from reread.archive import Archive, Listed, StoredSession
+from reread.archive import Archive, Listed, StoredSession, listing
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.features.friction.scene import Moment
 from reread.marks import NO_MARK
@@ -29,6 +29,8 @@ MOST_ANSWERS = 64
 MOST_HELD = 6
 MOST_HELD_BYTES = 120_000_000
 """Of the source files of sessions that are kept; the last one is kept whatever its size."""
+_LONGEST_NUMBER = 19
+"""Digits: what is longer is no number of a row."""
 _USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
 
 
@@ -119,7 +121,9 @@ class ArchivePool:
 
     @contextmanager
     def archive(self) -> Iterator[Archive]:
-        """Lent for one question; after a failure it is not used again."""
+        """Lent for one question; after a failure it is not used again, nor after the index was made anew."""
+        with self._version_lock:
+            self._current()
         with self._lock:
             lent = self._idle.pop() if self._idle else self.open()
             index = self._version[0]
@@ -169,41 +173,58 @@ class ArchivePool:
         return version
 
     def _reopen(self) -> None:
-        """Another process made the index anew: what is open is the old one, which lies aside."""
+        """Another process rebuilt the index: what is open is the old one, which was set aside."""
         with self._lock:
             idle, self._idle = self._idle, []
             self._held.clear()
         for archive in (*idle, self._version_archive):
             archive.close()
 
-    def sessions(self) -> list[Listed]:
-        """All of them, the one that ended last first."""
-        return self.answer("sessions", lambda archive: archive.sessions(cleanup_days=self.settings.cleanup_days))
+    def newest(self, number: int) -> list[Listed]:
+        """The few that ended last, but for what is hidden."""
+        days = self.settings.cleanup_days
+        return self.answer(("newest", number), lambda archive: listing.newest(archive.connection, number, days))
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return self.answer("count", lambda archive: archive.count_sessions())
+
+    def by_id(self, ids: Sequence[int]) -> list[Listed]:
+        """Some sessions, in this order."""
+        with self.archive() as archive:
+            found = listing.listed_by_id(archive.connection, list(ids), self.settings.cleanup_days)
+            known = {each.stored.id: each for each in found}
+        return [known[number] for number in ids if number in known]
+
+    def projects(self) -> list[str]:
+        """By how lately they were worked in."""
+        return self.answer("projects", lambda archive: listing.project_names(archive.connection))
 
     def copies(self, stored: StoredSession) -> list[StoredSession]:
         """The other places that have a session of this id."""
         if not stored.has_copies:
             return []
-        named = (each.stored for each in self.sessions() if each.stored.row.uuid == stored.row.uuid)
-        return [each for each in named if each.id != stored.id]
+        with self.archive() as archive:
+            return archive.copies(stored)
 
     def stamps(self, names: Iterable[str]) -> dict[str, Hashable]:
         """The state that each of these sessions is in, by what an address calls it; nothing of those not kept."""
-        known = {link_name(each.stored): each.stored for each in self.sessions()}
         found: dict[str, Hashable] = {}
         for name in names:
             try:
-                found[name] = stamp_of(known.get(name) or self.find(name))
+                found[name] = stamp_of(self.find(name))
             except (UnknownSession, AmbiguousSession):
                 continue
         return found
 
     def find(self, name: str) -> StoredSession:
         """A session by what an address calls it, or by what a person would type."""
-        for each in self.sessions():
-            if link_name(each.stored) == name:
-                return each.stored
         with self.archive() as archive:
+            number = name.removeprefix("~")
+            if name.startswith("~") and number.isdecimal() and len(number) < _LONGEST_NUMBER:
+                numbered = listing.session_numbered(archive.connection, int(number))
+                if numbered is not None and link_name(numbered) == name:
+                    return numbered
             return archive.find(name)
 
     @contextmanager

@@ -11,10 +11,11 @@ from starlette.responses import HTMLResponse
 
 from reread.archive import Archive, Listed
 from reread.archive.filters import Filter
+from reread.archive.listing import SOON, choice_of, count_chosen, ordered_ids
 from reread.archive.usage_report import Period, beginnings, counted_to, periods
 from reread.views.charts import Chart, Series
 from reread.views.charts.svg import Sheet
-from reread.views.session_list import fate, is_expiring
+from reread.views.session_list import fate
 from reread.views.usage_table import activity_chart, charted_rows, usage_chart
 
 from . import pages
@@ -26,6 +27,18 @@ NEWEST = 9
 MOST_GOING = 3
 _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
+
+
+class KeptSessions(NamedTuple):
+    """What the archive has."""
+
+    sessions: int
+    newest: list[Listed]
+    today: int
+    """Sessions that went on today."""
+    expiring: int
+    going: list[Listed]
+    """Those that are deleted first."""
 
 
 class Lately(NamedTuple):
@@ -41,12 +54,11 @@ class Lately(NamedTuple):
 def home(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     now = site.settings.now
-    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
-    last = max((each.stored.ended for each in sessions if each.stored.ended is not None), default=None)
-    until = counted_to(now, last, site.settings.timezone)
+    newest = site.library.newest(NEWEST)
+    until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    going = sorted((each for each in sessions if is_expiring(each, now)), key=lambda each: each.expires or now)
+    kept = _kept(site.library, newest, midnight)
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
     links = tuple(day_address(day) if is_used else "" for day, is_used in days)
@@ -56,12 +68,12 @@ def home(request: Request) -> HTMLResponse:
         "home.html",
         "Home",
         scripts=["charts.js", "lists.js"],
-        sessions=sessions,
-        sessions_today=_since(sessions, midnight),
-        newest=sessions[:NEWEST],
+        sessions=kept.sessions,
+        sessions_today=kept.today,
+        newest=kept.newest,
         **running(site, runs_of(site)),
-        going=[(each, fate(each, now)) for each in going],
-        most_going=MOST_GOING,
+        going=[(each, fate(each, now)) for each in kept.going],
+        expiring=kept.expiring,
         lately=lately,
         is_past=until is not now,
         last_day=midnight.date(),
@@ -78,9 +90,22 @@ def _plain(chart: Chart, span: str) -> Chart:
     return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
 
 
-def _since(sessions: list[Listed], moment: datetime) -> int:
-    edge = moment.timestamp() * 1000
-    return sum((each.stored.row.ended or 0) >= edge for each in sessions)
+def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> KeptSessions:
+    days, minute = library.settings.cleanup_days, library.settings.now.replace(second=0, microsecond=0)
+    shown = Filter(without_hidden=True)
+
+    def ask(archive: Archive) -> tuple[int, int, int, list[int]]:
+        kept = choice_of(archive.connection, shown)
+        going = choice_of(archive.connection, shown, expires=library.settings.now + SOON, days=days)
+        return (
+            count_chosen(archive.connection, kept),
+            count_chosen(archive.connection, choice_of(archive.connection, shown._replace(since=midnight))),
+            count_chosen(archive.connection, going),
+            ordered_ids(archive.connection, going, "written", is_up=True, limit=MOST_GOING),
+        )
+
+    sessions, today, expiring, ids = library.answer(("kept", midnight, minute), ask)
+    return KeptSessions(sessions, newest, today, expiring, library.by_id(ids))
 
 
 def _lately(library: ArchivePool, until: datetime, *, is_past: bool) -> Lately:

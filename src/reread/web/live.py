@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from reread.archive import Listed, StoredSession
+from reread.archive import StoredSession, listing
 from reread.blocks.model import CallBlock, ShownBlock, ThinkingBlock
 from reread.config import expanded
 from reread.errors import BadInput, ClientError, RereadError
@@ -211,16 +211,14 @@ def _of_run(run: RunningSnapshot) -> RunningRow:
 
 def _others(site: pages.Site, driven: set[str]) -> list[RunningRow]:
     now = site.settings.now
-    recent = [
-        each
-        for each in site.library.sessions()
-        if is_recent(each.stored, now) and each.stored.row.uuid not in driven and not each.stored.mark.hidden
-    ]
-    if not recent:
-        return []
     with site.library.archive() as archive:
-        open_still = [each for each in recent if not archive.saw_end(each.stored)]
-    return [_of_other(each) for each in open_still[:MOST_OTHERS]]
+        recent = [
+            stored
+            for stored in listing.going_on_since(archive.connection, now - RECENT)
+            if is_recent(stored, now) and stored.row.uuid not in driven and not stored.mark.hidden
+        ]
+        open_still = [stored for stored in recent if not archive.saw_end(stored)]
+    return [_of_other(stored) for stored in open_still[:MOST_OTHERS]]
 
 
 def is_recent(stored: StoredSession, now: datetime) -> bool:
@@ -230,8 +228,8 @@ def is_recent(stored: StoredSession, now: datetime) -> bool:
     return stored.present and min(written, told) >= (now - RECENT).timestamp()
 
 
-def _of_other(each: Listed) -> RunningRow:
-    stored, row = each.stored, each.stored.row
+def _of_other(stored: StoredSession) -> RunningRow:
+    row = stored.row
     activity = activity_now(stored)
     return RunningRow(
         href=f"/s/{link_name(stored)}",
@@ -347,8 +345,8 @@ def _missing(site: pages.Site) -> str:
 
 def _projects(site: pages.Site) -> list[str]:
     """The folders that were worked in, the last one first, as far as they still exist."""
-    found = dict.fromkeys(each.stored.row.project for each in site.library.sessions() if each.stored.row.project)
-    return [project for project in list(found)[:MOST_PROJECTS] if project and is_folder(project)]
+    found = site.library.answer("folders", lambda archive: listing.folders(archive.connection))
+    return [project for project in list(found)[:MOST_PROJECTS] if is_folder(project)]
 
 
 def listed(request: Request) -> HTMLResponse:

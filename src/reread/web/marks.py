@@ -60,8 +60,7 @@ def _mark_one(library: ArchivePool, wanted: str, given: pages.Form) -> MarkForm:
 
 
 def _mark(library: ArchivePool, wanted: Sequence[str], given: pages.Form) -> None:
-    known = {link_name(each.stored): each.stored for each in library.sessions()}
-    found = [known.get(name) or library.find(name) for name in wanted]
+    found = [library.find(name) for name in wanted]
     with library.archive() as archive:
         archive.marks.set(
             *found,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reread.archive import Archive, Listed
+from reread.archive import Archive, listing
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.errors import BadInput
@@ -39,38 +40,31 @@ def palette(request: Request) -> Response:
     """What a few letters could mean, as JSON; commands of the page itself are known to its script."""
     typed = pages.value(request, "q")
     site = pages.site_of(request)
-    listed = [each for each in site.library.sessions() if not each.stored.mark.hidden]
     words = typed.casefold().split()
-    offers = [*_sessions(listed, words), *_projects(listed, words)]
+    with site.library.archive() as archive:
+        offers = [*_sessions(archive, words), *_projects(archive, words)]
     if len(typed) >= FEWEST_LETTERS:
         offers += _hits(site, typed)
     found: list[dict[str, Any]] = [each._asdict() for each in offers]
     return Response(msgspec.json.encode(found), media_type="application/json")
 
 
-def _sessions(listed: list[Listed], words: list[str]) -> list[Offer]:
+def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
     """The newest whose title, project, tags or id have all the words."""
-    found = []
-    for each in listed:
-        row = each.stored.row
-        text = f"{row.title or ''} {row.project or ''} {' '.join(each.stored.mark.tags)} {row.uuid}".casefold()
-        if all(word in text for word in words):
-            title = ("★ " if each.stored.mark.starred else "") + (row.title or "(no title)")
-            ended = f"{each.stored.ended:%Y-%m-%d}" if each.stored.ended else ""
-            about = " · ".join(part for part in (last_part(row.project) or "", ended) if part)
-            found.append(Offer("session", title[:120], about, f"/s/{link_name(each.stored)}"))
-        if len(found) == MOST_SESSIONS:
-            break
-    return found
+    for stored in listing.having_words(archive.connection, words, MOST_SESSIONS):
+        row = stored.row
+        title = ("★ " if stored.mark.starred else "") + (row.title or "(no title)")
+        ended = f"{stored.ended:%Y-%m-%d}" if stored.ended else ""
+        about = " · ".join(part for part in (last_part(row.project) or "", ended) if part)
+        yield Offer("session", title[:120], about, f"/s/{link_name(stored)}")
 
 
-def _projects(listed: list[Listed], words: list[str]) -> Iterator[Offer]:
+def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
     if not words:
         return
-    names = dict.fromkeys(each.stored.row.project for each in listed if each.stored.row.project)
-    matching = [name for name in names if name and all(word in name.casefold() for word in words)]
-    for name in matching[:MOST_PROJECTS]:
-        number = sum(each.stored.row.project == name for each in listed)
+    found = listing.folders(archive.connection, without_hidden=True).items()
+    matching = ((name, number) for name, number in found if all(word in name.casefold() for word in words))
+    for name, number in islice(matching, MOST_PROJECTS):
         about = f"{number} session{'' if number == 1 else 's'} · {name}"
         yield Offer("project", last_part(name) or name, about, "/sessions" + pages.query({"project": name}))
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from reread.archive import Listed, StoredSession
+from reread.archive import StoredSession, listing
 from reread.archive.friction_report import ORDERS, FrictionGroup, Retro, cost_of, kind_called, ranked
 from reread.errors import BadInput
 from reread.features.friction.patterns import RepeatedPattern
@@ -47,7 +47,7 @@ from reread.views.text import Style, shorten
 from reread.views.values import View
 
 from . import pages
-from .archive_pool import link_name
+from .archive_pool import ArchivePool, link_name
 from .paging import MOST_MARKS, MapMark, SessionPages
 from .sessions import blamed, make_filter, projects
 
@@ -142,14 +142,23 @@ class Advice(NamedTuple):
 
 
 class RetroSections:
-    """Sessions by their name, for links to them."""
+    """Sessions by their name, for links to them; those that are shown are looked up."""
 
-    def __init__(self, sessions: Iterable[Listed]) -> None:
-        self._known = {each.stored.row.uuid: each.stored for each in sessions}
+    def __init__(self, library: ArchivePool) -> None:
+        self._library = library
+        self._known: dict[str, StoredSession | None] = {}
+
+    def _stored(self, session: str) -> StoredSession | None:
+        if session not in self._known:
+            with self._library.archive() as archive:
+                named = listing.sessions_called(archive.connection, session)
+            same = [each for each in named if each.row.uuid == session]
+            self._known[session] = same[-1] if same else None
+        return self._known[session]
 
     def evidence(self, session: str, uuid: str | None, time: datetime | None = None, words: str = "") -> Evidence:
         """Without an address where the session is not in the archive any more."""
-        stored = self._known.get(session)
+        stored = self._stored(session)
         if stored is None:
             return Evidence("", shorten(session, 60), time, words)
         place = f"?at={anchor(uuid)}#{anchor(uuid)}" if uuid else ""
@@ -285,7 +294,7 @@ def retro(request: Request) -> HTMLResponse:
         found = _found(site, given, span, stored)
     except BadInput as error:
         return _wrong(request, given, span, order, str(error))
-    shelf = RetroSections(site.library.sessions())
+    shelf = RetroSections(site.library)
     about = given["about"] if given["about"] and given["kind"] else None
     limits = ONE_KIND if given["kind"] else OVERVIEW
     shown = hurts(found, shelf, order, limits, about)
@@ -306,7 +315,7 @@ def retro(request: Request) -> HTMLResponse:
         orders=ORDERS,
         kinds={kind.value: kind_name(kind.value) for kind in FrictionKind},
         projects=projects(site),
-        is_empty=not site.library.sessions(),
+        is_empty=not site.library.count(),
         found=found,
         name=link_name(stored) if stored is not None else "",
         title_of_it=title(found, view),
@@ -425,7 +434,7 @@ def _said(request: Request, shown: Sequence[Hurt]) -> MomentVerdict | None:
 
 
 async def judge(request: Request) -> Response:
-    """Keeps that a moment is none, or takes that back; the guard has made sure that it is a form of ours."""
+    """Marks a moment as not friction, or takes that back; the guard has made sure that it is a form of ours."""
     given = await pages.form(request)
     uuid, kind, to, back = (given.get(name, [""])[0] for name in ("uuid", "kind", "to", "back"))
     await run_in_threadpool(_judge, pages.site_of(request), uuid, kind, to != "right")

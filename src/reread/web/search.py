@@ -90,15 +90,15 @@ def search(request: Request) -> HTMLResponse:
             values |= _found(site, wanted)
     except BadInput as error:
         values["problem"] = str(error)
-    sessions = [each for each in site.library.sessions() if not each.stored.mark.hidden]
+    newest = site.library.newest(RECENT)
     values |= {
         "given": given,
         "blamed": blamed(site, given) if values["problem"] else [],
         "address": wanted.address,
         "chips": [(name, text) for name in FILTERS if (text := given[name])],
         "fields": [(field.value, field in wanted.fields) for field in Field],
-        "recent": sessions[:RECENT],
-        "is_empty": not sessions,
+        "recent": newest,
+        "is_empty": not newest,
         "open_hits": OPEN_HITS,
     }
     if request.headers.get("x-part"):
@@ -121,8 +121,7 @@ def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
     def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
         answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
         cells = archive.text.count_hits(query, wanted.fields, wanted.filter)
-        listed = {each.stored.id: each for each in site.library.sessions()}
-        return answer, facets(cells, listed, site.settings.timezone)
+        return answer, facets(archive.connection, cells, site.settings.timezone)
 
     answer, counted = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
     number = len(answer.hits)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from reread.archive import listing
 from reread.views.html.branch_table import compared
 from reread.views.retro_report import kinds_line
 
@@ -168,11 +169,11 @@ def changes(request: Request) -> Response:
 def around(request: Request) -> Response:
     """The sessions before and after one in time, for the list beside it."""
     site = pages.site_of(request)
-    name = link_name(site.library.find(request.path_params["session"]))
-    listed = [each for each in site.library.sessions() if not each.stored.mark.hidden or link_name(each.stored) == name]
-    here = next((number for number, each in enumerate(listed) if link_name(each.stored) == name), 0)
-    start = max(0, here - AROUND)
-    return pages.fragment("around.html", around=listed[start : here + AROUND + 1], name=name)
+    stored = site.library.find(request.path_params["session"])
+    with site.library.archive() as archive:
+        ids = listing.ids_around(archive.connection, stored, AROUND)
+    around = site.library.by_id(ids)
+    return pages.fragment("around.html", around=around, name=link_name(stored))
 
 
 def timeline(request: Request) -> Response:

@@ -340,7 +340,7 @@ def sought(request: Request) -> Sought | None:
 
 
 def asked(request: Request) -> Sought | None:
-    """Raises BadInput for a field that is none."""
+    """Raises BadInput for an unknown field."""
     typed = pages.value(request, "find")
     if typed:
         return Sought(typed, False, ALL_FIELDS)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from reread.archive import Listed
+from reread.archive import Listed, listing
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
-from reread.archive.listing import filtered
+from reread.archive.listing import SOON, SORTS
 from reread.archive.lost_sessions import LostSession
 from reread.archive.projects import earlier_folders
 from reread.errors import BadInput
-from reread.views.session_list import fate, is_expiring
+from reread.views.session_list import fate
 
 from . import pages
 from .marks import tag_names
@@ -23,17 +23,6 @@ ON_A_PAGE = 100
 MOST_PROJECTS = 200
 FILTERS = ("title", "project", "since", "until", "model", "branch", "tool", "file", "tag")
 SWITCHES = {"starred": "starred", "going": "deleted soon", "hidden": "include hidden"}
-SORTS: Mapping[str, Callable[[Listed], Any]] = {
-    "last": lambda each: each.stored.row.ended or 0,
-    "started": lambda each: each.stored.row.started or 0,
-    "cost": lambda each: each.stored.row.nanodollars or 0,
-    "output": lambda each: each.stored.row.output_tokens,
-    "prompts": lambda each: each.stored.row.prompts,
-    "calls": lambda each: each.stored.row.tool_calls,
-    "failed": lambda each: each.stored.row.tool_errors,
-    "size": lambda each: each.stored.row.bytes,
-}
-"""Each with the most first, unless turned around."""
 COLUMNS = ("last", "prompts", "calls", "failed", "output", "cost")
 """Sorts that head a column of the list."""
 
@@ -47,6 +36,13 @@ class ProjectGroup(NamedTuple):
     """Folders it was moved from."""
 
 
+class FoundSessions(NamedTuple):
+    """What passes the filters, in order: numbers alone, since a page shows a few of them."""
+
+    ids: list[int]
+    groups: dict[str, ProjectGroup] | None = None
+
+
 class SessionListRow(NamedTuple):
     each: Listed
     fate: str
@@ -58,15 +54,10 @@ def sessions(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
     given = {name: pages.value(request, name) for name in (*FILTERS, *SWITCHES, "group", "up", "sort")}
     sort = given["sort"] if given["sort"] in SORTS else "last"
-    found, problem = _found_or_why_not(site, given)
-    ordered = sorted(found, key=SORTS[sort], reverse=not given["up"])
-    groups = _groups(ordered) if given["group"] else None
-    if groups is not None:
-        place = {name: number for number, name in enumerate(groups)}
-        ordered.sort(key=lambda each: place[each.project])
-    last_page = max(0, (len(ordered) - 1) // ON_A_PAGE)
+    found, problem = _found_or_why_not(site, given, sort)
+    last_page = max(0, (len(found.ids) - 1) // ON_A_PAGE)
     number = min(pages.number(request, "page"), last_page)
-    shown = ordered[number * ON_A_PAGE : (number + 1) * ON_A_PAGE]
+    shown = site.library.by_id(found.ids[number * ON_A_PAGE : (number + 1) * ON_A_PAGE])
     template = "session_rows.html" if request.headers.get("x-part") else "sessions.html"
     return pages.page(
         request,
@@ -75,7 +66,7 @@ def sessions(request: Request) -> HTMLResponse:
         status=400 if problem else 200,
         scripts=["lists.js", "marking.js"],
         tag_names=tag_names(site.library),
-        rows=_rows(shown, site, groups),
+        rows=_rows(shown, site, found.groups),
         problem=problem,
         blamed=blamed(site, given) if problem else [],
         given={**given, "sort": "" if sort == "last" else sort},
@@ -84,9 +75,9 @@ def sessions(request: Request) -> HTMLResponse:
         sort=sort,
         sorts=list(SORTS),
         columns=COLUMNS,
-        total=len(ordered),
+        total=len(found.ids),
         lost=[] if problem or number else _lost(site, given),
-        everything=len(site.library.sessions()),
+        everything=site.library.count(),
         number=number,
         last_page=last_page,
         projects=projects(site),
@@ -109,25 +100,27 @@ def _chips(given: Mapping[str, str]) -> list[tuple[str, str, str]]:
     return named + [(name, "", words) for name, words in SWITCHES.items() if given[name]]
 
 
-def _found_or_why_not(site: pages.Site, given: Mapping[str, str]) -> tuple[list[Listed], str]:
+def _found_or_why_not(site: pages.Site, given: Mapping[str, str], sort: str) -> tuple[FoundSessions, str]:
     """A date is no date until it is typed to its end: the page stays, with what was typed, and says so."""
     try:
-        return _found(site, given), ""
+        return _found(site, given, sort), ""
     except BadInput as error:
-        return [], str(error)
+        return FoundSessions([]), str(error)
 
 
-def _found(site: pages.Site, given: Mapping[str, str]) -> list[Listed]:
-    wanted = make_filter(site, given)
-    if wanted.tool is None and wanted.file is None:
-        moves = site.library.answer("moves", lambda archive: archive.marks.moves())
-        found = filtered(site.library.sessions(), wanted._replace(moves=moves))
-    else:
-        days = site.settings.cleanup_days
-        found = site.library.answer(("listed", wanted), lambda archive: archive.sessions(wanted, days))
-    words, now = given["title"].casefold().split(), site.settings.now
-    found = [each for each in found if _has_words(each, words)] if words else found
-    return [each for each in found if is_expiring(each, now)] if given["going"] else found
+def _found(site: pages.Site, given: Mapping[str, str], sort: str) -> FoundSessions:
+    wanted, settings = make_filter(site, given), site.settings
+    expires, is_up = settings.now + SOON if given["going"] else None, bool(given["up"])
+    with site.library.archive() as archive:
+        choice = listing.choice_of(archive.connection, wanted, given["title"], expires, settings.cleanup_days)
+        if not given["group"]:
+            return FoundSessions(listing.ordered_ids(archive.connection, choice, sort, is_up=is_up))
+        projects = listing.ids_by_project(archive.connection, choice, sort, is_up=is_up)
+    groups = {
+        name: ProjectGroup(name, len(own), earlier_folders((folder for _, folder in own), name))
+        for name, own in projects.items()
+    }
+    return FoundSessions([number for own in projects.values() for number, _ in own], groups)
 
 
 def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
@@ -140,13 +133,8 @@ def _lost(site: pages.Site, given: Mapping[str, str]) -> list[LostSession]:
     return [each for each in found if all(word in each.title.casefold() for word in words)]
 
 
-def _has_words(each: Listed, words: list[str]) -> bool:
-    title = (each.stored.row.title or "").casefold()
-    return all(word in title for word in words)
-
-
 def make_filter(site: pages.Site, given: Mapping[str, str]) -> Filter:
-    """From the fields of a form; raises BadInput for a date that is none."""
+    """From the fields of a form; raises BadInput for an invalid date."""
     now, zone = site.settings.now, site.settings.timezone
     since, until = (
         parse(given[name], now, zone, name).replace(microsecond=0) if given.get(name) else None
@@ -182,18 +170,9 @@ def blamed(site: pages.Site, given: Mapping[str, str]) -> list[str]:
     return []
 
 
-def _groups(ordered: list[Listed]) -> dict[str, ProjectGroup]:
-    """By project, in the order of their first session."""
-    found: dict[str, list[Listed]] = {}
-    for each in ordered:
-        found.setdefault(each.project, []).append(each)
-    return {name: ProjectGroup(name, len(sessions), earlier_folders(sessions)) for name, sessions in found.items()}
-
-
 def projects(site: pages.Site) -> list[str]:
     """By how lately they were worked in."""
-    found = dict.fromkeys(each.project for each in site.library.sessions())
-    return [name for name in found if name][:MOST_PROJECTS]
+    return site.library.projects()[:MOST_PROJECTS]
 
 
 def _rows(shown: list[Listed], site: pages.Site, groups: Mapping[str, ProjectGroup] | None) -> list[SessionListRow]:

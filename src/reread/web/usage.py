@@ -62,7 +62,7 @@ class UsageFilters(NamedTuple):
 
 
 def asked(request: Request) -> UsageFilters:
-    """Raises BadInput for a date that is none."""
+    """Raises BadInput for an invalid date."""
     site, named = pages.site_of(request), _named(request)
     given, span = named.given, named.span
     wanted = make_filter(site, {**given, "since": "" if span else given.get("since", ""), "hidden": "1"})

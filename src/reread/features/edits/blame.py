@@ -17,7 +17,7 @@ class LineSource(StrEnum):
     BEFORE = "before"
     """The line was there before the first change that is known."""
     OUTSIDE = "outside"
-    """Something no transcript tells of wrote it, in a gap."""
+    """Written by something outside the sessions, in a gap."""
 
 
 class LineOrigin(Struct, frozen=True):

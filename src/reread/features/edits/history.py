@@ -16,9 +16,8 @@ from reread.records.lenient import parse_or_none
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.sessions import CallStatus, Session, ToolCall
 
-from .changes import FileChange, twin_of
+from .changes import FileChange, Whereabouts, calls_of, twin_of
 from .patches import ABSENT, Content, exact, told
-from .place import Whereabouts, calls_of
 from .shell import Action, absolute, files_in, key_of
 
 _LINE = re.compile(r" *(\d+)(?:→|\t)(.*)")
@@ -202,7 +201,7 @@ def _backups(session: Session) -> Iterator[Sighting]:
 
 
 def _entries(record: Record) -> Iterator[tuple[str, FileBackup, Any, bool]]:
-    """Path, backup, time, and whether the client looked at the file anew to tell."""
+    """Path, backup, time, and whether the client read the file again for it."""
     if isinstance(record, FileHistoryDelta) and record.tracking_path and record.backup is not None:
         yield record.tracking_path, record.backup, record.backup.backup_time, True
     elif isinstance(record, FileHistorySnapshot) and record.snapshot is not None:
@@ -219,7 +218,7 @@ Event = FileChange | Sighting
 
 
 class Gap(Struct, frozen=True):
-    """Between these moments the file was changed by something that no transcript tells of."""
+    """Between these moments the file was changed by something outside the sessions."""
 
     start: datetime | None
     end: datetime | None

@@ -9,10 +9,9 @@ from msgspec import Struct
 
 from reread.sessions import Branch, Session
 
-from .changes import FileChange, changes_of
+from .changes import FileChange, Whereabouts, changes_of
 from .history import Event, FileHistory, Gap, ReadBackup, Version, histories_of, rewinds_of, sightings_of
 from .patches import Content, Hunk, hunks_between
-from .place import Whereabouts
 
 
 class FileDiff(Struct, frozen=True, kw_only=True):

@@ -391,7 +391,8 @@ def find_patterns(
     prompts: list[_Told] = [(each.session, asked) for each in given for asked in each.prompts]
     instructions = list(_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest))
     known = {moment.uuid for pattern in instructions for moment in pattern.moments}
-    told_off = [each for each in rules if each[1].uuid in corrected - known]
+    only_corrected = corrected - known
+    told_off = [each for each in rules if each[1].uuid in only_corrected]
     found = [
         *instructions,
         *_alike(PatternKind.CORRECTION, told_off, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),

@@ -567,6 +567,9 @@ def likeness(one: Sketch, other: Sketch) -> float:
     if not one or not other:
         return 0.0
     mine, theirs = set(one), set(other)
+    if len(one) < SIZE and len(other) < SIZE:  # both are known whole
+        shared = len(mine & theirs)
+        return shared / (len(mine) + len(theirs) - shared)
     both = mine | theirs
     # Above the largest hash of a full sketch the other side is unknown.
     limit = min((each[-1] for each in (one, other) if len(each) == SIZE), default=None)
@@ -599,9 +602,14 @@ def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[l
     held = Counter(chain.from_iterable([each for each, _ in given]))
     shared = {value: count for value, count in held.items() if count > 1}
     leaders: list[_Known] = []
+    led_by: dict[Sketch, Hashable] = {}
+    """What is the same as a leader is like no other as much: one that were would not lead."""
     holders: dict[int, list[int]] = {}
     groups: dict[Hashable, list[Hashable]] = {}
     for each, name in given:
+        if each in led_by:
+            groups[led_by[each]].append(name)
+            continue
         rare = _rarest(each, shared, alike)
         numbers = {number for value in rare if value in holders for number in holders[value]}
         near = _most_alike(each, [leaders[number] for number in sorted(numbers)], alike) if numbers else None
@@ -610,6 +618,7 @@ def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[l
             for value in rare:
                 holders.setdefault(value, []).append(len(leaders))
             leaders.append(_Known(each, name))
+            led_by[each] = name
     return list(groups.values())
 
 

@@ -247,9 +247,10 @@ def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noq
 
 def _open_ended(pattern: RepeatedPattern) -> str:
     """The prompt with `$ARGUMENTS` in the place of the one word that differs each time, else behind it."""
-    told = [set(moment.text.split()) for moment in pattern.moments]
-    differ = [word for word in pattern.example.split() if any(word not in words for words in told)]
-    if len(differ) == 1 and len(told) > 1:
+    told = [moment.text for moment in pattern.moments if moment.text != pattern.example]
+    kept = set(pattern.example.split()).intersection(*(text.split() for text in told))
+    differ = [word for word in pattern.example.split() if word not in kept]
+    if len(differ) == 1 and len(pattern.moments) > 1:
         return pattern.example.replace(differ[0], "$ARGUMENTS")
     return f"{pattern.example}\n\n$ARGUMENTS"
 

@@ -598,7 +598,7 @@ SHORTEST = 6
 LONGEST = 4_000_000
 """Characters looked at in one piece; longer texts are looked at in several, which overlap."""
 OVERLAP = 8_000
-VERSION = 2
+VERSION = 3
 """Grows with what is found: what an older version found is looked for again."""
 
 _RUN = 16

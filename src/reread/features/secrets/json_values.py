@@ -18,7 +18,8 @@ _BYTES = frozenset({"data", *_UNREADABLE})
 
 def is_unreadable(fields: Mapping[str, object], key: str) -> bool:
     """Bytes of an image, a signature of the API: among so many letters everything occurs."""
-    return key in _UNREADABLE or (key == "data" and fields.get("type") == "base64")
+    is_bytes = key in _UNREADABLE or (key == "data" and fields.get("type") == "base64")
+    return is_bytes and not isinstance(fields[key], list | dict)
 
 
 def texts_of(value: Any) -> Iterator[str]:
@@ -106,7 +107,7 @@ def is_rewritten(value: dict[str, Any] | list[Any], known: KnownTexts, rewrite: 
     None where a field is a secret by its name: who wants to know it has to begin anew.
     """
     is_changed = False
-    waiting = [value]
+    waiting: list[Any] = [value]
     known_texts = known.texts
     for each in waiting:
         if type(each) is list:

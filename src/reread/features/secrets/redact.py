@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from reread.records import Record, parse_or_none
+from reread.records import Record
+from reread.records.lenient import FAILURES, parse
 from reread.sessions import Session
 
 from .find import FoundSecret, find, is_plain_id, kind_of_name, may_be_coloured
@@ -311,9 +312,21 @@ def _looked_at(redactor: Redactor, values: Iterable[Any]) -> Iterator[_Looked]:
 
 
 def _value_of(raw: bytes) -> Any:
-    """What a line says; a text where it is no JSON."""
-    value = parse_or_none(raw)
-    return value if value is not None else raw.decode("utf-8", "replace")
+    """What a line says; a text where it is no JSON, and a list of all where two writers wrote on it at once."""
+    values: list[Any] = []
+    while raw or not values:
+        value, raw = _first_of(raw)
+        values.append(value)
+    return values if len(values) > 1 else values[0]
+
+
+def _first_of(raw: bytes) -> tuple[Any, bytes]:
+    """The first value of a line, and what stands behind it."""
+    try:
+        value, rest = parse(raw)
+    except FAILURES:
+        value, rest = None, b""
+    return (value if value is not None else raw.decode("utf-8", "replace")), rest
 
 
 def redacted_value(redactor: Redactor, value: Any) -> Any:
@@ -389,8 +402,21 @@ def redacted_line(redactor: Redactor, raw: bytes) -> bytes:
 
 
 def _redacted_oddity(redactor: Redactor, raw: bytes) -> bytes:
-    """The same for any line, however it is written and whatever is assigned in it."""
-    value = parse_or_none(raw)
+    """The same for any line, however it is written, whatever is assigned in it and however many values it has."""
+    made: list[bytes] = []
+    while raw or not made:
+        try:
+            value, rest = parse(raw)
+        except FAILURES:
+            value, rest = None, b""
+        first = raw[: len(raw) - len(rest)]
+        redacted = _redacted_first(redactor, first, value)
+        made.append(redacted.rstrip() + first[len(first.rstrip()) :] if rest else redacted)
+        raw = rest
+    return made[0] if len(made) == 1 else b"".join(made)
+
+
+def _redacted_first(redactor: Redactor, raw: bytes, value: Any) -> bytes:
     if value is None:
         text = raw.decode("utf-8", "surrogateescape")
         return redactor.redact(text).encode("utf-8", "surrogateescape")
@@ -455,13 +481,16 @@ class Rewriter:
     def _record(self, record: Record) -> Record:
         known = self._records.get(id(record))
         if known is None:
-            known = self._records[id(record)] = (record, self._struct(record))
+            raw = self._lines(record.raw)
+            is_same = raw and raw is record.raw and not record.rest  # all else was read from it
+            known = self._records[id(record)] = (record, record if is_same else self._struct(record, raw=raw))
         return known[1]
 
-    def _struct(self, value: Struct) -> Any:
-        skipped = _SIGNED | ({"data"} if getattr(value, "type", None) == "base64" else frozenset())
+    def _struct(self, value: Struct, **known: Any) -> Any:
+        skipped = _SIGNED | known.keys() | ({"data"} if getattr(value, "type", None) == "base64" else frozenset())
         fields = {name: getattr(value, name) for name in value.__struct_fields__ if name not in skipped}
         changed = {name: made for name, old in fields.items() if (made := self(old)) is not old and made != old}
+        changed |= {name: made for name, made in known.items() if made != getattr(value, name)}
         return msgspec.structs.replace(value, **changed) if changed else value
 
     def _mapping(self, value: dict[Any, Any]) -> Any:

@@ -158,7 +158,8 @@ ADDRESS = "IP address"
 class SecretKind(NamedTuple):
     name: str
     hints: tuple[str, ...]
-    """Words or single signs; or a word, a stroke, and the part around which the pattern is looked for."""
+    """Words or single signs; or a word, a stroke, and the part around which the pattern is looked for, where a text has
+    the word."""
     pattern: re.Pattern[str]
     """The secret is its group `s`, or all of it."""
     is_one: Callable[[str], bool] | None = None
@@ -466,7 +467,7 @@ KINDS: tuple[SecretKind, ...] = (
     ),
     _kind(
         USER,
-        "rw|rw- xr|r-x rwx|rwx drwx|drwx rwxrwxrwx|rwxrwxrwx drwxrwxrwx|rwx",
+        "rw|rw- xr|r-x rwx|rwx drwx|rwx rwxr|rwx drwxr|rwx rwxrwx|rwx drwxrwx|rwx rwxrwxr|rwx drwxrwxr|rwx rwxrwxrwx|rwx drwxrwxrwx|rwx lrwxrwxrwx|rwx",
         r"[-dlbcsp](?:[r-][w-][xsStT-]){3}[@+.]?\s+\d+\s+(?P<s>[A-Za-z][\w.-]{1,31})\s+[\w.-]+\s+\d",
         is_personal,
     ),

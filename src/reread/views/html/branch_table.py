@@ -166,7 +166,7 @@ def _file(session: Session, file: PartedFile) -> ComparedFile:
     if any(not diff.is_known for diff in sides):
         notes.append("The file is not known as a whole: these are the changes one by one.")
     if any(diff.gaps for diff in sides):
-        notes.append("Something that no transcript tells of changed it in between.")
+        notes.append("Something outside these sessions changed it in between.")
     return ComparedFile(
         path=one_line(shown_path(file.path, session.project)),
         outcome=outcome.name.lower().replace("_", "-"),

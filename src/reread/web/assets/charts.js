@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  // Letters of a chart that is drawn for a desk are too small on a phone: the server is told, and draws it anew.
+  // Letters of a chart that is drawn for a desk are too small on a phone: the server is told, and draws it again.
   const isNarrow = matchMedia("(max-width: 46rem)").matches, told = () => /(?:^|; )reread-screen=narrow(?:;|$)/.test(document.cookie);
   if (told() !== isNarrow) {
     document.cookie = `reread-screen=${isNarrow ? "narrow" : "wide"}; path=/; samesite=strict; max-age=31536000`;

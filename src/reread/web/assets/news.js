@@ -6,7 +6,7 @@
   let source = null, soon = 0;
   const tell = news => { for (const [port, topic] of tabs) if (!news.to || news.to === topic) port.postMessage(news); };
 
-  // Every page that comes is told where things stand: so the connection is made anew, and all are told again.
+  // Every page that comes is told where things stand: so the page connects again, and all are told again.
   const connect = () => {
     if (source) source.close();
     source = null;

@@ -205,7 +205,7 @@
     const node = piece && all("[id^='m-']", piece).find(each => each.getClientRects().length && each.getBoundingClientRect().bottom > 60);
     return {piece: piece ? +piece.dataset.piece : 0, node: node || null};
   };
-  // A piece with all of its long texts, in the stead of the one that is shown.
+  // A piece with all of its long texts, in place of the one that is shown.
   const whole = async number => {
     const old = one(`.piece[data-piece="${number}"]`, content);
     if (!old) return;

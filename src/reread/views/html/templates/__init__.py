@@ -65,7 +65,7 @@ _SIGNS = {"+": " added", "-": " removed"}
 
 
 def _diff_lines(rows: Iterable[DiffRow]) -> Markup:
-    """Not by a template of its own: a page may have a hundred thousand of them, and each would be filled anew."""
+    """Not by a template of its own: a page may have a hundred thousand of them, and each would be filled on its own."""
     return Markup("".join(map(_diff_line, rows)))  # noqa: S704  each is escaped
 
 
