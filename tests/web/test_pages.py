@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -20,6 +21,7 @@ from histories import write_backups
 from reread.archive import Archive
 from reread.archive.listing import SORTS
 from reread.testing import a_line, a_prompt, a_reply, a_session, a_thought, a_tool_call, a_tool_result
+from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry
 from reread.web.paging import SessionPages
 from reread.web.session_page import show
@@ -249,6 +251,35 @@ def test_an_outline_says_what_it_leaves_out_and_gives_the_rest(long: Asking, mon
     more = long.part(f"/s/{LONG}/outline?from={rest['data-outline']}")
     assert [tag["data-to"] for tag in more.of("a")] == [*(f"m-prompt-{n}" for n in range(41, 101)), "m-much"]
     assert "answer 41" in long.page(f"/s/{LONG}{rest['href']}").text, "without a script the link leads there"
+
+
+def test_what_is_folded_is_made_when_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "\n".join(f"{n}\tdef f{n}(): ..." for n in range(1, 300))
+    a_session(
+        a_prompt("have a look"),
+        a_reply(a_tool_call("Task", {"description": "d", "prompt": "look **well**"}, id="t1")),
+        a_tool_result("It was **the wick**.", of="t1"),
+        a_reply(a_tool_call("Read", {"file_path": "/p/a.py"}, id="r1")),
+        a_tool_result(lines, of="r1"),
+        id=LONG,
+    ).write(tmp_path / "claude" / "projects")
+    prose: list[str] = []
+
+    def noted(text: str) -> Markup:
+        prose.append(text)
+        return content.words(text)
+
+    monkeypatch.setattr(call_parts, "words", noted)
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.get(f"/s/{LONG}").text
+        assert not prose
+        assert "the wick" not in page
+        folded = re.findall(r'data-part="([^"]+)"', page)
+        assert len(folded) == 2
+        task, listing = (site.get(address, {"x-part": "1"}).text for address in folded)
+    assert "It was <strong>the wick</strong>." in task
+    assert "look <strong>well</strong>" in task
+    assert "f299" in listing
 
 
 def test_a_branch_that_was_left_can_be_read(tmp_path: Path) -> None:

@@ -57,6 +57,10 @@ _SMALL = 200_000
 """Bytes of a session that is worth reading for this alone."""
 
 
+_ARGUMENTS = ("bash", "json")
+"""What the arguments of calls are written in; a language costs up to 40 ms when it is first coloured."""
+
+
 def warm_up(library: ArchivePool) -> None:
     made = pages.environment()
     for name in made.list_templates(extensions=["html"]):
@@ -67,6 +71,8 @@ def warm_up(library: ArchivePool) -> None:
             session = load(path)
         page_of(session)
     coloured("pass", path="code.py")
+    for language in _ARGUMENTS:
+        coloured("{}", language=language)
     with library.archive() as archive:
         smallest = listing.smallest(archive.connection)
     if smallest is not None and smallest.row.bytes < _SMALL:

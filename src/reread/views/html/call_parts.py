@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -139,16 +140,19 @@ def diff_of(path: str, lines: Sequence[DiffLine], project: str | None, why: str,
     )
 
 
-def listing_of(call: CallBlock, project: str | None, limits: CutLimits = USUAL) -> Diff | None:
+def listing_of(
+    call: CallBlock, project: str | None, limits: CutLimits = USUAL, *, is_plain: bool = False
+) -> Diff | None:
     """A file as it was read, coloured; None where the result is anything else, or all of a long one is wanted, which
-    would take seconds to colour."""
+    would take seconds to colour. Its first line stands for it where nobody sees it yet."""
     if call.name != "Read" or call.status is not CallStatus.OK or call.output is None:
         return None
     text = call.output.text
     if limits == WIDEST and (len(text) > LONGEST_LISTING or text.count("\n") > KEPT_LINES):
         return None
-    found = [_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n")]
-    lines = [DiffLine(" ", line[2], int(line[1])) for line in found if line is not None]
+    found = (_NUMBERED.fullmatch(line) for line in text[:LONGEST_LISTING].split("\n"))
+    numbered = (DiffLine(" ", line[2], int(line[1])) for line in found if line is not None)
+    lines = list(islice(numbered, 1 if is_plain else None))
     given = call.input if isinstance(call.input, dict) else {}
     path = given.get("file_path")
     if not lines:
@@ -176,24 +180,27 @@ def todos_of(call: CallBlock) -> list[Todo]:
     ]
 
 
-def arguments_of(tool: str, given: Any, *, has_diff: bool, limits: CutLimits = USUAL) -> list[PagePart]:
-    """The arguments of a call, but for those that a diff or a list shows better."""
+def arguments_of(
+    tool: str, given: Any, *, has_diff: bool, limits: CutLimits = USUAL, is_plain: bool = False
+) -> list[PagePart]:
+    """The arguments of a call, but for those that a diff or a list shows better; without colours where nobody sees
+    them yet."""
     if not isinstance(given, dict):
-        return [] if given in (None, "") else [_part("input", given, limits)]
+        return [] if given in (None, "") else [_part("input", given, limits, is_plain)]
     by_tool = {"TodoWrite": {"todos"}, "AskUserQuestion": {"questions"}, "Read": {"file_path", "offset", "limit"}}
     skipped = _SAID_BY_DIFF if has_diff and is_edit(tool) else by_tool.get(tool, set())
     said = given.get("command") if tool == "Bash" else None
     if isinstance(said, str) and len(said) <= LONGEST_INLINE and "\n" not in said:
         skipped = {"command"}  # its line has all of it
     named = sorted(given.items(), key=lambda each: each[0] != "plan")  # what is to be read, before what it asks for
-    return [_part(str(key), value, limits) for key, value in named if key not in skipped]
+    return [_part(str(key), value, limits, is_plain) for key, value in named if key not in skipped]
 
 
-def _part(name: str, value: Any, limits: CutLimits) -> PagePart:
+def _part(name: str, value: Any, limits: CutLimits, is_plain: bool) -> PagePart:
     label = one_line(name)[:60]
     if name in _PROSE and isinstance(value, str) and len(value) < LONGEST_PROSE:
-        return PagePart(label, words(value), "prose")
-    language = _LANGUAGES.get(name, "") if isinstance(value, str) else "json"
+        return PagePart(label, escape(value) if is_plain else words(value), "prose")
+    language = "" if is_plain else _LANGUAGES.get(name, "") if isinstance(value, str) else "json"
     text = value if isinstance(value, str) else _json(value)
     if len(text) <= LONGEST_INLINE and "\n" not in text:
         return PagePart(label, _code(text, language), "inline")
@@ -226,11 +233,14 @@ def _is_shown_otherwise(call: CallBlock) -> bool:
     return is_edit(call.name) or call.name in ("TodoWrite", "ExitPlanMode")
 
 
-def report_of(call: CallBlock) -> Markup:
-    """What an agent reported: its words, as the model's own."""
+def report_of(call: CallBlock, *, is_plain: bool = False) -> Markup:
+    """What an agent reported: its words, as the model's own; or as they are, where nobody sees them yet."""
     if call.name not in AGENT_TOOLS or call.status is not CallStatus.OK or call.output is None:
         return Markup("")
-    return words(call.output.text) if len(call.output.text) < LONGEST_PROSE else Markup("")
+    text = call.output.text
+    if len(text) >= LONGEST_PROSE:
+        return Markup("")
+    return escape(text) if is_plain and text.strip() else words(text)
 
 
 def pictures_of(call: CallBlock) -> list[Picture]:

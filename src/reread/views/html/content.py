@@ -204,6 +204,11 @@ def colouring_at_most(characters: int) -> Iterator[None]:
         _most_in_diffs.reset(before)
 
 
+def is_sent_later() -> bool:
+    """Whether what is folded in a call with a diff, a file or a report is only looked at for being there."""
+    return _most_in_diffs.get() == 0
+
+
 def coloured_lines(lines: Sequence[str], *, language: str = "", path: str = "") -> list[Markup]:
     """The same line by line, as many as were given; what stands around a line decides about its colours, too."""
     return _coloured_lines(lines, language, path, _most_in_diffs.get())

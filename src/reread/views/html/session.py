@@ -29,7 +29,7 @@ from reread.views.terminal import NOTICE_LOOKS
 from reread.views.text import one_line, shorten
 
 from . import call_parts, parts
-from .content import NOTHING, Anchors, anchor, cut, pictures, prompt_words, words
+from .content import NOTHING, Anchors, anchor, cut, is_sent_later, pictures, prompt_words, words
 
 FOLDED_FROM = 9
 """Calls in a row before they are folded into one line."""
@@ -253,8 +253,15 @@ class SessionParts:
     def _call(self, call: CallBlock) -> parts.CallPart:
         project, limits = self.session.project, self.shown.limits
         place = self._anchors.take(call.place.uuid) or self._anchors.take(call.id)
-        diffs, report = call_parts.diffs_of(call, project, limits), call_parts.report_of(call)
-        listing = call_parts.listing_of(call, project, limits)
+        is_decision = call_parts.is_decision(call)
+        # Reports and prompts of agents and files that were read were two thirds of what the dearest first screens cost.
+        is_plain = bool(place) and not is_decision and is_sent_later()
+        diffs, report = call_parts.diffs_of(call, project, limits), call_parts.report_of(call, is_plain=is_plain)
+        listing = call_parts.listing_of(call, project, limits, is_plain=is_plain)
+        has_more = bool(diffs or report or listing)
+        given = call_parts.arguments_of(
+            call.name, call.input, has_diff=bool(diffs), limits=limits, is_plain=is_plain and has_more
+        )
         return parts.CallPart(
             anchor=place,
             name=call_parts.name_of(call),
@@ -265,7 +272,7 @@ class SessionParts:
             seconds=call_parts.seconds_of(call),
             time=call.place.time,
             diffs=diffs,
-            parts=call_parts.arguments_of(call.name, call.input, has_diff=bool(diffs), limits=limits),
+            parts=given,
             todos=call_parts.todos_of(call),
             questions=call.questions,
             output=cut("" if report or listing else call_parts.output_of(call), kept=limits.characters),
@@ -274,7 +281,7 @@ class SessionParts:
             agent=self._agent(call.agent) if call.agent is not None else None,
             raw=self._raw(call.place.record),
             listing=listing,
-            is_decision=call_parts.is_decision(call),
+            is_decision=is_decision,
         )
 
     def agent(self, agent: Subagent, depth: int = 1) -> parts.AgentPart:
