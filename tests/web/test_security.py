@@ -239,7 +239,7 @@ def test_a_fault_of_ours_is_a_page_with_the_same_headers(site: Asking, monkeypat
     def fail(*_: object) -> None:
         raise RuntimeError("<script>alert(1)</script>")
 
-    monkeypatch.setattr("reread.web.archive_pool.ArchivePool.sessions", fail)
+    monkeypatch.setattr("reread.web.archive_pool.ArchivePool.by_id", fail)
     answer = site.get("/sessions")
     assert answer.status_code == 500
     assert "&lt;script&gt;" in answer.text

@@ -17,10 +17,10 @@ FROM text JOIN session ON session.key = text.session
 WHERE text.month IN (SELECT unnest(?)) AND text.session IN (SELECT unnest(?)) AND list_contains(?, text.field)
     AND (text.time >= ? OR ? IS NULL) AND (text.time < ? OR ? IS NULL) {0}
 QUALIFY row_number() OVER (PARTITION BY coalesce(text.uuid, text.file || text.position), text.part, text.field
-    ORDER BY session.started, session.key) = 1
+    ORDER BY session.ended, session.started, session.key) = 1
 ORDER BY text.time DESC NULLS LAST, text.position DESC
 """
-"""What a fork repeats is found once, in the earliest session."""
+"""What a fork repeats is found once: in the session that was over first, as in an archive."""
 HAS_WORD = " AND contains(lower(text.text), lower(?))"
 
 
