@@ -652,35 +652,6 @@ _TABLES = _opened(
 ).strip()
 
 
-_TABLES = _opened(
-    "\n".join(
-        (
-            _MACHINES,
-            _FILES,
-            _PLACES,
-            _SESSIONS,
-            _BACKUPS,
-            _EXTRACTORS,
-            _LISTS,
-            _TALK,
-            _REQUESTS,
-            _CLIENT_SAID,
-            _MARKS,
-            _MARK_CHANGES,
-            _MOVED,
-            _FRICTION,
-            _LOSSES,
-            _FRICTION_WAITS,
-            _SEEN,
-            _FORGOTTEN,
-            _SEARCH,
-            _SEARCHABLE,
-            _SECRETS,
-        )
-    )
-).strip()
-
-
 def schema() -> str:
     """All tables of an archive that is made now.
 

@@ -49,6 +49,21 @@ class LakeTable(NamedTuple):
         return [MONTH] if self.is_by_month else []
 
 
+_TOKENS = {
+    "is_abandoned": (FLAG, "on a branch that was rewound"),
+    "model": (TEXT, "model as the transcript names it"),
+    "input": (NUMBER, "tokens sent"),
+    "output": (NUMBER, "tokens answered"),
+    "cache_read": (NUMBER, "tokens read from the cache"),
+    "cache_write_5m": (NUMBER, "tokens written for five minutes"),
+    "cache_write_1h": (NUMBER, "tokens written for an hour"),
+    "web_searches": (NUMBER, "searches of the server"),
+    "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
+}
+_TRUST = {
+    "doubt": (NUMBER, "1: nothing says why it ended; 2: output is probably cut"),
+    "rows": (NUMBER, "lines that tell it; 0 for an advisor asked inside another response"),
+}
 _SESSION = (TEXT, "`session.key` it belongs to")
 _FILE = (TEXT, "`file.key` that tells it")
 _BEGAN = (TEXT, "month its session began in, as 2026-11, or `none`; the partition")
@@ -130,17 +145,8 @@ REQUEST = LakeTable(
         "time": (MOMENT, "when"),
         "is_sidechain": (FLAG, "an agent's"),
         "is_agent_file": (FLAG, "told in the file of an agent"),
-        "is_abandoned": (FLAG, "on a branch that was rewound"),
-        "model": (TEXT, "model as the transcript names it"),
-        "input": (NUMBER, "tokens sent"),
-        "output": (NUMBER, "tokens answered"),
-        "cache_read": (NUMBER, "tokens read from the cache"),
-        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
-        "cache_write_1h": (NUMBER, "tokens written for an hour"),
-        "web_searches": (NUMBER, "searches of the server"),
-        "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
-        "doubt": (NUMBER, "1: nothing says why it ended; 2: output is probably cut"),
-        "rows": (NUMBER, "lines that tell it; 0 for an advisor asked inside another response"),
+        **_TOKENS,
+        **_TRUST,
         "recorded": (NUMBER, "nano-dollars that the client wrote down"),
         "request_id": (TEXT, "id of the request"),
         "context": (TEXT, "digest of all that follows and the model"),
@@ -190,18 +196,9 @@ RESPONSE = LakeTable(
         "time": (MOMENT, "when"),
         **{name: _CONTEXT[name] for name in ("project", "git_branch", "agent", "skill")},
         "is_agent": (FLAG, "an agent's"),
-        "is_abandoned": (FLAG, "on a branch that was rewound"),
-        "model": (TEXT, "model as the transcript names it"),
-        "input": (NUMBER, "tokens sent"),
-        "output": (NUMBER, "tokens answered"),
-        "cache_read": (NUMBER, "tokens read from the cache"),
-        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
-        "cache_write_1h": (NUMBER, "tokens written for an hour"),
-        "web_searches": (NUMBER, "searches of the server"),
-        "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
+        **_TOKENS,
         **{name: _CONTEXT[name] for name in ("tools", "speed", "geo", "tier", "version", "stop_reason")},
-        "doubt": (NUMBER, "1: nothing says why it ended; 2: output is probably cut"),
-        "rows": (NUMBER, "lines that tell it; 0 for an advisor asked inside another response"),
+        **_TRUST,
         "files": (NUMBER, "files that tell it"),
         "nanodollars": (NUMBER, "money, by the prices of the last build; NULL without a price"),
         MONTH: _BEGAN,
