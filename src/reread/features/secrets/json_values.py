@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .find import is_assigned, is_name_of_secret
+from .named_values import is_assigned, is_name_of_secret
 
 _UNREADABLE = frozenset({"signature", "base64"})
 """Fields that nobody can read."""

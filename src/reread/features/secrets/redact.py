@@ -17,8 +17,9 @@ from reread.records import Record
 from reread.records.lenient import FAILURES, parse
 from reread.sessions import Session
 
-from .find import FoundSecret, find, is_plain_id, kind_of_name, may_be_coloured
+from .find import FoundSecret, find, is_plain_id, may_be_coloured
 from .json_values import KnownTexts, assigned, gathered, is_rewritten, is_unreadable, own_assigned, texts_of
+from .named_values import kind_of_name
 from .shapes import EMAIL, GENERIC_NAMES, USER, entropy
 
 _SHORTEST = 8

@@ -1,0 +1,353 @@
+"""Values that stand behind the name of a secret: `DB_PASSWORD=…`, `the token is …`, in many languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from .shapes import (
+    is_gibberish,
+    is_key,
+    is_password,
+)
+
+# ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
+
+
+_PASSWORD = (
+    r"pass(?:word|wd|phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
+    r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|비밀번호|암호|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
+)
+WORDS = (
+    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license"
+    " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola"
+).split()
+OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード 비밀번호 암호 κωδικός סיסמה المرور khẩu ключ токен 令牌 密钥 トークン キー schlüssel Schlüssel".split()
+_TAIL = (
+    r"(?:[_.-]?(?:base64|b64|hex|value|val|prod|production|dev|test|staging|live|old|new|plain|plaintext|text|str|string|enc|base|data|admin|root|user|db|v?\d{1,3}|s|en)"
+    r"(?![A-Za-z]))?"
+)
+_END = re.compile(_TAIL, re.IGNORECASE)
+_NAME = re.compile(
+    rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn"
+    rf"|connection[_-]?string|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
+    re.IGNORECASE,
+)
+_Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
+_VALUE = rf"(?:(?P<quote>{_Q}{{1,3}})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,1000}}?)(?P=quote)|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
+_STRONG = re.compile(
+    rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
+    r"(?::[ \t]*[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=))?"
+    rf"[ \t]*(?:=>|:=|->|={{1,3}}|[:：＝]|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
+    rf"|{_TAIL}\s{{1,40}}value[ ]?:[ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
+    re.IGNORECASE,
+)
+"""`name="DB_PASSWORD" value="…"`, and the same over two lines of YAML."""
+_ARGUMENT = re.compile(
+    rf"{_TAIL}(?P<close>{_Q})[ ]?,[ ]?(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))[^\n]){{4,400}}?)(?P=quote)",
+    re.IGNORECASE,
+)
+_ELEMENT = re.compile(
+    rf"{_TAIL}(?:{_Q})?(?:[ ][^<>\n]{{0,80}})?>[ \t]*(?:<!\[CDATA\[)?(?P<bare>[^<>\s\]]{{4,1000}})(?:\]\]>)?[ \t]*</",
+    re.IGNORECASE,
+)
+_SPACED = re.compile(
+    rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
+    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
+    rf"{_VALUE}",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    rf"{_TAIL}[ ](?:for|of|to|on|in|für|von|pour|para|per|de|du)(?:[ ][\w.@'/-]{{1,24}}){{1,5}}?[ ]?(?:[ ](?:is|was|ist|lautet|est|es|è|=)|:)[ ]+{_VALUE}",
+    re.IGNORECASE,
+)
+"""`the password for the database is …`"""
+_COMMANDS = re.compile(
+    r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
+    re.IGNORECASE,
+)
+"""Before a name, what makes of the next word its value."""
+_KEY_OF = tuple(
+    """api access secret private auth encryption encrypt signing sign master account shared license licence app application deploy service admin root hmac cipher
+    crypto preshared storage host subscription consumer server write ingest insert client user webhook decrypt decryption jwt token recovery backup rest project live prod
+    function integration authentication aes maps publishing security seed restricted""".split()
+)
+"""What stands before `key` where that is a secret."""
+_NO_KEY_OF = tuple(
+    """public cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
+    next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
+)
+_BEFORE = 24
+"""Letters before a name that tell of which sort it is."""
+_WHOLE = re.compile(r"[\s\"'`]*(?:export\s+|set\s+|\$env:|[-+]\s*|\d+[→:\t]\s*|\w*\.env\w*:\d+:)?[\w.-]*$")
+"""From the beginning of a line to a name: the rest of such a line is the value."""
+_CUT = re.compile(r"[,;(){}<>\[\]|&]")
+_PLAIN_QUOTE = re.compile(r"[“”‘’«»]|&quot;.*|&#3[49];.*|%22.*|%26.*")
+_PHRASE = re.compile(r"(?:[a-z]{3,8}[ ,]+){11}[a-z]{3,8}(?:(?:[ ,]+[a-z]{3,8}){12})?(?![a-z ]*[a-z]{9})")
+
+
+class Assigned(NamedTuple):
+    name: str
+    start: int
+    end: int
+    value: str
+
+
+def assignments(text: str, lower: str, named: Mapping[bytes, tuple[int, ...]]) -> Iterator[Assigned]:
+    """What a text assigns to names of secrets, and is one; `named` has its words with names, and where these begin."""
+    for word, offsets in named.items():
+        for offset in offsets:
+            spelled = word.decode()
+            at = lower.find(spelled)
+            while at >= 0:
+                found = _assigned_at(text, at + offset)
+                if found is not None:
+                    yield found
+                at = lower.find(spelled, at + len(spelled))
+    for name in OTHER_WORDS if _has_foreign(text) else ():
+        at = text.find(name)
+        while at >= 0:
+            found = _assigned_at(text, at)
+            if found is not None:
+                yield found
+            at = text.find(name, at + len(name))
+
+
+_FOREIGN = re.compile(
+    "[" + "".join(sorted({letter for word in OTHER_WORDS for letter in word if not letter.isascii()})) + "]"
+)
+"""Letters of words that no ASCII word has: arrows and dashes alone are no reason to look for them."""
+_FOREIGN_BYTES = frozenset(letter.encode()[:1] for word in OTHER_WORDS for letter in word if not letter.isascii())
+"""What such letters begin with in UTF-8, and arrows, dashes and emoji do not; a byte is found ten times as fast."""
+
+
+def _has_foreign(text: str) -> bool:
+    if text.isascii():
+        return False
+    encoded = text.encode("utf-8", "surrogatepass")
+    return any(byte in encoded for byte in _FOREIGN_BYTES) and _FOREIGN.search(text) is not None
+
+
+def names_in(word: bytes) -> tuple[int, ...]:
+    """Where in a word names of secrets begin; for most words nowhere."""
+    if _SPOT.search(word) is None:
+        return ()
+    text = word.decode()
+    return tuple(
+        at
+        for each in WORDS
+        if (at := text.rfind(each)) >= 0
+        and (match := _NAME.match(text, at))
+        and len(text) - match.end() < _LONGEST_TAIL
+    )
+
+
+_SPOT = re.compile("|".join(WORDS).encode())
+_LONGEST_TAIL = 12
+
+
+def _assigned_at(text: str, at: int) -> Assigned | None:
+    name = _NAME.match(text, at)
+    if name is None:
+        return None
+    before = text[max(0, at - 64) : at]
+    is_pass = name["password"] is not None
+    word = name[0].lower()
+    if not _is_name(word, before, is_capital=name[0].isupper()):
+        return None
+    if word in ("mnemonic", "seed", "phrase"):
+        return _phrase(text, name.end(), before)
+    full = before[len(before.rstrip("".join(_NAME_LETTERS))) :] + name[0] if before[-1:] in _NAME_LETTERS else name[0]
+    for pattern in _forms(text, name.end()):
+        match = pattern.match(text, name.end())
+        if match is None:
+            continue
+        is_sure = pattern is not _SAID and (pattern is not _SPACED or _COMMANDS.search(before) is not None)
+        found = _value(text, match, at, full, is_pass=is_pass, is_sure=is_sure)
+        if found is not None:
+            return found
+    return None
+
+
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_SHORT_VALUE = frozenset(
+    {
+        "pass",
+        "passe",
+        "pw",
+        "pin",
+        "pat",
+        "sid",
+        "sas",
+        "otp",
+        "totp",
+        "psk",
+        "jwt",
+        "dsn",
+        "auth",
+        "parol",
+        "salt",
+        "phrase",
+        "seed",
+        "cred",
+        "creds",
+        "key",
+    }
+)
+
+
+def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
+    """Whether a word is the end of a name of a secret: `key` is only behind some others, `pin` only by itself."""
+    last = before[-1:]
+    if word in ("key", "キー", "schlüssel", "schluessel"):
+        if _ends_with(before, _NO_KEY_OF, signs=1):
+            return False
+        return _ends_with(before, _KEY_OF, signs=2) or (is_capital and last == "_") or word != "key"
+    if (
+        word in _SHORT_VALUE
+        and last.isalpha()
+        and is_capital == last.isupper()
+        and before[-4:].lower() not in ("user", "stor", "tore", "dmin", "pgdb", "data")
+    ):
+        return word in ("pass", "auth") and before[-6:].lower().endswith(
+            ("user", "db", "store", "key", "admin", "smtp", "mail", "ssh", "http", "root", "become", "oauth")
+        )
+    if word == "token" and _ends_with(before, _NO_KEY_OF, signs=1):
+        return False
+    return not (word == "sid" and last != "_")
+
+
+def _ends_with(before: str, words: tuple[str, ...], *, signs: int) -> bool:
+    """Whether one of the words ends a text, but for so many signs; a pattern of them takes twenty times as long."""
+    end = before[-_BEFORE:].removesuffix("\n").lower()
+    while not end.endswith(words):
+        if not signs or not end.endswith((" ", "_", ".", "-")):
+            return False
+        end, signs = end[:-1], signs - 1
+    return True
+
+
+def _forms(text: str, end: int) -> Iterator[re.Pattern[str]]:
+    yield _STRONG
+    if ">" in text[end : end + 90]:
+        yield _ELEMENT
+    following = text[end : end + 48]
+    if "," in following[:12]:
+        yield _ARGUMENT
+    if "value" in following.lower() or "default" in following.lower():
+        yield _BESIDE
+    if following[:1] == " ":
+        yield _SAID
+    yield _SPACED
+
+
+def _value(text: str, match: re.Match[str], at: int, name: str, *, is_pass: bool, is_sure: bool) -> Assigned | None:
+    groups = match.groupdict()
+    for group in ("quoted", "quoted2"):
+        value = groups.get(group)
+        if value and _is_secret(name, value, is_pass=is_pass, is_quoted=True, is_sure=is_sure):
+            return Assigned(name, match.start(group), match.end(group), value)
+    for group in ("bare", "bare2"):
+        value = groups.get(group)
+        if value is None:
+            continue
+        for candidate in _candidates(text, value, at, match.start(group)):
+            if _is_secret(name, candidate, is_pass=is_pass, is_quoted=False, is_sure=is_sure):
+                return Assigned(name, match.start(group), match.start(group) + len(candidate), candidate)
+    return None
+
+
+def _candidates(text: str, value: str, at: int, start: int) -> Iterator[str]:
+    """All up to the end of a line that assigns nothing else, else up to what ends a value in code."""
+    app = text[start : start + 19]
+    if len(app) == 19 and app[4::5] == "   ":
+        yield app
+    value = _PLAIN_QUOTE.sub("", value)
+    line = text[max(0, text.rfind("\n", 0, at) + 1) : at]
+    end = start + len(value)
+    is_last = end >= len(text) or text[end] == "\n" or text.startswith(("\\n", "\\r"), end)
+    if (
+        is_last
+        and len(line) < 100
+        and _WHOLE.fullmatch(line)
+        and not value.endswith((",", ")", "}", "]", ";", ">", "|"))
+    ):
+        yield value
+    cut = _CUT.search(value)
+    yield value[: cut.start()].rstrip(".,;:") if cut is not None else value.rstrip(".,;")
+
+
+def _phrase(text: str, end: int, before: str) -> Assigned | None:
+    """The twelve or twenty-four words that give back a wallet."""
+    match = _PHRASE.search(text, end, end + 260)
+    if match is None or match.start() - end > 16 or len(set(match[0].split())) < 10:
+        return None
+    return Assigned(before[-12:] + "phrase", match.start(), match.end(), match[0])
+
+
+_NO_TOKEN = re.compile(r"(?:public|csrf|xsrf|next|page|cancel|continuation|author|_id|sha)", re.IGNORECASE)
+
+
+def _is_secret(name: str, value: str, *, is_pass: bool, is_quoted: bool, is_sure: bool) -> bool:
+    if is_pass or name.lower().endswith("secret"):
+        if is_sure:
+            return is_password(value, is_quoted=is_quoted, least=6)
+        return is_password(value, is_quoted=is_quoted, least=8) and _has_both(value)
+    if not is_sure and (not _has_both(value) or ("/" in value and not is_gibberish(value))):
+        return False
+    return is_key(value, is_quoted=is_quoted, least=16) and not _NO_TOKEN.search(name)
+
+
+def _has_both(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def is_assigned_to(name: str, value: str) -> bool:
+    """Whether the whole value of a field is a secret by the field's name."""
+    meant = _meant_by(name)
+    return meant is not None and _is_secret(meant[0], value, is_pass=meant[1], is_quoted=True, is_sure=True)
+
+
+@lru_cache(maxsize=20_000)
+def _meant_by(name: str) -> tuple[str, bool] | None:
+    """The name without what is added to it, and whether it means a password; None: no secret."""
+    lower = name.lower()
+    for word in WORDS if name.isascii() else [*WORDS, *OTHER_WORDS]:
+        at = lower.rfind(word)
+        match = _NAME.match(name, at) if at >= 0 else None
+        if match is None or not _END.fullmatch(name, match.end()):
+            continue
+        if _is_name(match[0].lower(), name[:at], is_capital=match[0].isupper()):
+            return name[: match.end()], match["password"] is not None
+    return None
+
+
+def kind_of_name(name: str) -> str:
+    lower = name.lower()
+    for word, kind in (("phrase", "recovery phrase"), ("token", "token"), ("key", "key"), ("secret", "secret")):
+        if word in lower and "pass" not in lower:
+            return kind
+    return (
+        "secret" if any(word in lower for word in ("auth", "cred", "salt", "dsn", "connection", "sid")) else "password"
+    )
+
+
+def is_assigned(name: object, value: object) -> bool:
+    """Whether a field of a structure is a secret by its name."""
+    return (
+        isinstance(name, str) and isinstance(value, str) and len(name) <= _LONGEST_NAME and is_assigned_to(name, value)
+    )
+
+
+def is_name_of_secret(name: str) -> bool:
+    """Whether what has this name may be a secret for that alone."""
+    return len(name) <= _LONGEST_NAME and _meant_by(name) is not None
+
+
+_LONGEST_NAME = 80
