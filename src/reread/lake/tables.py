@@ -50,14 +50,17 @@ class LakeTable(NamedTuple):
 
 
 _TOKENS = {
-    "is_abandoned": (FLAG, "on a branch that was rewound"),
-    "model": (TEXT, "model as the transcript names it"),
     "input": (NUMBER, "tokens sent"),
     "output": (NUMBER, "tokens answered"),
     "cache_read": (NUMBER, "tokens read from the cache"),
     "cache_write_5m": (NUMBER, "tokens written for five minutes"),
     "cache_write_1h": (NUMBER, "tokens written for an hour"),
     "web_searches": (NUMBER, "searches of the server"),
+}
+_COUNTED = {
+    "is_abandoned": (FLAG, "on a branch that was rewound"),
+    "model": (TEXT, "model as the transcript names it"),
+    **_TOKENS,
     "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
 }
 _TRUST = {
@@ -145,7 +148,7 @@ REQUEST = LakeTable(
         "time": (MOMENT, "when"),
         "is_sidechain": (FLAG, "an agent's"),
         "is_agent_file": (FLAG, "told in the file of an agent"),
-        **_TOKENS,
+        **_COUNTED,
         **_TRUST,
         "recorded": (NUMBER, "nano-dollars that the client wrote down"),
         "request_id": (TEXT, "id of the request"),
@@ -196,7 +199,7 @@ RESPONSE = LakeTable(
         "time": (MOMENT, "when"),
         **{name: _CONTEXT[name] for name in ("project", "git_branch", "agent", "skill")},
         "is_agent": (FLAG, "an agent's"),
-        **_TOKENS,
+        **_COUNTED,
         **{name: _CONTEXT[name] for name in ("tools", "speed", "geo", "tier", "version", "stop_reason")},
         **_TRUST,
         "files": (NUMBER, "files that tell it"),
@@ -212,12 +215,7 @@ USAGE_DAY = LakeTable(
         "project": (TEXT, "working directory"),
         "model": (TEXT, "model as the transcript names it"),
         "requests": (NUMBER, "API responses"),
-        "input": (NUMBER, "tokens sent"),
-        "output": (NUMBER, "tokens answered"),
-        "cache_read": (NUMBER, "tokens read from the cache"),
-        "cache_write_5m": (NUMBER, "tokens written for five minutes"),
-        "cache_write_1h": (NUMBER, "tokens written for an hour"),
-        "web_searches": (NUMBER, "searches of the server"),
+        **_TOKENS,
         "nanodollars": (NUMBER, "money of what has a price, 0 where nothing has"),
         "unpriced_tokens": (NUMBER, "tokens of what has none"),
     },
