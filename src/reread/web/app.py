@@ -25,21 +25,7 @@ from reread.loading import load
 from reread.views.html.content import coloured
 from reread.views.html.session import page_of
 
-from . import (
-    doctor,
-    home,
-    live,
-    marks,
-    pages,
-    palette,
-    retro,
-    search,
-    secrets_page,
-    session_page,
-    sessions,
-    share,
-    usage,
-)
+from . import doctor, home, live, marks, pages, palette, retro, search, session_page, sessions, share, usage
 from . import live as talking
 from . import usage as usage_files
 from .archive_pool import ArchivePool, link_name
@@ -176,7 +162,7 @@ ROUTES = (
     Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/doctor", doctor.doctor),
     Route("/doctor", doctor.again, methods=["POST"]),
-    Route("/secrets", secrets_page.secrets),
+    Route("/secrets", doctor.secrets),
     Route("/static/{name}", pages.static),
 )
 _STATUS: dict[type[RereadError], int] = {UnknownSession: 404, AmbiguousSession: 404, BadInput: 400, ClientError: 409}
@@ -225,8 +211,8 @@ def make_app(
         exception_handlers={RereadError: _told, HTTPException: _http, Exception: _fault},
     )
     app.state.site = pages.Site(settings, library, hub, watch, {Driver: driver})
-    app.state.doctor = doctor.Doctor(library)
-    app.state.secrets = secrets_page.SecretWatch(library)
+    app.state.doctor = doctor.doctor_scan(library)
+    app.state.secrets = doctor.secret_scan(library)
 
     def dismiss() -> None:
         hub.close()
