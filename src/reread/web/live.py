@@ -43,7 +43,7 @@ from .archive_pool import link_name
 from .paging import FIRST_STEPS, PageStretch
 from .runs import MOST_AT_ONCE, NOT_HERE, Answered, Driver, Run, RunRequest, checked_prompt, decision_of
 from .session_view import SessionView, more_of, part_base, part_in, record_in, states_in, stops_in, where_in
-from .sse import BEAT, told
+from .updates import BEAT, told
 
 RECENT = timedelta(minutes=30)
 """A session whose file did not grow for longer is not listed: nobody knows whether its terminal is still open."""
