@@ -33,8 +33,8 @@ from reread.sessions import Session
 from reread.views.calls import point_of as tool_point
 from reread.views.calls import tool_label
 from reread.views.html.call_parts import MOST_SUGGESTIONS, asking_of
-from reread.views.outcome import outcome_of
 from reread.views.reports import activity_words
+from reread.views.screen import outcome_of
 from reread.views.session_list import last_part
 from reread.views.text import harmless, shorten
 
