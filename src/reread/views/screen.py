@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from reread.billing.cost import Rated
-from reread.blocks.diffs import changed, is_edit, patched
 from reread.blocks.model import (
     BlockState,
     CallBlock,
@@ -25,6 +24,7 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_events import StreamBlocks
+from reread.features.edits.patches import changed, is_edit, patched
 from reread.live import events
 from reread.live.events import Event, TurnResult
 from reread.sessions import CallStatus
