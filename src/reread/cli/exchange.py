@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.team import payload
-    from reread.team import push as team_push
+    from reread.team import payload as team_push
     from reread.team import store as stores
-    from reread.team.push import Sent
+    from reread.team.payload import Sent
 else:
     sealed = lazy.module("reread.sealed")
     exchange = lazy.module("reread.exchange")
     payload = lazy.module("reread.team.payload")
-    team_push = lazy.module("reread.team.push")
+    team_push = lazy.module("reread.team.payload")
     stores = lazy.module("reread.team.store")
 
 
