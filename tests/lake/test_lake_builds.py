@@ -20,11 +20,10 @@ from reread.billing import load_prices, packaged_prices
 from reread.errors import BadInput, RereadError, SourceError
 from reread.lake.build import ShareTask, run_local, write_share
 from reread.lake.delta import DeltaLake
-from reread.lake.forget import by_session, forget
 from reread.lake.plan import list_files, make_plan
 from reread.lake.query import LakeAnswers
 from reread.lake.share import ShareOptions
-from reread.lake.upkeep import verify
+from reread.lake.upkeep import by_session, forget, verify
 from reread.testing import a_prompt, a_reply, a_session, a_subagent, a_usage
 from trees import Tree, a_tree, append, resume_copy
 

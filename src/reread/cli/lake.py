@@ -22,12 +22,12 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, forget, people, plan, query, share, storage, tables, texts, upkeep
+    from reread.lake import build, delta, people, plan, query, share, storage, tables, texts, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
-    forget = lazy.module("reread.lake.forget")
+    upkeep = lazy.module("reread.lake.upkeep")
     people = lazy.module("reread.lake.people")
     plan = lazy.module("reread.lake.plan")
     query = lazy.module("reread.lake.query")
@@ -35,7 +35,6 @@ else:
     storage = lazy.module("reread.lake.storage")
     tables = lazy.module("reread.lake.tables")
     texts = lazy.module("reread.lake.texts")
-    upkeep = lazy.module("reread.lake.upkeep")
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake
@@ -424,7 +423,7 @@ def _forget(arguments: list[str]) -> int:
         question, "forgetting cannot be undone, and standard input is not a terminal to ask at; pass --yes"
     ):
         return 1
-    done = forget.forget(lake, chosen, prices)
+    done = upkeep.forget(lake, chosen, prices)
     document = {
         "schema": "reread.lake_forget/1",
         "session": chosen.ids[0] if given.session is not None else None,
@@ -442,18 +441,18 @@ def _forget(arguments: list[str]) -> int:
 
 def _chosen(
     given: argparse.Namespace, config: Config, lake: delta.DeltaLake, prices: billing.Prices
-) -> tuple[forget.Chosen, str]:
+) -> tuple[upkeep.Chosen, str]:
     """What is to be forgotten, and in words."""
     if given.session is not None:
-        chosen = forget.by_session(lake, given.session)
+        chosen = upkeep.by_session(lake, given.session)
         return chosen, f"session {printable(chosen.ids[0])}"
     if given.person is not None:
-        chosen = forget.by_person(lake, given.person, prices)
+        chosen = upkeep.by_person(lake, given.person, prices)
         return chosen, f"{count(len(chosen.ids), 'session')} of {printable(given.person)}"
     before = archives.filters.parse_time(given.older_than, config.now, config.timezone, "--older-than")
     if before > config.now:
         raise BadInput(f"--older-than {printable(given.older_than)} lies in the future")
-    chosen = forget.by_age(lake, before)
+    chosen = upkeep.by_age(lake, before)
     return chosen, f"{count(len(chosen.ids), 'session')} that ended before {views.values.utc(before)}"
 
 
