@@ -22,7 +22,7 @@ from .stderr import tell
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, people, plan, query, share, storage, tables, texts, upkeep
+    from reread.lake import build, delta, people, plan, query, share, storage, tables, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
@@ -34,7 +34,6 @@ else:
     share = lazy.module("reread.lake.share")
     storage = lazy.module("reread.lake.storage")
     tables = lazy.module("reread.lake.tables")
-    texts = lazy.module("reread.lake.texts")
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake
@@ -317,10 +316,10 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
         raise BadInput("a search of a lake takes --project, --since and --until alone")
     wanted = options.make_filter(given, config)._replace(sources=())
     fields = sorted(archives.search_language.fields_of(given.fields, "--in"))
-    ask = texts.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
+    ask = query.TextQuestion(words=given.about, fields=fields, since=wanted.since, until=wanted.until, limit=given.most)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         sessions = answers.sessions_about(wanted)
-        costs = texts.scan_costs(lake, set(sessions.values()))
+        costs = query.scan_costs(lake, set(sessions.values()))
         total_bytes = sum(each.bytes for each in costs)
         files = count(sum(each.files for each in costs), "file")
         tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
@@ -340,7 +339,7 @@ def _search(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) ->
     )
 
 
-def _by_month(costs: Sequence[texts.ScanCost]) -> str:
+def _by_month(costs: Sequence[query.ScanCost]) -> str:
     """The newest months, and the rest of them together."""
     last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
     rest = sum(each.bytes for each in costs[:-_MOST_MONTHS])
