@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from reread.features.decisions import Decision
     from reread.features.secrets import Redactor
     from reread.features.tool_use import ToolCount
-    from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
+    from reread.index import integrity, plain_database, read, read_only, schema, sql_views
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -82,7 +82,7 @@ else:
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
-    user_sql = lazy.module("reread.index.user_sql")
+    read_only = lazy.module("reread.index.read_only")
     plain_database = lazy.module("reread.index.plain_database")
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
@@ -436,7 +436,7 @@ class Archive(ArchiveBase):
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
-        return user_sql.ask(self.home, self.packs, self._project_today(), query)
+        return read_only.ask(self.home, self.packs, self._project_today(), query)
 
     def write_database(
         self,
@@ -455,7 +455,7 @@ class Archive(ArchiveBase):
             ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
         else:
             ids = [self.find(wanted).id]
-        with user_sql.readable(self.home, self.packs, self._project_today()) as source:
+        with read_only.readable(self.home, self.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )
