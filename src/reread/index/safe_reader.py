@@ -1,4 +1,9 @@
-"""Bytes out of the safe: whole files, what damage left of them, or the one line of a match."""
+"""Bytes out of the safe: whole files, what damage left of them, or the one line of a match; and the order of pieces.
+
+No clock is asked for that order: it may be set back. Every sync has a number that is one more than that of the sync
+before it, and the pieces it takes say it in their headers, so that the order outlasts a `forget`, which moves pieces.
+Older pieces have no such number: they came first, in the order of their places.
+"""
 
 from __future__ import annotations
 
@@ -112,8 +117,6 @@ class SafeReader:
             known = read.pieces_of(self._connection, file, generation, offset, offset + length)
         return self._lines.line(known, offset, length)
 
-
-__all__ = ["ORDER", "Piece", "as_last_taken", "order_of"]
 
 ORDER = "order"
 """In the header of a piece: the number of the sync that took it."""

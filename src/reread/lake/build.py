@@ -1,4 +1,9 @@
-"""Builds a lake: plans, has shares made by an engine, and commits what they wrote."""
+"""Builds a lake: plans, has shares made by an engine, and commits what they wrote.
+
+An engine, processes of this machine or Spark, hands out shares and gets back what became of each. Whoever makes one
+writes its files where no commit names them yet, under names made of what is in them: a worker or an executor that dies
+has its shares made again, and they are the same files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What leaves this machine for a team's store, of each session as much as is wanted, and how it is sent."""
+"""What leaves this machine for a team's store, of each session as much as is wanted, and how it is sent.
+
+The ledger is numbers. Names of projects and branches are in it as they are, or as digests; titles, prompts and
+everything else that anybody wrote are not. Text is redacted here, before it goes anywhere.
+"""
 
 from __future__ import annotations
 
