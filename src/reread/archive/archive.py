@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import projects as archive_projects
+    from reread.archive import user_marks as archive_projects
     from reread.features.decisions import Decision
     from reread.features.secrets import Redactor
     from reread.features.tool_use import ToolCount
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
     from .listing import Listed, SessionName
     from .lost_sessions import LostSession
-    from .projects import Project
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
+    from .user_marks import Project
 else:
     integrity = lazy.module("reread.index.integrity")
     billing = lazy.module("reread.archive.billing")
@@ -78,7 +78,7 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.projects")
+    archive_projects = lazy.module("reread.archive.user_marks")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")

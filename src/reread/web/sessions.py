@@ -13,7 +13,7 @@ from reread.archive import Listed, StoredSession, listing
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.archive.listing import SOON, SORTS
 from reread.archive.lost_sessions import LostSession
-from reread.archive.projects import earlier_folders
+from reread.archive.user_marks import earlier_folders
 from reread.errors import BadInput
 from reread.views.session_list import fate
 
