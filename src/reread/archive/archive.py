@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     )
     from reread.archive import filters as filtering
     from reread.archive import user_marks as archive_projects
-    from reread.features.decisions import Decision
     from reread.features.secrets import Redactor
-    from reread.features.tool_use import ToolCount
+    from reread.features.tool_use import Decision, ToolCount
     from reread.index import integrity, plain_database, read, read_only, schema, sql_views
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
