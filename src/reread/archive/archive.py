@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import user_marks as archive_projects
     from reread.features.secrets import Redactor
     from reread.features.tool_use import Decision, ToolCount
     from reread.index import integrity, plain_database, read, read_only, schema, sql_views
@@ -77,7 +76,6 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.user_marks")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
@@ -400,7 +398,7 @@ class Archive(ArchiveBase):
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
         self.reprice()
-        return archive_projects.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
+        return user_marks.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
 
     def lost(
         self,
@@ -520,7 +518,7 @@ class Archive(ArchiveBase):
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        return archive_projects.count_sessions_below(self.connection, folder)
+        return user_marks.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
