@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from reread.archive import filters as filtering
     from reread.features.secrets import Redactor
     from reread.features.tool_use import Decision, ToolCount
-    from reread.index import integrity, plain_database, read, read_only, schema, sql_views
+    from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .usage_report import UsageReport
     from .user_marks import Project
 else:
-    integrity = lazy.module("reread.index.integrity")
+    verify = lazy.module("reread.index.verify")
     billing = lazy.module("reread.archive.billing")
     file_history = lazy.module("reread.archive.file_history")
     friction = lazy.module("reread.archive.friction")
@@ -152,7 +152,7 @@ class Archive(ArchiveBase):
             return None
         if not self.is_open or not _is_ours(error):
             return None
-        return next(iter(integrity.damage_of(self.connection)), None)
+        return next(iter(verify.damage_of(self.connection)), None)
 
     def __repr__(self) -> str:
         try:
