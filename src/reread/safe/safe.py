@@ -290,8 +290,6 @@ class Safe:
         self._let_go()
 
 
-__all__ = ["lock"]
-
 _FAR = 1 << 30
 _PAUSE = 0.02
 _held: set[Path] = set()
