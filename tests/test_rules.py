@@ -149,7 +149,7 @@ WRITERS = {
     "main": "the general help and the version, which are ours",
     "statusline": "its values are printable by themselves, and the rest is the person's own --format",
     "progress": "figures of ours, drawn over themselves",
-    "doctor": "the same",
+    "archive": "the same",
 }
 """The only modules that write to a stream, and why that is harmless."""
 
