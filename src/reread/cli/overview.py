@@ -21,8 +21,7 @@ from reread.errors import BadInput
 
 from . import main, options
 from .common import word_first
-from .progress import SyncProgress
-from .session_source import cleanup_days_of, freshen, is_straight, readable_archive
+from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
 from .stderr import tell, tell_lines
 
 if TYPE_CHECKING:
