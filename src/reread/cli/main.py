@@ -67,7 +67,7 @@ MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
     **dict.fromkeys(("push", "pull"), "exchange"),
     **dict.fromkeys(("budget", "cache", "explain", "prices"), "usage"),
-    **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
+    **dict.fromkeys(("show", "thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
     "machine": "archive",
     "projects": "mark",
     "open": "serve",
