@@ -16,7 +16,7 @@ from reread.views.numbers import count, size
 from . import options
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
-from .sql import table_lines
+from .query import table_lines
 from .stderr import tell
 
 if TYPE_CHECKING:

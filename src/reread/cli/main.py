@@ -66,6 +66,7 @@ COMMANDS: dict[str, str] = {
 MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
     **dict.fromkeys(("push", "pull"), "exchange"),
+    **dict.fromkeys(("list", "search", "sql"), "query"),
     **dict.fromkeys(("budget", "cache", "explain", "prices"), "usage"),
     **dict.fromkeys(("show", "thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
     "machine": "archive",
