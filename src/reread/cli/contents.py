@@ -14,7 +14,7 @@ from reread.errors import BadInput
 
 from . import options, session_source
 from .session_source import ShareProgress, asked_archive, open_rows, open_session, open_sessions
-from .stderr import tell
+from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from reread.views.numbers import count, money
 from . import options
 from .output_files import made_whole, refuse_sources, write_whole
 from .session_source import asked_archive, open_session
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive

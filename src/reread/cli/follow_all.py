@@ -27,7 +27,7 @@ from reread.views.reports import activity_words
 
 from . import options
 from .event_printer import Showing
-from .stderr import notify, tell
+from .streams import notify, tell
 
 
 def follow_session(given: argparse.Namespace, config: Config) -> int:

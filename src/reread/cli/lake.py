@@ -17,7 +17,7 @@ from . import options
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
 from .query import table_lines
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing

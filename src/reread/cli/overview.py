@@ -22,7 +22,7 @@ from reread.errors import BadInput
 from . import main, options
 from .common import word_first
 from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

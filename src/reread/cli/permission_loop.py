@@ -29,7 +29,7 @@ from reread.views.values import View
 
 from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
-from .stderr import tell
+from .streams import tell
 
 UNASKED = "Permission was denied: there is no terminal to ask at."
 

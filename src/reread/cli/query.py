@@ -10,7 +10,7 @@ from reread.errors import BadInput, NoWords
 
 from . import options
 from .session_source import cleanup_days_of, open_archive
-from .stderr import tell, tell_hidden
+from .streams import tell, tell_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from .event_printer import Showing
 from .keyboard import Interrupts, Keyboard, typed_line
 from .main import EXIT_INTERRUPTED
 from .permission_loop import Answerer, PermissionLoop, TerminalAnswerer
-from .stderr import tell
+from .streams import tell
 
 NOBODY = "Nobody is there to answer: standard input has ended."
 

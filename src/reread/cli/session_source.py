@@ -20,7 +20,7 @@ from reread.errors import BadInput, RereadError, SourceError
 from reread.views.numbers import count
 
 from . import options
-from .stderr import tell
+from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def run_statusline(arguments: list[str]) -> int:
     from reread.records.client_input import read_status_line
     from reread.views.statusline import status_line
 
-    from .client_stdin import piped_input
+    from .streams import piped_input
 
     now = time.time_ns() // 10**6
     line = read_status_line(piped_input(), now)

@@ -21,7 +21,7 @@ from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
 
 from . import options
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing, exchange

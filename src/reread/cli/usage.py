@@ -28,7 +28,7 @@ from .session_source import (
     refuse_nothing,
     without_needless_sources,
 )
-from .stderr import tell
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing, loading
