@@ -19,8 +19,7 @@ from reread.sessions import Session
 from reread.views.numbers import count, money
 
 from . import options
-from .output_files import made_whole, refuse_sources, write_whole
-from .session_source import asked_archive, open_session
+from .session_source import asked_archive, made_whole, open_session, refuse_sources, write_whole
 from .streams import tell
 
 if TYPE_CHECKING:
