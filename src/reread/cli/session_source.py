@@ -319,12 +319,10 @@ class SyncProgress:
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
         if self._is_terminal:
-            self._stream.write(
-                f"\r{again or views.progress_bar.bar_line(done, total, seconds, terminal_width())}\x1b[K"
-            )
+            self._stream.write(f"\r{again or views.text.bar_line(done, total, seconds, terminal_width())}\x1b[K")
             self._is_drawn = True
         else:
-            self._stream.write(f"reread: taking in {again or views.progress_bar.plain_line(done, total, seconds)}\n")
+            self._stream.write(f"reread: taking in {again or views.text.plain_line(done, total, seconds)}\n")
         self._stream.flush()
 
     def close(self) -> None:
