@@ -9,9 +9,8 @@ import pytest
 
 from reread.archive.listing import Listed
 from reread.index.sessions import SessionRow, StoredSession
-from reread.views.archive_json import unique
 from reread.views.numbers import size
-from reread.views.session_list import fate, is_expiring, last_part, marks
+from reread.views.session_list import fate, is_expiring, last_part, marks, unique
 from reread.views.text import bar_line, cells, plain_line
 from reread.views.values import encoded
 

@@ -346,7 +346,7 @@ def _show_of_store(url: str, given: argparse.Namespace, config: Config) -> None:
 def _show(opened: Opened, given: argparse.Namespace, config: Config) -> None:
     chosen = _chosen(opened.session, given)
     if given.json:
-        kept = views.archive_json.kept_fields(opened.kept) if opened.kept is not None else None
+        kept = views.session_list.kept_fields(opened.kept) if opened.kept is not None else None
         options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
     else:
         view = options.make_view(config, thinking=given.thinking, tools=given.tools, marked=chosen.marked)

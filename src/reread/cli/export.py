@@ -266,7 +266,7 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 @contextmanager
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    from reread.views.archive_json import kept_fields
+    from reread.views.session_list import kept_fields
 
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:

@@ -275,7 +275,7 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.rows_document(columns, rows),
+        lambda: views.session_list.rows_document(columns, rows),
         lambda view: table_lines(columns, rows, view),
     )
 

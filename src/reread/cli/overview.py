@@ -141,7 +141,7 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.overview_document([each for _, each in newest], *counts, lately),
+        lambda: views.session_list.overview_document([each for _, each in newest], *counts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, lately, view),
     )
 

@@ -57,9 +57,9 @@ def run_list(arguments: list[str]) -> int:
             head = {
                 "schema": "reread.sessions/1",
                 "total": total,
-                "lost": [views.archive_json.lost_row(each) for each in lost],
+                "lost": [views.session_list.lost_row(each) for each in lost],
             }
-            options.print_json_list(head, "sessions", map(views.archive_json.listed_row, found))
+            options.print_json_list(head, "sessions", map(views.session_list.listed_row, found))
         else:
             view = options.make_view(config)
             options.print_lines(
@@ -119,7 +119,7 @@ def run_search(arguments: list[str]) -> int:
             config,
             lambda: {
                 **views.hits.search_document(answer, answer.terms),
-                "lost": [views.archive_json.lost_row(each) for each in lost],
+                "lost": [views.session_list.lost_row(each) for each in lost],
             },
             lambda view: chain(
                 views.hits.search_lines(answer, answer.terms, view), views.session_list.lost_lines(lost, view)
@@ -165,7 +165,7 @@ def run_sql(arguments: list[str]) -> int:
         options.show_answer(
             given,
             config,
-            lambda: views.archive_json.rows_document(columns, rows),
+            lambda: views.session_list.rows_document(columns, rows),
             lambda view: table_lines(columns, rows, view),
         )
     return 0
@@ -178,7 +178,7 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([views.archive_json.json_value(value) for value in row] for row in rows)
+    writer.writerows([views.session_list.json_value(value) for value in row] for row in rows)
     return text.getvalue()
 
 
@@ -199,4 +199,4 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]], view: 
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else views.text.one_line(str(views.archive_json.json_value(value)))
+    return "" if value is None else views.text.one_line(str(views.session_list.json_value(value)))

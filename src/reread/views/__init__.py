@@ -8,7 +8,6 @@ from reread.lazy import fetcher
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import (
-        archive_json,
         cache_table,
         calls,
         cost_lines,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "archive_json",
     "cache_table",
     "calls",
     "cost_lines",
