@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from reread.archive.usage_report import Period
     from reread.marks import Mark
 
-    from .values import Document
-
 
 STAR = "★"
 _BRIEF_TAGS = 2
