@@ -7,7 +7,7 @@ was rewound later.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
@@ -33,9 +33,6 @@ from reread.sessions import (
     told_in,
 )
 from reread.sessions.agents import AGENT_TOOLS
-
-from .edits.history import FileHistory
-from .edits.net import FileDiff
 
 ANSWERS_WITHIN = 5.0
 """Seconds in which most tools give a result; a call that is silent for longer may wait for a permission."""
@@ -295,19 +292,3 @@ class _Spent:
     def until(self, moment: datetime) -> tuple[int, bool]:
         is_partial = self._unpriced is not None and self._unpriced <= moment
         return self._sums[bisect_right(self._times, moment)], is_partial
-
-
-def files_at(histories: Sequence[FileHistory], moment: datetime) -> list[FileDiff]:
-    """Every file that was changed by then, from what it was before the session to what it was at the moment."""
-    then = [history.until(moment) for history in histories]
-    return [
-        FileDiff(
-            path=each.path,
-            before=each.base,
-            after=each.last,
-            changes=tuple(each.changes),
-            gaps=tuple(each.gaps),
-        )
-        for each in then
-        if each.changes
-    ]
