@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread import billing, loading
     from reread.archive.answers import FoundPrompts, ThinkingAnswer
-    from reread.cli import ask_claude, follow_all
+    from reread.cli import ask_claude, event_printer
     from reread.config import Config
     from reread.features import summaries
     from reread.features.tool_use import ToolCount
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from .session_source import Opened
 else:
-    follow_all = lazy.module("reread.cli.follow_all")
+    event_printer = lazy.module("reread.cli.event_printer")
     summaries = lazy.module("reread.features.summaries")
     loading = lazy.module("reread.loading")
     billing = lazy.module("reread.billing")
@@ -69,7 +69,7 @@ def run_thinking(arguments: list[str]) -> int:
     given = thinking_parser().parse_args(arguments)
     config = options.make_config(given)
     if given.follow:
-        return follow_all.follow_thinking(given, config)
+        return event_printer.follow_thinking(given, config)
     if given.limit is None and given.session is None and not given.json:
         given.limit = MOST_THOUGHTS
     wanted = options.make_filter(given, config)
@@ -328,7 +328,7 @@ def run_show(arguments: list[str]) -> int:
         _show_of_store(store, given, config)
         return 0
     if given.follow:
-        return follow_all.follow_session(given, config)
+        return event_printer.follow_session(given, config)
     with open_session(given, config) as opened, options.paged(config, is_wanted=given.pager and not given.json):
         _show(opened, given, config)
     return 0
