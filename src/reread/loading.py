@@ -24,7 +24,7 @@ from reread.records import (
     decode_all,
     decode_side_file,
 )
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 from reread.sessions import Branch, Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 from reread.sources.find import backup_reader
