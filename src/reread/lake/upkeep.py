@@ -24,8 +24,7 @@ from reread.errors import AmbiguousSession, SourceError, UnknownSession
 from reread.index.meta import session_mark
 from reread.times import milliseconds
 
-from .delta import DeltaLake
-from .people import people_of, prefixes_of, put_people
+from .delta import DeltaLake, people_of, prefixes_of, put_people
 from .plan import AGE, PLACE, SESSION_MARK, marks_above, place_mark
 from .query import DAY_SUMS, LakeAnswers
 from .storage import content_of, read_parquet
