@@ -17,7 +17,7 @@ import reread
 from live.fake_client import SESSION
 from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
-from reread.live import events, turns
+from reread.live import events, transport
 from reread.live.capture import read_capture, replay
 from reread.live.events import Event
 from reread.live.transport import Start, child_environment, program
@@ -322,7 +322,7 @@ def test_questions_that_nobody_can_answer_are_not_left_open() -> None:
 def test_a_turn_lasts_until_the_background_has_reported() -> None:
     began = time.monotonic()
     assert results(talk("works_in_the_background", one_turn)) == ["started", "the agent found it"]
-    assert time.monotonic() - began < turns.GRACE
+    assert time.monotonic() - began < transport.GRACE
 
 
 def test_what_is_left_of_an_earlier_turn_does_not_end_the_next() -> None:
