@@ -43,11 +43,10 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import projects as archive_projects
-    from reread.features.decisions import Decision
+    from reread.archive import user_marks as archive_projects
     from reread.features.secrets import Redactor
-    from reread.features.tool_use import ToolCount
-    from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
+    from reread.features.tool_use import Decision, ToolCount
+    from reread.index import integrity, plain_database, read, read_only, schema, sql_views
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -60,9 +59,9 @@ if TYPE_CHECKING:
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
     from .listing import Listed, SessionName
     from .lost_sessions import LostSession
-    from .projects import Project
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
+    from .user_marks import Project
 else:
     integrity = lazy.module("reread.index.integrity")
     billing = lazy.module("reread.archive.billing")
@@ -78,11 +77,11 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.projects")
+    archive_projects = lazy.module("reread.archive.user_marks")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
-    user_sql = lazy.module("reread.index.user_sql")
+    read_only = lazy.module("reread.index.read_only")
     plain_database = lazy.module("reread.index.plain_database")
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
@@ -436,7 +435,7 @@ class Archive(ArchiveBase):
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
-        return user_sql.ask(self.home, self.packs, self._project_today(), query)
+        return read_only.ask(self.home, self.packs, self._project_today(), query)
 
     def write_database(
         self,
@@ -455,7 +454,7 @@ class Archive(ArchiveBase):
             ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
         else:
             ids = [self.find(wanted).id]
-        with user_sql.readable(self.home, self.packs, self._project_today()) as source:
+        with read_only.readable(self.home, self.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )

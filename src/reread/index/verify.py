@@ -23,9 +23,8 @@ from .database import transaction
 from .integrity import damage_of
 from .ledger import TOLD, SessionSums, asker, copies_of, session_sums, settled_rows
 from .meta import as_path
-from .piece_order import Piece
 from .places import PLACE
-from .safe_reader import LOST, SafeReader
+from .safe_reader import LOST, Piece, SafeReader
 from .usage_sums import NO_QUARTER, QUARTER_MS, wrong_cells
 
 __all__ = ["Verified", "damaged_index", "find_again", "told", "unnamed_pieces", "verify", "verify_without_database"]
