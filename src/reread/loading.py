@@ -27,7 +27,7 @@ from reread.records import (
 from reread.records.sidefiles import IndexEntry
 from reread.sessions import Branch, Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
-from reread.sources.backups import backup_reader
+from reread.sources.find import backup_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

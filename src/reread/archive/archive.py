@@ -43,10 +43,9 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import user_marks as archive_projects
     from reread.features.secrets import Redactor
     from reread.features.tool_use import Decision, ToolCount
-    from reread.index import integrity, plain_database, read, read_only, schema, sql_views
+    from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from .usage_report import UsageReport
     from .user_marks import Project
 else:
-    integrity = lazy.module("reread.index.integrity")
+    verify = lazy.module("reread.index.verify")
     billing = lazy.module("reread.archive.billing")
     file_history = lazy.module("reread.archive.file_history")
     friction = lazy.module("reread.archive.friction")
@@ -77,7 +76,6 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.user_marks")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
@@ -154,7 +152,7 @@ class Archive(ArchiveBase):
             return None
         if not self.is_open or not _is_ours(error):
             return None
-        return next(iter(integrity.damage_of(self.connection)), None)
+        return next(iter(verify.damage_of(self.connection)), None)
 
     def __repr__(self) -> str:
         try:
@@ -400,7 +398,7 @@ class Archive(ArchiveBase):
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
         self.reprice()
-        return archive_projects.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
+        return user_marks.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
 
     def lost(
         self,
@@ -520,7 +518,7 @@ class Archive(ArchiveBase):
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        return archive_projects.count_sessions_below(self.connection, folder)
+        return user_marks.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""
