@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from reread.features.secrets import Redactor
+from reread.features.secrets.json_values import whole_value
 from reread.features.secrets.redact import left_in_value
-from reread.records import parse_or_none
 
 _IMAGES = re.compile(r"data:image/[a-z]+;base64,[A-Za-z0-9+/=]*")
 _COLOURS = re.compile(r"</?span[^>]*>")
@@ -30,10 +30,9 @@ def _readable(text: str, form: str) -> Iterator[Any]:
         shown = _IMAGES.sub("", text)
         yield html.unescape(_TAGS.sub("\n", _COLOURS.sub("", shown)))
     elif form == "json":
-        yield parse_or_none(text.encode())
+        yield whole_value(text.encode()).everything
     elif form == "jsonl":
         for line in text.split("\n"):
-            value = parse_or_none(line.encode())
-            yield line if value is None else value
+            yield whole_value(line.encode()).everything
     else:
         yield text

@@ -27,8 +27,8 @@ SHORTEST = 6
 """Letters of a text that may hold a secret."""
 LONGEST = 4_000_000
 """Characters looked at in one piece; longer texts are looked at in several, which overlap."""
-OVERLAP = 8_000
-VERSION = 3
+OVERLAP = 64_000
+VERSION = 4
 """Grows with what is found: what an older version found is looked for again."""
 
 _RUN = 16
@@ -40,9 +40,10 @@ _LETTERS = bytes(
 _LONG = b"a" * _RUN
 _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
 _COLOUR = re.compile(
-    r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
+    r"\\+u00(?P<letter>[2-7][0-9a-fA-F])|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
 )
 _MAY_BE_COLOUR = (
+    "\\u00",
     "\x1b",
     "\x9b",
     "001b[",
@@ -87,9 +88,15 @@ def find(text: str, *, addresses: bool = False) -> list[FoundSecret]:
     if len(text) <= LONGEST:
         return _without_overlaps(_in_colours(text, addresses=addresses))
     everything: list[FoundSecret] = []
-    for start in range(0, len(text), LONGEST - OVERLAP):
+    step = LONGEST - OVERLAP
+    for start in range(0, len(text), step):
         piece = _in_colours(text[start : start + LONGEST], addresses=addresses)
-        everything += [each._replace(start=each.start + start, end=each.end + start) for each in piece]
+        first = (
+            start + OVERLAP // 2 if start else 0
+        )  # what begins at the rim of a piece may be cut: the next has it whole
+        last = start + step + OVERLAP // 2
+        found = (each._replace(start=each.start + start, end=each.end + start) for each in piece)
+        everything += [each for each in found if first <= each.start < last]
     return _without_overlaps(everything)
 
 
@@ -115,6 +122,7 @@ def may_be_coloured(text: str) -> bool:
     plain = text.encode("latin-1", "replace").translate(_DIGITS)
     return (
         b"\x1b" in plain
+        or b"\\u00" in plain
         or b"\x9b" in plain
         or b"[0m" in plain
         or b"[00m" in plain
@@ -131,14 +139,15 @@ _DIGITS = bytes(48 if chr(byte) in "0123456789" else 98 if byte == 66 else byte 
 
 
 def _in_colours(text: str, *, addresses: bool) -> list[FoundSecret]:
-    """Looks at a text without its colours, and tells the places in the text as it is."""
+    """Looks at a text without its colours and with letters for their escapes; tells the places in the text as it is."""
     if not may_be_coloured(text):
         return _found(text, addresses=addresses)
-    starts, skipped, parts, position, total = [0], [0], [], 0, 0
+    starts, skipped, parts, position, total = [0.0], [0], [], 0, 0
     for match in _COLOUR.finditer(text):
-        parts.append(text[position : match.start()])
-        total += match.end() - match.start()
-        starts.append(match.end() - total)
+        letter = chr(int(match["letter"], 16)) if match["letter"] else ""
+        parts += [text[position : match.start()], letter]
+        total += match.end() - match.start() - len(letter)
+        starts.append(match.end() - total - len(letter) / 2)  # a letter is within its escape from both sides
         skipped.append(total)
         position = match.end()
     if not parts:
