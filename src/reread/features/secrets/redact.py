@@ -276,7 +276,7 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
     known: set[str] = set()
     for each in _looked_at(redactor, values):
         found = set(redactor.with_secrets(each.texts)) - known
-        for text in texts_of(each.value) if found else ():  # numbered in the order of reading
+        for text in texts_of(each.value) if len(found) > 1 else found:  # numbered in the order of reading
             if text in found:
                 redactor.learn(text)
         known |= found
@@ -287,14 +287,16 @@ def learn_values(redactor: Redactor, values: Iterable[Any]) -> None:
 def secrets_of_lines(redactor: Redactor, lines: Iterable[bytes]) -> Iterator[list[tuple[str, str]]]:
     """Kind and value of every secret, line by line."""
     for each in _looked_at(redactor, (_value_of(raw) for raw in lines)):
-        has_some = each.is_named or redactor.with_secrets(each.texts)
-        yield _secrets_in(redactor, each.value) if has_some else []
+        telling = redactor.with_secrets(each.texts)
+        yield _secrets_in(redactor, each, telling) if each.is_named or telling else []
 
 
-def _secrets_in(redactor: Redactor, value: Any) -> list[tuple[str, str]]:
-    found = [(each.kind, each.value) for text in texts_of(value) for each in redactor.found_in(text)]
+def _secrets_in(redactor: Redactor, looked: _Looked, telling: list[str]) -> list[tuple[str, str]]:
+    found = [(each.kind, each.value) for text in telling for each in redactor.found_in(text)]
+    if not looked.is_named:
+        return found
     values = {secret for _, secret in found}
-    return [*found, *((kind_of_name(name), text) for name, text in assigned(value) if text not in values)]
+    return [*found, *((kind_of_name(name), text) for name, text in assigned(looked.value) if text not in values)]
 
 
 class _Looked(NamedTuple):
