@@ -149,6 +149,7 @@ def test_whatever_happens_the_rows_are_those_of_a_walk(steps: list[list[tuple[st
                 quick.sync()
                 with walking():
                     walked.sync()
+                quick.friction.find_waiting()
                 assert rows(quick) == rows(walked)
                 assert last_seen(quick.connection, "desk") == last_seen(walked.connection, "desk")
 

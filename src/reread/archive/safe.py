@@ -94,7 +94,7 @@ class ArchiveSafe:
             )
             self._renew(report)
             if not is_quick:
-                find_friction(archive.connection, archive.packs, archive.price_file, report)
+                find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))
             return result

@@ -64,13 +64,14 @@ def sync(
     """One pass over the sources, and over captures that wait in a folder of our own.
 
     The caller holds the safe's lock; `prices` is the user's own price file. Without friction its moments wait for
-    `find_friction`.
+    `find_friction`, and those of sessions that only grew always do: they would be found again with every few lines.
     """
     began = time.monotonic()
     grown = growth(connection, machine, places) if captures is None else None
     survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
+    with_friction = with_friction and grown is None
     jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
     survey.jobs.clear()
     survey.release()
