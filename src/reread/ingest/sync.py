@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 
 import msgspec
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
@@ -31,9 +31,12 @@ from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+    import queue
+    from concurrent.futures import Future
 
     Answer = Future[bytes | SessionBatch | SourceError]
+else:  # a small sync has no workers
+    queue = lazy.module("queue")
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -177,7 +180,8 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     running: dict[Answer, tuple[int, int]] = {}
-    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    # `futures.wait` would look at all that run whenever one is done.
+    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
     ahead = 0
     with worker_pool() as pool:
         try:
