@@ -248,7 +248,8 @@ class Archive(ArchiveBase):
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first rebuilds the index from the safe. An archive that goes while its sources
         stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
-        `is_quick` leaves out the moments of friction; the next sync without it, or a question about them, finds them.
+        `is_quick` leaves out the moments of friction, as every sync does with those of sessions that only grew; the
+        next sync without it that has nothing else to do, or a question about them, finds them.
         """
         self.refuse_read_only()
         self.reprice()
@@ -257,8 +258,8 @@ class Archive(ArchiveBase):
         if full:
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
-            if not is_quick and meta.waiting_for_friction(self.connection):
-                self.friction.find_waiting(report=report)
+            if not is_quick:
+                self._find_waiting(report)
             return SyncResult()
         return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
 
@@ -273,13 +274,24 @@ class Archive(ArchiveBase):
         )
 
     def watch(self, stop: threading.Event) -> Iterator[SyncResult]:
-        """Follows the sources until `stop` is set; each result is a sync that took something in."""
+        """Follows the sources until `stop` is set; each result is a sync that took something in. What a session that
+        grows left for later is found when it is quiet for some seconds."""
         yield self.sync()
         seen = source_state.WatchedFiles(self.connection, self.machine)
+        is_quiet = False
         for is_due in tail.pace(stop):
             if seen.have_changed(with_old=is_due) or source_state.has_captures(self.wire):
                 yield self.sync()
                 seen = source_state.WatchedFiles(self.connection, self.machine)
+                is_quiet = False
+            elif is_due:
+                if is_quiet:
+                    self._find_waiting()
+                is_quiet = True
+
+    def _find_waiting(self, report: Report | None = None) -> None:
+        if meta.waiting_for_friction(self.connection):
+            self.friction.find_waiting(report=report)
 
     def outdated(self) -> int:
         """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""

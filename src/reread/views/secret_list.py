@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reread.features.secrets import Redactor
+from reread.features.secrets.json_values import whole_value
 from reread.features.secrets.redact import left_in_value
-from reread.records import parse_or_none
 
 from .hits import show_command
 from .numbers import count
@@ -118,10 +118,9 @@ def _readable(text: str, form: str) -> Iterator[Any]:
         shown = _IMAGES.sub("", text)
         yield html.unescape(_TAGS.sub("\n", _COLOURS.sub("", shown)))
     elif form == "json":
-        yield parse_or_none(text.encode())
+        yield whole_value(text.encode()).everything
     elif form == "jsonl":
         for line in text.split("\n"):
-            value = parse_or_none(line.encode())
-            yield line if value is None else value
+            yield whole_value(line.encode()).everything
     else:
         yield text
