@@ -387,7 +387,6 @@ CONTEXTS: tuple[tuple[str, str], ...] = (
     ("{b64}", "-----BEGIN EC PRIVATE KEY-----\n@@\n-----END EC PRIVATE KEY-----"),
     ("{A12}", 'network={\n  ssid="HomeNet"\n  psk="@@"\n}'),
     ("{A12}", "nmcli dev wifi connect HomeNet password @@"),
-    ("{A12}", "netsh wlan show profile HomeNet key=clear\n    Key Content            : @@"),
     ("{A12}", "WIFI:T:WPA;S:HomeNet;P:@@;;"),
     ("{A12}", "snmpwalk -v3 -u ann -a SHA -A @@ -x AES db.test"),
     ("{A16}", "ldapsearch -x -D cn=admin,dc=x -w @@ -b dc=x"),

@@ -90,7 +90,7 @@ PASSWORDS: tuple[Row, ...] = (
     ),
     (
         "password of a command",
-        "u|-u user|-user username|--username",
+        "u|-u username|--username",
         r"\s--?u(?:ser(?:name)?)?[ =]?[\"']?[\w.@\\-]+[\"']?\s+-p[ ]?[\"']?(?P<s>(?=[^\s\"']*\d)(?=[^\s\"']*[A-Za-z])[^\s\"':/.|;]{8,200})(?![^\s\"'])",
     ),
     (
@@ -181,7 +181,6 @@ PASSWORDS: tuple[Row, ...] = (
         r"(?<![\w./:@-])(?:admin|root|administrator):(?P<s>(?=\S*\d)(?=\S*[A-Za-z])[^\s:/,;)\"'`@]{8,40})(?=[\s,;)\"'`]|\.?$|\.\s)",
     ),
     ("password of redis", "requirepass masterauth", r"\b(?:requirepass|masterauth)\s+[\"']?(?P<s>[^\s\"':=]{5,})"),
-    ("password of Wi-Fi", "content|key content", r"\bKey Content\s*:\s*(?P<s>\S{8,63})"),
     ("password of Wi-Fi", "wifi", r"\bWIFI:[^\s;]{0,80};[^\n]{0,80}?\bP:(?P<s>[^;\n\"']{8,63})"),
     ("password of a database", "oracle", r"\bjdbc:oracle:\w+:\w+/(?P<s>[^\s@/\"']{4,})@"),
     ("password of Wi-Fi", "wifi", r"\bwifi\b[^\n]{0,80}\bpassword\s+[\"']?(?P<s>[^\s\"']{8,63})"),
@@ -211,7 +210,11 @@ KEYS: tuple[Row, ...] = (
         "code|code= sig|sig= signature|signature= key|key= appid|appid= id|app_id=",
         r"[?&;](?:amp;)?[\w.-]{0,30}?(?:key|sig|signature|code|app_?id)=(?P<s>[^\s&\"'`<>#\\|)]{16,})",
     ),
-    ("key of a webhook", "webhook webhooks hooks", r"/(?:web)?hooks?/(?:[\w-]{1,60}/){0,4}(?P<s>[\w-]{24,})(?![\w/-])"),
+    (
+        "key of a webhook",
+        "webhook|webhook/ webhooks|webhooks/ hooks|/hooks/",
+        r"/(?:web)?hooks?/(?:[\w-]{1,60}/){0,4}(?P<s>[\w-]{24,})(?![\w/-])",
+    ),
     (
         "key of Azure",
         "accountkey accesskey sharedaccesskey accesssignature sharedaccesssignature primarykey",

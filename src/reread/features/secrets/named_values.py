@@ -255,8 +255,8 @@ def _in_column(text: str, at: int) -> Iterator[Assigned]:
         return
     start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_HEAD)
     head = text[start:end]
-    is_ruled = _RULE.match(text, end) is not None
-    if not is_ruled and not _COLUMNS.fullmatch(head):
+    is_ruled = "|" in head and _RULE.match(text, end) is not None
+    if not is_ruled and ("," not in head or not _COLUMNS.fullmatch(head)):
         return
     sign = "|" if is_ruled else ","
     name = _NAME.match(text, at)
