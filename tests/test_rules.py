@@ -150,8 +150,8 @@ WRITERS = {
     "event_printer": "events and questions through the screen, which makes every text of theirs harmless",
     "main": "the general help and the version, which are ours",
     "statusline": "its values are printable by themselves, and the rest is the person's own --format",
-    "progress": "figures of ours, drawn over themselves",
-    "doctor": "the same",
+    "session_source": "figures of ours, drawn over themselves",
+    "archive": "the same",
 }
 """The only modules that write to a stream, and why that is harmless."""
 

@@ -43,11 +43,9 @@ if TYPE_CHECKING:
         user_marks,
     )
     from reread.archive import filters as filtering
-    from reread.archive import projects as archive_projects
-    from reread.features.decisions import Decision
     from reread.features.secrets import Redactor
-    from reread.features.tool_use import ToolCount
-    from reread.index import integrity, plain_database, read, schema, sql_views, user_sql
+    from reread.features.tool_use import Decision, ToolCount
+    from reread.index import plain_database, read, read_only, schema, sql_views, verify
     from reread.index import sessions as session_rows
     from reread.index.sessions import StoredSession
     from reread.ingest.results import Report
@@ -60,11 +58,11 @@ if TYPE_CHECKING:
     from .filters import Filter, FilterOptions, ScopeOptions, Zone
     from .listing import Listed, SessionName
     from .lost_sessions import LostSession
-    from .projects import Project
     from .text_search import FieldNames, SearchAnswer
     from .usage_report import UsageReport
+    from .user_marks import Project
 else:
-    integrity = lazy.module("reread.index.integrity")
+    verify = lazy.module("reread.index.verify")
     billing = lazy.module("reread.archive.billing")
     file_history = lazy.module("reread.archive.file_history")
     friction = lazy.module("reread.archive.friction")
@@ -78,11 +76,10 @@ else:
     read = lazy.module("reread.index.read")
     filtering = lazy.module("reread.archive.filters")
     listing = lazy.module("reread.archive.listing")
-    archive_projects = lazy.module("reread.archive.projects")
     lost_sessions = lazy.module("reread.archive.lost_sessions")
     loading = lazy.module("reread.loading")
     schema = lazy.module("reread.index.schema")
-    user_sql = lazy.module("reread.index.user_sql")
+    read_only = lazy.module("reread.index.read_only")
     plain_database = lazy.module("reread.index.plain_database")
     sql_views = lazy.module("reread.index.sql_views")
     session_rows = lazy.module("reread.index.sessions")
@@ -155,7 +152,7 @@ class Archive(ArchiveBase):
             return None
         if not self.is_open or not _is_ours(error):
             return None
-        return next(iter(integrity.damage_of(self.connection)), None)
+        return next(iter(verify.damage_of(self.connection)), None)
 
     def __repr__(self) -> str:
         try:
@@ -413,7 +410,7 @@ class Archive(ArchiveBase):
         Worktrees are folded into the project they were made from, and folders that were moved into what they are today.
         """
         self.reprice()
-        return archive_projects.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
+        return user_marks.projects(self.connection, filtering.make_filter(wanted, filters, timezone))
 
     def lost(
         self,
@@ -448,7 +445,7 @@ class Archive(ArchiveBase):
         if not isinstance(query, str):
             raise BadInput(f"{query!r} is not SQL")
         self._talk.has_rows()
-        return user_sql.ask(self.home, self.packs, self._project_today(), query)
+        return read_only.ask(self.home, self.packs, self._project_today(), query)
 
     def write_database(
         self,
@@ -467,7 +464,7 @@ class Archive(ArchiveBase):
             ids = listing.passing_ids(self.connection, filtering.make_filter(wanted, filters))
         else:
             ids = [self.find(wanted).id]
-        with user_sql.readable(self.home, self.packs, self._project_today()) as source:
+        with read_only.readable(self.home, self.packs, self._project_today()) as source:
             writer = plain_database.PlainWriter(
                 source, ids, parts or plain_database.PlainParts(), redactor, only_looks=only_looks
             )
@@ -533,7 +530,7 @@ class Archive(ArchiveBase):
 
     def count_sessions_below(self, folder: str) -> int:
         """How many sessions ran in a folder or below it."""
-        return archive_projects.count_sessions_below(self.connection, folder)
+        return user_marks.count_sessions_below(self.connection, folder)
 
     def count_expiring(self, until: datetime, cleanup_days: float = CLEANUP_DAYS) -> int:
         """How many sessions Claude Code deletes until then."""

@@ -72,6 +72,8 @@ MODULES = {
     "projects": "mark",
     "open": "serve",
     "live": "run",
+    "doctor": "archive",
+    "demo": "overview",
 }
 """Commands that share a module; every other one has a module of its own name."""
 

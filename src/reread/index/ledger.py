@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypedDict
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from reread.billing import Prices
 from reread.billing.response import ADVISOR, Response
@@ -35,17 +35,24 @@ class Circumstances:
         self._connection = connection
         rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
         self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
+        self._known: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
-        values = tuple(_stored(getattr(circumstance, name)) for name in _NAMES)
+        number = self._known.get(circumstance)
+        if number is None:
+            number = self._known[circumstance] = self._stored_id(tuple(map(_stored, astuple(circumstance))))
+        return number
+
+    def _stored_id(self, values: tuple[object, ...]) -> int:
         if values not in self._ids:
-            self._ids[values] = int(
-                self._connection.execute(
-                    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id",  # noqa: S608, E501
-                    values,
-                ).fetchone()[0]
-            )
+            found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
+            self._ids[values] = int(found[0])
         return self._ids[values]
+
+
+_NEW_CIRCUMSTANCE = (
+    f"INSERT INTO circumstance ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) RETURNING id"  # noqa: S608
+)
 
 
 def _stored(value: object) -> object:

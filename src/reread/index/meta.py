@@ -34,7 +34,7 @@ BEGUN, DONE = "begun", "done"
 FIRST = "first"
 """That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
 ORDER = "order"
-"""The number of the last sync that took pieces; see `piece_order`."""
+"""The number of the last sync that took pieces; see `safe_reader`."""
 
 
 def read_note(connection: sqlite3.Connection, name: str) -> str | None:

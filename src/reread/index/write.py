@@ -27,9 +27,9 @@ from .database import transaction
 from .friction_rows import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
 from .meta import EXTRACTOR, FIELDS, file_key, stored_path
-from .piece_order import ORDER, Piece
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
+from .safe_reader import ORDER, Piece
 from .session_files import SessionFileReader
 from .source_state import UNREAD, remember, remember_grown
 from .unindex import unindex
