@@ -333,5 +333,7 @@ def test_rows_that_a_file_tells_again_are_not_written_again(folder: Path) -> Non
         archive.connection.set_trace_callback(written.append)
         archive.sync()
         archive.connection.set_trace_callback(None)
-    assert len([line for line in written if line.startswith("INSERT INTO request ")]) == 1
-    assert not [line for line in written if line.startswith("DELETE FROM request ")]
+    for table, new in {"request": 1, "tool_call": 1, "thought": 1, "prompt": 0}.items():
+        found = [line for line in written if line.startswith("INSERT") and f" INTO {table} " in line]
+        assert len(found) == new, table
+        assert not [line for line in written if line.startswith(f"DELETE FROM {table} ")], table  # noqa: S608
