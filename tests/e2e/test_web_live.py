@@ -19,7 +19,7 @@ from web.serving import served
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
-SOON = 30_000
+SOON = 60_000
 """Milliseconds: the client takes some seconds to start, on a busy machine more."""
 
 
@@ -297,7 +297,7 @@ def test_the_clients_end_with_the_server(live: Live) -> None:
         os.kill(int(written.read_text()), 0)
 
 
-def _wait_until(is_so: Callable[[], bool], seconds: float = 30) -> None:
+def _wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end
