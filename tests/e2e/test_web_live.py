@@ -289,8 +289,8 @@ def test_the_clients_end_with_the_server(live: Live) -> None:
     server = live.opened.server.process
     began = time.monotonic()
     server.send_signal(signal.SIGINT)
-    server.wait(timeout=30)
-    assert time.monotonic() - began < 10, "a page that waits does not keep it"
+    server.wait(timeout=60)
+    assert time.monotonic() - began < 30, "a page that waits does not keep it"
     expect(live.page.locator(".composer .told")).to_contain_text("The server does not answer")
     live.opened.complaints.clear()
     with pytest.raises(ProcessLookupError):
