@@ -340,7 +340,8 @@ class LakeAnswers:
 
     def _price_tables(self) -> None:
         """The rate card with the days and prompts that each row holds for, and what multiplies the rates."""
-        card = self._prices.rate_card()
+        card = self._prices.rate_card()  # 12 ms
+        self._multipliers = card.multipliers
         rows: list[tuple[Any, ...]] = []
         for model in {rate.model for rate in card.rates}:
             own = [rate for rate in card.rates if rate.model == model]
@@ -373,7 +374,7 @@ class LakeAnswers:
             return _Terms(model, speed, geo, tier, None, 1, 1)
         values = {"speed": speed, "geo": geo, "region": meant.region, "tier": tier}
         numerator = denominator = 1
-        for each in self._prices.rate_card().multipliers:
+        for each in self._multipliers:
             if each.model == meant.name and values[each.kind] == each.name:
                 numerator, denominator = numerator * each.numerator, denominator * each.denominator
         return _Terms(model, speed, geo, tier, meant.name, numerator, denominator)
