@@ -25,12 +25,9 @@ def digest_of(*facts: object) -> int:
     return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
 
 
-def call_digest(name: str | None, time: int | None) -> int | None:
-    """What the copies of a call have in common; None for one that cannot be told from others."""
-    from reread.sessions.calls import call_identity
-
-    known = call_identity(name, time)
-    return None if known is None else digest_of(*known)
+def call_digest(identity: tuple[object, ...] | None) -> int | None:
+    """The same for a call, of what its copies have in common; None for one that cannot be told from others."""
+    return None if identity is None else digest_of(*identity)
 
 
 def write_talk(
