@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
-from reread.ingest.extract import ALONE_BELOW, worker_pool
+from reread.workers import ALONE_BELOW, worker_pool
 
 from .delta import WrittenFile
 from .plan import share_name
