@@ -19,9 +19,9 @@ from reread.index import friction_rows, meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.database import transaction
 from reread.index.machines import id_by_name
-from reread.index.piece_order import Piece, as_last_taken, order_of
 from reread.index.places import PLACE, adopt_places
 from reread.index.rows import OWN, FileRow, FrictionBatch, SessionBatch
+from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
@@ -112,10 +112,14 @@ def find_friction(
     prices: Path | None = None,
     report: Report | None = None,
     session: int | None = None,
+    *,
+    with_grown: bool = True,
 ) -> None:
     """Finds the moments that a sync left for later, from the safe, the newest session first; of one only, if it is
-    named. The caller holds the lock. A stop in between costs nothing: what is found does not wait any more."""
-    waiting = [each for each in meta.waiting_for_friction(connection) if session in (None, each[0])]
+    named, or of those alone of which none are known yet. The caller holds the lock. A stop in between costs nothing:
+    what is found does not wait any more."""
+    waiting = meta.waiting_for_friction(connection, with_grown=with_grown)
+    waiting = [each for each in waiting if session in (None, each[0])]
     jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
     total = sum(job.size for job in jobs)
     done = 0

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 
 import msgspec
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
@@ -32,9 +32,12 @@ from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+    import queue
+    from concurrent.futures import Future
 
     Answer = Future[bytes | SessionBatch | SourceError]
+else:  # a small sync has no workers
+    queue = lazy.module("queue")
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -65,13 +68,14 @@ def sync(
     """One pass over the sources, and over captures that wait in a folder of our own.
 
     The caller holds the safe's lock; `prices` is the user's own price file. Without friction its moments wait for
-    `find_friction`.
+    `find_friction`, and those of sessions that only grew always do: they would be found again with every few lines.
     """
     began = time.monotonic()
     grown = growth(connection, machine, places) if captures is None else None
     survey = Survey(connection, machine, places, safe.folder, prices, captures, grown)
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
+    with_friction = with_friction and grown is None
     jobs = deque(survey.jobs if with_friction else (replace(job, with_friction=False) for job in survey.jobs))
     survey.jobs.clear()
     survey.release()
@@ -177,7 +181,8 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     running: dict[Answer, tuple[int, int]] = {}
-    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    # `futures.wait` would look at all that run whenever one is done.
+    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
     ahead = 0
     with worker_pool() as pool:
         try:
