@@ -17,7 +17,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -52,6 +53,9 @@ def main() -> None:
         for job in JOBS:
             if not options.only or job.key in options.only:
                 _print(job.name, _quickest(benches, job))
+        for key, name, figure in FIGURES:
+            if not options.only or key in options.only:
+                print(f"{name:34} {'  '.join(f'{figure(each):>24}' for each in benches)}", flush=True)
         if options.peers is not None:
             compare(tree, Path(scratch) / "agentsview", [CCUSAGE, *options.peers])
 
@@ -316,6 +320,69 @@ JOBS = (
     Job("anything", "search --regex, without one", ("search", "--no-sync", "--regex", r"\b[a-f0-9]{7}\b.{3}#\d+"), 3),
     Job("html", f"HTML of a session of {LARGER / 1e6:.1f} MB", rounds=3),
     Job("doctor", "doctor", ("doctor",), 3),
+)
+
+
+def _peak_memory(bench: Bench) -> str:
+    """Of a first sync and its workers together: pages that several processes share count once."""
+    shutil.rmtree(bench.home, ignore_errors=True)
+    argv = [bench.python, "-m", "reread", "sync"]
+    running = subprocess.Popen(argv, env=bench.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while running.poll() is None:
+        peak = max(peak, sum(map(_proportional_kib, _family(running.pid))))
+        time.sleep(0.02)
+    if running.returncode:
+        sys.exit(f"a sync ended with {running.returncode}")
+    return f"{peak / 1024:.0f} MiB" if peak else "not told here"
+
+
+def _family(process: int) -> list[int]:
+    """A process and all below it; nobody where there is no /proc."""
+    try:
+        threads = list(Path(f"/proc/{process}/task").iterdir())
+        below = [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+    except OSError:
+        return []
+    return [process, *(each for child in below for each in _family(child))]
+
+
+def _proportional_kib(process: int) -> int:
+    try:
+        told = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in told.splitlines() if line.startswith("Pss:")), 0)
+
+
+_SEARCHES = """
+import sys, time
+from pathlib import Path
+from reread import Archive
+with Archive(Path(sys.argv[1])) as archive:
+    for words in sys.argv[2:]:
+        taken = []
+        for _ in range(40):
+            began = time.process_time()
+            archive.search(words)
+            taken.append(time.process_time() - began)
+        print(sorted(taken)[37])
+"""
+_SEARCHED = ("test", "run the tests", "deadlock")
+
+
+def _search_p95(bench: Bench) -> str:
+    """In one process that stays, as for the web pages: a common word, three words, a rare one."""
+    if not bench.home.exists():
+        bench.first_sync()
+    argv = [bench.python, "-c", _SEARCHES, str(bench.home), *_SEARCHED]
+    told = subprocess.run(argv, env=bench.env, capture_output=True, check=True).stdout.split()
+    return " ".join(f"{float(each) * 1000:.0f}" for each in told) + " ms cpu"
+
+
+FIGURES: tuple[tuple[str, str, Callable[[Bench], str]], ...] = (
+    ("p95", "search in the process, p95 of 40", _search_p95),
+    ("memory", "peak memory of a first sync", _peak_memory),
 )
 
 

@@ -117,6 +117,16 @@ def file_key(machine: str, path: str) -> str:
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
+EDGE = 1024
+"""How much of a file's beginning and end proves that it only grew."""
+
+
+def digest(edge: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(edge).digest()[:16]
+
+
 def session_mark(uuid: str) -> str:
     """What stands for a session among the keys of what was forgotten: wherever it is met, it is known by its id."""
     return file_key("session", uuid)

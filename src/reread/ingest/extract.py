@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sqlite3
 import struct
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 from msgspec.structs import astuple, replace
 
-from reread import lazy
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # fetched when used: not every sync looks for it
@@ -29,6 +23,7 @@ from reread.index.conversation_rows import EMPTY, REDACTED, SIGNED, TOLD, CopyMa
 from reread.index.database import transaction
 from reread.index.friction_rows import NO_TIME, PROMPTED
 from reread.index.ledger import response_rows
+from reread.index.meta import EDGE, digest
 from reread.index.read import StoredPiece
 from reread.index.rows import (
     BlockRow,
@@ -67,68 +62,9 @@ from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thoug
 from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.times import milliseconds
+from reread.workers import give_back_memory
 
-from .survey import EDGE, FileJob, SessionJob, digest, name_of
-
-if TYPE_CHECKING:
-    import signal
-    from concurrent.futures import ProcessPoolExecutor
-else:  # a small sync has no workers
-    signal = lazy.module("signal")
-
-ALONE_BELOW = 8_000_000
-"""Fewer source bytes than this are read in the process itself: starting workers costs 0.2 s."""
-
-
-def worker_pool() -> ProcessPoolExecutor:
-    """As many processes as there are processors, started in a way that is named.
-
-    A fork is quickest, and asks nothing of a caller's script, but a lock that another thread holds stays held for ever
-    in the child; so only a process that has one thread is forked. `forkserver` is no help: its children are not ours,
-    and would not end with us.
-    """
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    context = multiprocessing.get_context("fork" if is_safe_to_fork() else "spawn")
-    return ProcessPoolExecutor(
-        os.cpu_count() or 1, mp_context=context, initializer=prepare_worker, initargs=(os.getpid(),)
-    )
-
-
-def is_safe_to_fork() -> bool:
-    """Threads of C libraries count, too, and Linux alone tells of those; elsewhere a fork is unsafe or unknown."""
-    if sys.platform != "linux":
-        return False
-    try:
-        return sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
-    except OSError:
-        return False
-
-
-def prepare_worker(parent: int) -> None:
-    """Ctrl-C is the parent's to deal with; records hold no cycles, so collecting rarely saves a tenth."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(200_000, 50, 100)
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-
-
-def _end_with_parent(parent: int) -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(1)
-
-
-def give_back_memory() -> None:
-    """What was freed goes back to the system, where the C library has to be asked for that: glibc keeps it."""
-    if sys.platform == "linux":
-        import ctypes
-
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-        if trim is not None:
-            trim(0)
-
+from .survey import FileJob, SessionJob, name_of
 
 _LONGEST_MS = 1e12
 _MOST_TOKENS = 1e15

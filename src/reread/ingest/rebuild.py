@@ -27,8 +27,9 @@ from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles
 from reread.safe.safe import PieceHeader, Safe
 from reread.sources import FileKind, SourceFile, place
+from reread.workers import ALONE_BELOW, worker_pool
 
-from .extract import ALONE_BELOW, FrictionJob, friction_from_safe, take, worker_pool
+from .extract import FrictionJob, friction_from_safe, take
 from .results import Progress, Report
 from .survey import Claims, FileJob, SessionJob, joined
 

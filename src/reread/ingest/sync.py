@@ -22,9 +22,10 @@ from reread.index.meta import keep_left_out
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
 from reread.safe.safe import Safe
+from reread.workers import ALONE_BELOW, give_back_memory, worker_pool
 
 from .backup_survey import BackupSurvey
-from .extract import ALONE_BELOW, LARGE, give_back_memory, take, worker_pool
+from .extract import LARGE, take
 from .growth import growth
 from .results import Progress, Report, SyncResult
 from .survey import SessionJob, Survey, put_away

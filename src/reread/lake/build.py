@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from reread.billing import load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
-from reread.ingest.extract import ALONE_BELOW, worker_pool
 from reread.times import milliseconds
+from reread.workers import ALONE_BELOW, worker_pool
 
 from .delta import DeltaLake, WrittenFile
 from .plan import (
