@@ -17,6 +17,7 @@ import reread.ingest.second_phase
 import reread.ingest.sync
 from reread.archive import Archive
 from reread.archive.search_language import ALL_FIELDS
+from reread.cli.main import main
 from reread.index import meta
 from reread.index.text_index import indexable_bytes
 from reread.ingest.results import Progress
@@ -34,6 +35,7 @@ from reread.testing import (
     a_tool_call,
     a_tool_result,
 )
+from reread.views.hits import search_document
 from trees import a_tree, append, assert_true
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -118,7 +120,7 @@ def test_every_text_has_words_for_the_index(text: str) -> None:
 
 
 def test_finished_in_two_phases_the_index_is_that_of_one(tmp_path: Path) -> None:
-    tree = a_tree(tmp_path, size=600_000, seed=5)
+    tree = a_tree(tmp_path, size=250_000, seed=5)
     with tree.archive() as quick, Archive(tmp_path / "whole", [tree.source], machine="desk") as whole:
         quick.sync(is_quick=True)
         assert waiting(quick) > 3
@@ -139,7 +141,7 @@ def test_finished_in_two_phases_the_index_is_that_of_one(tmp_path: Path) -> None
 
 @pytest.mark.shared
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project")
-@pytest.mark.parametrize("part", ["labelled", "handmade"])
+@pytest.mark.parametrize("part", ["labelled/jimmc414+cctrace", "labelled/entireio+skills", "handmade"])
 def test_recorded_sessions_have_the_same_index_either_way(part: str, tmp_path: Path) -> None:
     with (
         Archive(tmp_path / "home", [CORPUS / part], machine="desk") as quick,
@@ -153,7 +155,7 @@ def test_recorded_sessions_have_the_same_index_either_way(part: str, tmp_path: P
 
 
 def test_workers_find_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = a_tree(tmp_path, size=600_000, seed=6)
+    tree = a_tree(tmp_path, size=250_000, seed=6)
     for name in ("ALONE_BELOW", "COMMIT_AFTER"):
         monkeypatch.setattr(reread.ingest.second_phase, name, 50_000)
     monkeypatch.setattr(reread.ingest.second_phase, "SHARE", 20_000)
@@ -209,13 +211,22 @@ def test_a_regular_expression_reads_texts_and_needs_no_words(tmp_path: Path) -> 
         assert (answer.total, answer.waiting, waiting(archive)) == (2, 0, 2)
 
 
-def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path) -> None:
+def test_an_answer_says_what_it_lacks_while_another_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     two_talks(tmp_path)
     with an_archive(tmp_path) as archive:
         archive.sync(is_quick=True)
         with lock(archive.home / "safe", timeout=1):
             answer = archive.search("gnuq", "result")
             assert (answer.hits, answer.waiting) == ([], 2)
+            assert search_document(answer, answer.terms)["sessions_waiting"] == 2
+            assert main(["search", "gnuq", "--in", "result", "--home", str(archive.home), "--no-sync"]) == 0
+            told = capsys.readouterr()
+            assert "tool results of 2 sessions are still being indexed" in told.err
+            assert main(["search", "gnup", "--home", str(archive.home), "--no-sync"]) == 0
+            told = capsys.readouterr()
+            assert ("1 hit" in told.out, told.err) == (True, "")
+            assert main(["archive", "status", "--home", str(archive.home), "--no-sync"]) == 0
+            assert "tool results of 2 sessions are still being indexed" in capsys.readouterr().out
         assert found(archive, "gnuq") == {ONE}
 
 

@@ -262,12 +262,13 @@ class Archive(ArchiveBase):
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
             if not is_quick:
-                self._finish(report)
+                self.finish(report)
             return SyncResult()
         return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
 
-    def _finish(self, report: Report | None) -> None:
-        """What quick syncs left for later."""
+    def finish(self, report: Report | None = None) -> None:
+        """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
+        written, or another process writes, that goes on waiting."""
         if meta.waiting_for_results(self.connection):
             self.text.index_waiting(report=report)
         if meta.waiting_for_friction(self.connection):

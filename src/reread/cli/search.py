@@ -7,10 +7,12 @@ from itertools import chain
 from reread import archive as archives
 from reread import lazy, views
 from reread.errors import BadInput, NoWords
+from reread.views.numbers import results_waiting
 
 from . import options
+from .progress import SyncProgress
 from .session_source import open_archive
-from .stderr import tell_hidden
+from .stderr import tell, tell_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +58,15 @@ def run_search(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config, only_reads=True) as archive:
+        progress = SyncProgress()
         try:
-            answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+            answer = archive.search(
+                query, fields, wanted, given.limit, is_regex=given.regex, now=config.now, report=progress
+            )
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
+        finally:
+            progress.close()
         lost = archive.lost(wanted, query, fields, is_regex=given.regex)[: given.limit]
         options.show_answer(
             given,
@@ -73,4 +80,6 @@ def run_search(arguments: list[str]) -> int:
             ),
         )
         tell_hidden(answer.hidden)
+        if answer.waiting:
+            tell(f"{results_waiting(answer.waiting)}: hits may be missing")
     return 0
