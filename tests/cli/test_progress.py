@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive import Progress
-from reread.cli.progress import SyncProgress
+from reread.cli.session_source import SyncProgress
 from reread.config import archive_home
 
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("reread.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("reread.cli.session_source.time.monotonic", lambda: now[0])
     return now
 
 

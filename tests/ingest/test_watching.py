@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reread.archive import Archive, SyncResult
-from reread.testing import Transcript, a_prompt, a_session
+from reread.index.meta import waiting_for_friction
+from reread.testing import Transcript, a_prompt, a_reply, a_session
 
 ID = "0a1b2c3d-1111-4222-8333-444455556666"
 OTHER = "99990000-1111-4222-8333-444455556666"
@@ -79,6 +80,18 @@ def test_a_new_session_in_a_new_project_can_be_searched_within_a_second(tmp_path
         time.sleep(0.2)
         a_session(a_prompt("an iguana"), id=OTHER, cwd="/home/ann/other").write(tmp_path / "projects")
         assert happens(is_found(tmp_path, "iguana"), within=1)
+
+
+def test_moments_of_a_session_that_grew_are_found_when_it_is_quiet(tmp_path: Path) -> None:
+    said = (a_prompt("make the alpaca"), a_reply("done"))
+    more = (a_prompt("no, that is wrong, undo the iguana"), a_reply("ok"))
+    a_session(*said, id=ID).write(tmp_path / "projects")
+    with watching(tmp_path) as watch, Archive(tmp_path / "home", machine="desk") as archive:
+        assert happens(is_found(tmp_path, "alpaca"), within=5)
+        a_session(*said, *more, id=ID).write(tmp_path / "projects")
+        assert happens(lambda: len(watch.results) > 1, within=5)
+        assert happens(lambda: not waiting_for_friction(archive.connection), within=20)
+        assert [row[0] for row in archive.connection.execute("SELECT kind FROM friction")] == ["correction"]
 
 
 def test_watching_ends_when_it_is_told_to(tmp_path: Path) -> None:

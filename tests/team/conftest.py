@@ -12,7 +12,7 @@ psycopg = pytest.importorskip("psycopg", reason="the extra reread[team] is not i
 
 from reread.archive import Archive  # noqa: E402
 from reread.billing import packaged_prices  # noqa: E402
-from reread.team.push import Sent, push  # noqa: E402
+from reread.team.payload import Sent, push  # noqa: E402
 from reread.team.store import Store, grant, initialise  # noqa: E402
 
 from .postgres import Server, programs  # noqa: E402

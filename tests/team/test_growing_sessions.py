@@ -11,7 +11,7 @@ import pytest
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.billing import packaged_prices
-from reread.team import push as pushes
+from reread.team import payload as pushes
 from reread.team.questions import _unpacked, search, session
 from reread.team.store import Store, verify
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result

@@ -6,7 +6,7 @@ import sqlite3
 import time as clock
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import friction_rows, meta, user_data
-from reread.index.friction_rows import NO_TIME, KeptFriction, instruction_changes
+from reread.index.friction_rows import NO_TIME, SessionEnding, instruction_changes
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import SessionOutline, StoredSession, session_outlines
 from reread.index.user_data import labels
@@ -74,32 +74,50 @@ class FrictionHistory:
         ordered = sorted(sessions, key=lambda each: (each.id != first, *_age(each)))
         self.sessions = {each.id: each for each in ordered}
         self._connection = connection
-        self._names = {number: each.uuid for number, each in self.sessions.items()}
-        self.kept: dict[int, KeptFriction] = friction_rows.kept_of(connection, self.sessions)
-        self.typed, self._origins = _typed(self.sessions, self.kept)
+        self.endings: dict[int, SessionEnding] = {}
+        self.typed: list[Typed] = []
+        """Every prompt once."""
+        self._origins: dict[int, int] = {}
+        """By session the one whose first prompt it repeats."""
+        self._read()
+
+    def _read(self) -> None:
+        homes: dict[int, int] = {}
+        for each in friction_rows.kept_of(self._connection, self.sessions):
+            number = each.session
+            self.endings[number] = each.ending
+            for position, (time, words) in enumerate(each.prompted):
+                if time == NO_TIME:
+                    self.typed.append(Typed(None, number))
+                elif (home := homes.setdefault(time << 32 | words, number)) == number:
+                    self.typed.append(Typed(time, number))
+                elif position == 0:
+                    self._origins[number] = home
 
     def events(self) -> list[tuple[int, Moment]]:
         """Every moment once, with its session."""
+        names = {number: each.uuid for number, each in self.sessions.items()}
         by_session: dict[int, list[Moment]] = {}
-        for number, event in friction_rows.moments(self._connection, self._names):
+        for number, event in friction_rows.moments(self._connection, names):
             by_session.setdefault(number, []).append(event)
         return list(_own(self.sessions, by_session))
 
-    def materials(self, numbers: Iterable[int], keeps: Keeps | None) -> list[Material]:
-        """Of some sessions: what is not told by an earlier one already, and passes."""
-        found = friction_rows.materials(self._connection, {number: self._names[number] for number in numbers})
-        seen: set[tuple[object, ...]] = set()
-        return [
-            self._own_material(found[number], found.get(self._origins.get(number, -1)), seen, keeps)
-            for number in self.sessions
-            if number in found
-        ]
+    def materials(self, numbers: Collection[int], keeps: Keeps | None) -> Iterator[Material]:
+        """Of some sessions, one by one: what is not told by an earlier one already, and passes."""
+        names = {number: each.uuid for number, each in self.sessions.items() if number in numbers}
+        origins = {self._origins[number] for number in names if number in self._origins} & names.keys()
+        told: dict[int, Material] = {}
+        seen: set[int] = set()
+        for number, material in friction_rows.materials(self._connection, names):
+            if number in origins:
+                told[number] = material
+            yield self._own_material(material, told.get(self._origins.get(number, -1)), seen, keeps)
 
     @staticmethod
     def _own_material(
         material: Material,
         origin: Material | None,
-        seen: set[tuple[object, ...]],
+        seen: set[int],
         keeps: Keeps | None,
     ) -> Material:
         """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
@@ -108,12 +126,13 @@ class FrictionHistory:
             known = {each.what for each in getattr(origin, name)}
             return tuple(each for each in getattr(material, name) if each.what not in known)
 
-        prompts = tuple([e for e in material.prompts if _is_new(e, seen) and (keeps is None or keeps(e))])
-        rules = tuple([e for e in material.rules if _is_new(e, seen) and (keeps is None or keeps(e))])
-        if origin is not None:
-            return replace(material, prompts=prompts, rules=rules, **{name: counted(name) for name in _COUNTED})
+        prompts = [e for e in material.prompts if _is_new(e, e.example, seen) and (keeps is None or keeps(e))]
+        rules = [e for e in material.rules if _is_new(e, e.text, seen) and (keeps is None or keeps(e))]
         is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
-        return material if is_all_new else replace(material, prompts=prompts, rules=rules)
+        if is_all_new and origin is None:
+            return material
+        again = {name: counted(name) for name in _COUNTED} if origin is not None else {}
+        return replace(material, prompts=tuple(prompts), rules=tuple(rules), **again)
 
 
 def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Moment]:
@@ -128,22 +147,6 @@ def moments_of(connection: sqlite3.Connection, session: StoredSession, least_con
 
 def _age(session: SessionOutline) -> tuple[int, int, int]:
     return session.started or 0, session.ended or 0, session.id
-
-
-def _typed(sessions: Iterable[int], kept: Mapping[int, KeptFriction]) -> tuple[list[Typed], dict[int, int]]:
-    """Every prompt once; and by session the one whose first prompt it repeats."""
-    homes: dict[tuple[int, int], int] = {}
-    origins: dict[int, int] = {}
-    found: list[Typed] = []
-    for number in sessions:
-        own = kept[number].prompted if number in kept else ()
-        for position, prompt in enumerate(own):
-            home = homes.setdefault(prompt, number) if prompt[0] != NO_TIME else number
-            if home == number:
-                found.append(Typed(None if prompt[0] == NO_TIME else prompt[0], number))
-            elif position == 0:
-                origins[number] = home
-    return found, origins
 
 
 def _own(sessions: Iterable[int], moments: Mapping[int, Sequence[Moment]]) -> Iterator[tuple[int, Moment]]:
@@ -162,11 +165,11 @@ def _names(event: Moment) -> list[tuple[object, ...]]:
     return [*by_line, *by_time]
 
 
-def _is_new(each: AskedPrompt | Rule, seen: set[tuple[object, ...]]) -> bool:
-    """Each is seen once by its line, and once by its time and words."""
-    text = each.text if isinstance(each, Rule) else each.example
-    by_line = (type(each), each.uuid, text)
-    by_time = (type(each), each.time, text) if each.time is not None else by_line
+def _is_new(each: AskedPrompt | Rule, text: str, seen: set[int]) -> bool:
+    """Each is seen once by its line, and once by its time and words; as hashes of 64 bits, a sixth of what the texts
+    of very many would take."""
+    by_line = hash((type(each), each.uuid, text))
+    by_time = hash((type(each), each.time, text)) if each.time is not None else by_line
     is_new = by_line not in seen and by_time not in seen
     seen.add(by_line)
     seen.add(by_time)
@@ -718,7 +721,8 @@ class _Retrospect:
         return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
 
     def _outcomes(self, numbers: Iterable[int]) -> Outcomes:
-        kept = [self._history.kept[number] for number in numbers if number in self._history.kept]
+        endings = self._history.endings
+        kept = [endings[number] for number in numbers if number in endings]
         ended: dict[str, int] = {}
         for each in kept:
             ended[each.ended] = ended.get(each.ended, 0) + 1

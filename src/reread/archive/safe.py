@@ -29,8 +29,6 @@ from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
 from .base import LOCK_SECONDS
-from .filters import Filter, FilterOptions, make_filter, whole_number
-from .listing import passing_ids
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -41,13 +39,17 @@ if TYPE_CHECKING:
     from reread.ingest import recount
     from reread.ingest.results import Report, SyncResult
 
-    from . import model_answers
+    from . import filters as filtering
+    from . import listing, model_answers
     from .base import ArchiveBase
+    from .filters import Filter, FilterOptions
     from .listing import SessionName
 else:  # a sync, which happens with nearly every command, has no use for these
     exchange = lazy.module("reread.exchange")
     carry_over = lazy.module("reread.index.carry_over")
     recount = lazy.module("reread.ingest.recount")
+    filtering = lazy.module("reread.archive.filters")
+    listing = lazy.module("reread.archive.listing")
     model_answers = lazy.module("reread.archive.model_answers")
 
 
@@ -96,7 +98,7 @@ class ArchiveSafe:
             self._renew(report)
             if not is_quick:
                 index_results(archive.connection, archive.packs, report)
-                find_friction(archive.connection, archive.packs, archive.price_file, report)
+                find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))
             return result
@@ -146,7 +148,7 @@ class ArchiveSafe:
         archive = self._archive
         found = archive.find(wanted)
         if generation is not None:
-            generation = whole_number(generation, "generation")
+            generation = filtering.whole_number(generation, "generation")
         return custody.restore(archive.connection, archive.reader, found, _folder(to), generation=generation)
 
     def restore_targets(self, wanted: SessionName, to: str | Path) -> list[Path]:
@@ -237,10 +239,10 @@ class ArchiveSafe:
         Raises BadInput where there is no such folder."""
         archive, place = self._archive, _folder(to)
         exchange.check_folder(place)
-        chosen = make_filter(wanted, filters) if wanted is not None or filters else None
+        chosen = filtering.make_filter(wanted, filters) if wanted is not None or filters else None
         with archive.locked():
             self._recover()
-            ids = None if chosen is None else set(passing_ids(archive.connection, chosen))
+            ids = None if chosen is None else set(listing.passing_ids(archive.connection, chosen))
             own = archive.own_machine()
             pushed = exchange.push(archive.connection, archive.packs, own, place, ids, is_dry=is_dry, is_full=full)
             if not is_dry:

@@ -12,8 +12,7 @@ from reread import lazy, views
 from reread.errors import BadInput
 
 from . import options
-from .progress import ShareProgress
-from .session_source import asked_archive, open_rows, open_session, open_sessions
+from .session_source import ShareProgress, asked_archive, open_rows, open_session, open_sessions
 from .stderr import tell
 
 TYPE_CHECKING = False

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.features import secrets
     from reread.features.secrets import redact
-    from reread.views import exports
+    from reread.views import secret_list
     from reread.views.values import Document
 
     from .session_source import Opened
 else:  # their patterns take a tenth of a second, and most exports are of somebody's own
     secrets = lazy.module("reread.features.secrets")
     redact = lazy.module("reread.features.secrets.redact")
-    exports = lazy.module("reread.views.exports")
+    secret_list = lazy.module("reread.views.secret_list")
 
 
 class ExportSource(NamedTuple):
@@ -91,7 +91,7 @@ class Exporter:
         content = self._content(clean if self.given.redact else source)
         text = content.decode("utf-8", "replace")
         taken, distinct = secrets.placeholders(text) if self.given.redact else (Counter[str](), Counter[str]())
-        left = exports.left_in_export(redactor, text, self.form)
+        left = secret_list.left_in_export(redactor, text, self.form)
         return _export(clean.session if self.given.redact else source.session, content, taken, distinct, left)
 
     def _redacted(self, source: ExportSource, redactor: secrets.Redactor) -> ExportSource:

@@ -15,9 +15,9 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from reread.blocks.diffs import is_edit
 from reread.blocks.model import AskedQuestion
 from reread.errors import ClientError, ClientRefused
+from reread.features.edits.patches import is_edit
 from reread.live import outgoing
 from reread.live.client import NO_PLAN, Client, Policy, by_policy
 from reread.live.events import Event, Permission, PermissionAnswered, PermissionVoid, Prompt, TurnResult

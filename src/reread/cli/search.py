@@ -10,8 +10,7 @@ from reread.errors import BadInput, NoWords
 from reread.views.numbers import results_waiting
 
 from . import options
-from .progress import SyncProgress
-from .session_source import open_archive
+from .session_source import SyncProgress, open_archive
 from .stderr import tell, tell_hidden
 
 TYPE_CHECKING = False

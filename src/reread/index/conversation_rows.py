@@ -74,7 +74,10 @@ class CopyMarker:
     def will_change(self, file: int) -> None:
         """To be called before a file's rows go."""
         for table in TABLES:
-            self._left[table].update(_shared(self._connection, table, [file]))
+            rows = self._connection.execute(
+                _SHARED.format(table, "?"), (file,)
+            )  # one text for all: SQLite keeps it ready
+            self._left[table].update(digest for (digest,) in rows)
 
     def changed(self, file: int) -> None:
         self._files.add(file)
@@ -98,13 +101,13 @@ def _of_same_sessions(connection: sqlite3.Connection, files: Collection[int]) ->
     return [number for (number,) in rows]
 
 
+_SHARED = """SELECT DISTINCT digest FROM {0} AS ours WHERE file IN ({1}) AND digest NOT NULL
+    AND EXISTS (SELECT 1 FROM {0} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)"""
+"""The digests of rows of some files that other files have, too."""
+
+
 def _shared(connection: sqlite3.Connection, table: str, files: Collection[int]) -> Iterator[int]:
-    """The digests of rows of some files that other files have, too."""
-    rows = connection.execute(
-        f"""SELECT DISTINCT digest FROM {table} AS ours WHERE file IN ({integers(files)}) AND digest NOT NULL
-            AND EXISTS (SELECT 1 FROM {table} AS other WHERE other.digest = ours.digest AND other.file <> ours.file)
-        """  # noqa: S608  our own names, and integers
-    )
+    rows = connection.execute(_SHARED.format(table, integers(files)))
     return (digest for (digest,) in rows)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -124,14 +125,20 @@ def _spent(
     return None
 
 
-class KeptFriction(NamedTuple):
-    """What else is kept of a session."""
+class SessionEnding(NamedTuple):
+    """How a session ended."""
 
-    session: int
     last_test: str | None
     commits: int
     pull_requests: int
     ended: str
+
+
+class KeptFriction(NamedTuple):
+    """What else is kept of a session."""
+
+    session: int
+    ending: SessionEnding
     packed: bytes
 
     @property
@@ -140,14 +147,28 @@ class KeptFriction(NamedTuple):
         return cast("Iterator[tuple[int, int]]", struct.iter_unpack(PROMPTED, self.packed))
 
 
-def kept_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, KeptFriction]:
-    rows = connection.execute(
-        "SELECT session, last_test, commits, pull_requests, ended, prompted FROM outcome"  # noqa: S608  integers
-        f" WHERE {_of(sessions)}"
-    )
-    return {row[0]: KeptFriction._make(row) for row in rows if row[0] in sessions}
+def kept_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> Iterator[KeptFriction]:
+    """Of some sessions, in their order."""
+    same: dict[SessionEnding, SessionEnding] = {}  # very many are held, and few are unlike all others
+    for number, packed, *ending in _in_order(
+        connection, "prompted, last_test, commits, pull_requests, ended", sessions
+    ):
+        how = SessionEnding._make(ending)
+        yield KeptFriction(number, same.setdefault(how, how), packed)
 
 
+def _in_order(connection: sqlite3.Connection, columns: str, sessions: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+    """Number and columns of some sessions, a few hundred held at a time."""
+    numbers = iter(sessions)
+    while some := list(islice(numbers, _AT_ONCE)):
+        rows = connection.execute(
+            f"SELECT session, {columns} FROM outcome WHERE session IN ({integers(some)})"  # noqa: S608  our own names
+        )
+        found = {row[0]: row for row in rows}
+        yield from filter(None, map(found.get, some))
+
+
+_AT_ONCE = 500
 _FEW = 5_000
 """So many sessions are named to the database; of more, all rows are read, which is quicker than so many names."""
 
@@ -156,15 +177,11 @@ def _of(sessions: Collection[int]) -> str:
     return f"session IN ({integers(sessions)})" if len(sessions) <= _FEW else "1"
 
 
-def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> dict[int, friction.Material]:
-    """What patterns are found from, by session."""
+def materials(connection: sqlite3.Connection, sessions: Mapping[int, str]) -> Iterator[tuple[int, friction.Material]]:
+    """What patterns are found from, by session and in their order."""
     decode = msgpack_decoder(friction.Material).decode
-    rows = connection.execute(
-        f"SELECT session, material FROM outcome WHERE {_of(sessions)}"  # noqa: S608  integers
-    )
-    return {
-        number: _named(decode(decompress(packed)), sessions[number]) for number, packed in rows if number in sessions
-    }
+    for number, packed in _in_order(connection, "material", sessions):
+        yield number, _named(decode(decompress(packed)), sessions[number])
 
 
 def _named(material: friction.Material, session: str) -> friction.Material:

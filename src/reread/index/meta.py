@@ -34,7 +34,7 @@ BEGUN, DONE = "begun", "done"
 FIRST = "first"
 """That the safe was empty when this index took its first pieces: whatever is in it, this index has taken."""
 ORDER = "order"
-"""The number of the last sync that took pieces; see `piece_order`."""
+"""The number of the last sync that took pieces; see `safe_reader`."""
 
 
 def read_note(connection: sqlite3.Connection, name: str) -> str | None:
@@ -66,11 +66,13 @@ def is_outdated(connection: sqlite3.Connection) -> bool:
     return read_note(connection, _MADE_BY) != str(EXTRACTOR)
 
 
-def waiting_for_friction(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Number and id of the sessions whose moments are to be found yet, the newest first."""
+def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = True) -> list[tuple[int, str]]:
+    """Number and id of the sessions whose moments are to be found yet, the newest first; those that have some, and
+    grew since, can be left out."""
+    among = "" if with_grown else "WHERE NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.session = session.id)"
     rows = connection.execute(
-        """SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session
-           ORDER BY ended DESC, session.id"""
+        f"""SELECT session.id, uuid FROM friction_waits JOIN session ON session.id = friction_waits.session {among}
+            ORDER BY ended DESC, session.id"""  # noqa: S608  our own words
     )
     return [(number, as_path(uuid)) for number, uuid in rows]
 

@@ -342,7 +342,7 @@ def session_outlines(connection: sqlite3.Connection, wanted: SessionFilter = EVE
         yield SessionOutline(
             number,
             uuid if isinstance(uuid, str) else as_path(uuid),
-            project if isinstance(project, str | None) else as_path(project),
+            _shared(project if isinstance(project, str | None) else as_path(project)),
             started,
             ended,
             _strings(models or "[]"),

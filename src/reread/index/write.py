@@ -27,10 +27,10 @@ from .database import transaction
 from .friction_rows import drop_friction, keep_waiting, replace_friction
 from .ledger import Ledger
 from .meta import EXTRACTOR, file_key, stored_path
-from .piece_order import ORDER, Piece
 from .places import PlaceRow, drop_places, keep_places, known_keys, mark_places_vanished, place_piece
 from .result_words import INSERT_WORDS, RESULT, keep_waiting_results
 from .rows import OWN, FileBatch, PieceRow, SessionBatch, SessionRow
+from .safe_reader import ORDER, Piece
 from .session_files import SessionFileReader
 from .source_state import UNREAD, remember, remember_grown
 from .unindex import unindex
@@ -167,7 +167,7 @@ class StoreWriter:
         return int(found[0])
 
     def _file(self, file: FileBatch, session: int | None, backup_of: int | None) -> int:
-        known = self._connection.execute("SELECT id, session FROM file WHERE key = ?", (file.key,)).fetchone()
+        known = self._connection.execute("SELECT id, session, head FROM file WHERE key = ?", (file.key,)).fetchone()
         if known is not None and (file.is_rewritten or file.kind in _WHOLE):
             unindex(self._connection, SessionFileReader(self._connection, self._safe), known[0])
         values = {
@@ -190,6 +190,8 @@ class StoreWriter:
         ).fetchone()
         if known is not None and known[1] not in (None, session):
             self._drop_if_empty(known[1])
+        if known is not None and known[2] != file.head:
+            self._ledger.begins_anew(known[0])
         return int(found[0])
 
     def _drop_if_empty(self, session: int) -> None:

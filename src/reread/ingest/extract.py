@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sqlite3
 import struct
 import sys
@@ -19,6 +18,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import astuple, replace
 
+from reread import lazy
 from reread.billing import Response, load_prices
 from reread.errors import SourceError
 from reread.features import friction  # fetched when used: not every sync looks for it
@@ -71,7 +71,10 @@ from reread.times import milliseconds
 from .survey import EDGE, FileJob, SessionJob, digest, name_of
 
 if TYPE_CHECKING:
+    import signal
     from concurrent.futures import ProcessPoolExecutor
+else:  # a small sync has no workers
+    signal = lazy.module("signal")
 
 ALONE_BELOW = 8_000_000
 """Fewer source bytes than this are read in the process itself: starting workers costs 0.2 s."""

@@ -17,9 +17,9 @@ from reread.errors import SafeDamaged
 from reread.index import meta, read
 from reread.index.backup_files import history_folders, resolved
 from reread.index.machines import id_by_name
-from reread.index.piece_order import Piece, as_last_taken, order_of
 from reread.index.places import PLACE, adopt_places
 from reread.index.rows import OWN, FileRow, SessionBatch
+from reread.index.safe_reader import Piece, as_last_taken, order_of
 from reread.index.session_files import SessionFileReader, source_file
 from reread.index.write import StoreWriter
 from reread.loading import FileReader, OrphanAgentFiles

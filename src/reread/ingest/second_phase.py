@@ -125,9 +125,13 @@ def find_friction(
     prices: Path | None = None,
     report: Report | None = None,
     session: int | None = None,
+    *,
+    with_grown: bool = True,
 ) -> None:
-    """Finds the moments that a sync left for later, of one session or of all."""
-    waiting = [each for each in meta.waiting_for_friction(connection) if session in (None, each[0])]
+    """Finds the moments that a sync left for later, of one session or of all, or of those alone of which none are
+    known yet."""
+    waiting = meta.waiting_for_friction(connection, with_grown=with_grown)
+    waiting = [each for each in waiting if session in (None, each[0])]
     jobs = [_friction_job(connection, safe, prices, *each) for each in waiting]
     total = sum(job.size for job in jobs)
     done = 0

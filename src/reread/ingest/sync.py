@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 
 import msgspec
 from msgspec.structs import replace
 
+from reread import lazy
 from reread.billing import load_prices
 from reread.decoders import msgpack_decoder
 from reread.errors import RefusedBackup, SourceError
@@ -31,9 +31,12 @@ from .survey import SessionJob, Survey, put_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from concurrent.futures import Future  # with all of `logging`: a small sync has no workers
+    import queue
+    from concurrent.futures import Future
 
     Answer = Future[bytes | SessionBatch | SourceError]
+else:  # a small sync has no workers
+    queue = lazy.module("queue")
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -66,7 +69,8 @@ def sync(
     """One pass over the sources, and over captures that wait in a folder of our own.
 
     The caller holds the safe's lock; `prices` is the user's own price file. One that is quick leaves moments of
-    friction and, where there is much to read, words of tool results to `second_phase`.
+    friction and, where there is much to read, words of tool results to `second_phase`. Moments of sessions that only
+    grew always wait: they would be found again with every few lines.
     """
     began = time.monotonic()
     grown = growth(connection, machine, places) if captures is None else None
@@ -74,6 +78,8 @@ def sync(
     result = SyncResult(problems=survey.problems, unchanged=survey.unchanged, vanished=len(survey.vanished))
     writer = StoreWriter(connection, safe, machine, load_prices(prices))
     jobs = deque(_quick(survey.jobs) if is_quick else survey.jobs)
+    if grown is not None:
+        jobs = deque(replace(job, with_friction=False) for job in jobs)
     survey.jobs.clear()
     survey.release()
     run(jobs, writer, result, report, is_first=survey.is_first)
@@ -185,7 +191,8 @@ def _used_up(jobs: deque[SessionJob]) -> Iterator[tuple[int, SessionJob]]:
 def _taken_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Taken]:
     """Ahead of the writer by so many bytes, never all: a batch holds a session's text."""
     running: dict[Answer, tuple[int, int]] = {}
-    done: SimpleQueue[Answer] = SimpleQueue()  # `futures.wait` would look at all that run whenever one is done
+    # `futures.wait` would look at all that run whenever one is done.
+    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
     ahead = 0
     with worker_pool() as pool:
         try:

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from .drift import Drift
     from .frames import ControlRequest, Result, StreamEvent
     from .lenient import parse_or_none, parse_time
-    from .progress import AgentProgress, ProgressLine
     from .sidefiles import AgentMeta, CustomTitleFile, HistoryEntry, SessionsIndex, SettingsFields, decode_side_file
-    from .state import AiTitle, CostState, CustomTitle, LastPrompt, QueueOperation, Summary
+    from .state import AgentProgress, AiTitle, CostState, CustomTitle, LastPrompt, ProgressLine, QueueOperation, Summary
     from .system import (
         SYSTEM_SUBTYPES,
         ApiError,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AdvisorToolResult": ".content",
     "AgentMeta": ".sidefiles",
-    "AgentProgress": ".progress",
+    "AgentProgress": ".state",
     "AiTitle": ".state",
     "ApiError": ".system",
     "ApiRetry": ".system",
@@ -88,7 +87,7 @@ _HOME = {
     "LocalCommand": ".system",
     "ApiMessage": ".conversation",
     "MicrocompactBoundary": ".system",
-    "ProgressLine": ".progress",
+    "ProgressLine": ".state",
     "QueueOperation": ".state",
     "QueuedCommand": ".attachments",
     "RECORD_TYPES": ".decoder",

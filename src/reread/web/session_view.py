@@ -17,9 +17,8 @@ from reread.archive.text_search import Letters, as_read, readied
 from reread.blocks.model import AgentBlock, CallBlock, NoticeBlock, StepBlock, TurnBlocks, WordsBlock
 from reread.blocks.of_session import SessionBlocks
 from reread.errors import BadInput
-from reread.features.branch_comparison import Comparison, compare
 from reread.features.edits.history import FileHistory, ReadBackup
-from reread.features.edits.net import FileDiff, SessionEdits
+from reread.features.edits.net import Comparison, FileDiff, SessionEdits, compare
 from reread.features.timeline import TimelinePoint, timeline
 from reread.loading import edits_of
 from reread.records import Record

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from .scene import (
     DetectedCall,
     FrictionKind,
     Moment,
+    PackedSketches,
     Scene,
     Sketch,
     grouped,
@@ -377,71 +379,170 @@ class RepeatedPattern(Struct, frozen=True, kw_only=True):
         ]
 
 
-_Told = tuple[str, AskedPrompt | Rule]
-"""A session, and what was said in it."""
+class _Said(NamedTuple):
+    """What somebody said, without its sketch."""
+
+    session: str
+    uuid: str
+    time: datetime | None
+    text: str
+    steps: tuple[str, ...] = ()
+
+
+class _SaidTexts:
+    """Everything of one sort that was said, with the sketches packed beside it."""
+
+    def __init__(self) -> None:
+        self._said: list[_Said] = []
+        self._sketches = PackedSketches()
+
+    def add(self, said: _Said, sketch: Sketch) -> None:
+        """What says too little to be told from others has no sketch, and is like nothing."""
+        if sketch:
+            self._said.append(said)
+            self._sketches.append(sketch)
+
+    def only(self, uuids: Container[str]) -> _SaidTexts:
+        """What stands at some lines."""
+        found = _SaidTexts()
+        for said, sketch in zip(self._said, self._sketches, strict=True):
+            if said.uuid in uuids:
+                found.add(said, sketch)
+        return found
+
+    def patterns(self, kind: PatternKind, alike: float, fewest: int) -> Iterator[RepeatedPattern]:
+        """What is alike in so many sessions."""
+        for group in grouped(self._sketches, alike):
+            if len(group) < fewest:
+                continue
+            same = [self._said[number] for number in group]
+            sessions = tuple(dict.fromkeys(said.session for said in same))
+            if len(sessions) >= fewest:
+                shown = _shown(same[:_MOST_MOMENTS])
+                shortest = min((moment.text for moment in shown), key=len)
+                yield RepeatedPattern(
+                    kind=kind,
+                    about=shortest,
+                    count=len(same),
+                    sessions=sessions,
+                    example=shortest,
+                    moments=tuple(shown),
+                    details=_steps_of(same),
+                )
+
+
+class _Places:
+    """Where something was done, and how often: the moments that are shown and the sessions are all that is kept."""
+
+    __slots__ = ("count", "moments", "refused", "sessions")
+
+    def __init__(self) -> None:
+        self.count = self.refused = 0
+        self.sessions: list[str] = []
+        self.moments: list[tuple[str, str]] = []
+
+
+class _PhraseTally:
+    """What was counted in sessions, by its name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, _Places] = {}
+
+    def add(self, session: str, counts: Sequence[CountedPhrase]) -> None:
+        for each in counts:
+            places = self._by_name.get(each.what)
+            if places is None:
+                places = self._by_name[each.what] = _Places()
+            places.count += each.count
+            places.refused += each.refused
+            if not places.sessions or places.sessions[-1] != session:
+                places.sessions.append(session)
+            if len(places.moments) < _MOST_MOMENTS:
+                places.moments.append((session, each.uuid))
+
+    def patterns(self, kind: PatternKind, fewest: int, least: int = 0) -> list[RepeatedPattern]:
+        """Things that were counted in enough sessions, and often enough in all."""
+        return [
+            RepeatedPattern(
+                kind=kind,
+                about=what,
+                count=places.count,
+                sessions=tuple(dict.fromkeys(places.sessions)),
+                example=what,
+                moments=tuple(PatternMoment(session=session, uuid=uuid, text=what) for session, uuid in places.moments),
+                details={"refused": places.refused} if kind is PatternKind.PERMISSION else {},
+            )
+            for what, places in self._by_name.items()
+            if len(places.sessions) >= fewest and places.count >= least and len(set(places.sessions)) >= fewest
+        ]
+
+
+class _Gathered:
+    """The materials of many sessions, put together by what patterns are made of: one goes before the next is read."""
+
+    def __init__(self, materials: Iterable[Material]) -> None:
+        self.rules, self.prompts = _SaidTexts(), _SaidTexts()
+        self.chains, self.after_edits = _PhraseTally(), _PhraseTally()
+        self.permissions, self.shell_lines = _PhraseTally(), _PhraseTally()
+        self.lines: dict[str, Counter[str]] = {}
+        """Whole command lines, by the step they are."""
+        self.ran: Counter[str] = Counter()
+        for each in materials:
+            self._add(each)
+
+    def _add(self, each: Material) -> None:
+        session = each.session
+        for rule in each.rules:
+            self.rules.add(_Said(session, rule.uuid, rule.time, rule.text), rule.sketch)
+        for asked in each.prompts:
+            self.prompts.add(_Said(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
+        for tally, counts in (
+            (self.chains, each.chains),
+            (self.after_edits, each.after_edits),
+            (self.permissions, each.permissions),
+            (self.shell_lines, each.shell_lines),
+        ):
+            if counts:
+                tally.add(session, counts)
+        for line in each.lines:
+            self.lines.setdefault(prefix_of(line.what), Counter())[line.what] += line.count
+        for counted in each.ran:
+            self.ran[counted.what] += counted.count
+            if " " in counted.what:
+                self.ran[counted.what.partition(" ")[0]] += counted.count
 
 
 def find_patterns(
     materials: Iterable[Material], events: Iterable[Moment] = (), *, fewest: int = FEWEST_SESSIONS
 ) -> list[RepeatedPattern]:
-    """What repeats in at least so many sessions, what shows in most of them first."""
-    given, events = list(materials), list(events)
+    """What repeats in at least so many sessions, what shows in most of them first. Materials are read one by one."""
+    given, events = _Gathered(materials), list(events)
     corrected = {event.uuid for event in events if event.kind in (FrictionKind.CORRECTION, FrictionKind.REJECTION)}
-    rules: list[_Told] = [(each.session, rule) for each in given for rule in each.rules]
-    prompts: list[_Told] = [(each.session, asked) for each in given for asked in each.prompts]
-    instructions = list(_alike(PatternKind.INSTRUCTION, rules, _ALIKE_RULES, fewest))
-    known = {moment.uuid for pattern in instructions for moment in pattern.moments}
-    only_corrected = corrected - known
-    told_off = [each for each in rules if each[1].uuid in only_corrected]
+    instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, _ALIKE_RULES, fewest))
+    only_corrected = corrected - {moment.uuid for pattern in instructions for moment in pattern.moments}
+    told_off = given.rules.only({uuid for uuid in only_corrected if uuid is not None})
+    workflows = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
     found = [
         *instructions,
-        *_alike(PatternKind.CORRECTION, told_off, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
-        *_alike(PatternKind.RE_ASK, prompts, _ALIKE_PROMPTS, fewest),
-        *_with_lines(
-            _longest(_counted_patterns(PatternKind.WORKFLOW, ((each.session, each.chains) for each in given), fewest)),
-            given,
-        ),
-        *_counted_patterns(PatternKind.AFTER_EDIT, ((each.session, each.after_edits) for each in given), fewest),
-        *_counted_patterns(
-            PatternKind.PERMISSION, ((each.session, each.permissions) for each in given), 1, least=fewest
-        ),
-        *_counted_patterns(
-            PatternKind.SHELL_LINE, ((each.session, each.shell_lines) for each in given), 1, least=fewest
-        ),
-        *_errors(events, given, fewest),
+        *told_off.patterns(PatternKind.CORRECTION, _ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
+        *given.prompts.patterns(PatternKind.RE_ASK, _ALIKE_PROMPTS, fewest),
+        *(_with_lines(pattern, given.lines) for pattern in workflows),
+        *given.after_edits.patterns(PatternKind.AFTER_EDIT, fewest),
+        *given.permissions.patterns(PatternKind.PERMISSION, 1, fewest),
+        *given.shell_lines.patterns(PatternKind.SHELL_LINE, 1, fewest),
+        *_errors(events, given.ran, fewest),
     ]
     return sorted(found, key=lambda pattern: (-len(pattern.sessions), -pattern.count, pattern.about))
 
 
-def _alike(kind: PatternKind, told: Sequence[_Told], alike: float, fewest: int) -> Iterable[RepeatedPattern]:
-    named: list[tuple[Sketch, Hashable]] = [(each.sketch, at) for at, (_, each) in enumerate(told) if each.sketch]
-    for group in grouped(named, alike):
-        if len(group) < fewest:  # nearly all of them
-            continue
-        same = [told[at] for at in group if isinstance(at, int)]
-        sessions = tuple(dict.fromkeys(session for session, _ in same))
-        if len(sessions) >= fewest:
-            shown = [_moment(*each) for each in same[:_MOST_MOMENTS]]
-            shortest = min((moment.text for moment in shown), key=len)
-            yield RepeatedPattern(
-                kind=kind,
-                about=shortest,
-                count=len(same),
-                sessions=sessions,
-                example=shortest,
-                moments=tuple(shown),
-                details=_steps_of([each for _, each in same]),
-            )
+def _shown(said: Sequence[_Said]) -> list[PatternMoment]:
+    quoted = {text: quote(text) for text in {each.text for each in said}}  # most say the same
+    return [PatternMoment(session=e.session, uuid=e.uuid, time=e.time, text=quoted[e.text]) for e in said]
 
 
-def _moment(session: str, said: AskedPrompt | Rule) -> PatternMoment:
-    text = said.text if isinstance(said, Rule) else said.example
-    return PatternMoment(session=session, uuid=said.uuid, time=said.time, text=quote(text))
-
-
-def _steps_of(said: Sequence[AskedPrompt | Rule]) -> dict[str, str | int]:
+def _steps_of(said: Sequence[_Said]) -> dict[str, str | int]:
     """What was done for most of the prompts that opened a session so, in the order it was done."""
-    opened = [each.steps for each in said if isinstance(each, AskedPrompt) and each.steps]
+    opened = [each.steps for each in said if each.steps]
     if len(opened) < _FEWEST_CORRECTED:
         return {}
     often = Counter(step for steps in opened for step in steps)
@@ -449,18 +550,11 @@ def _steps_of(said: Sequence[AskedPrompt | Rule]) -> dict[str, str | int]:
     return {"steps": "\n".join(steps)} if steps else {}
 
 
-def _with_lines(patterns: Iterable[RepeatedPattern], materials: Iterable[Material]) -> Iterable[RepeatedPattern]:
+def _with_lines(pattern: RepeatedPattern, lines: Mapping[str, Counter[str]]) -> RepeatedPattern:
     """With the command line of each step, where the sessions tell it."""
-    patterns = list(patterns)
-    lines: dict[str, Counter[str]] = {step: Counter() for each in patterns for step in each.about.split(" > ")}
-    for each in materials if patterns else ():
-        for line in each.lines:
-            if (step := prefix_of(line.what)) in lines:
-                lines[step][line.what] += line.count
-    for pattern in patterns:
-        steps = pattern.about.split(" > ")
-        told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if lines[step]}
-        yield replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
+    steps = pattern.about.split(" > ")
+    told = {f"step {number}": in_general(lines[step]) for number, step in enumerate(steps, 1) if step in lines}
+    return replace(pattern, details={**pattern.details, **told}) if len(told) == len(steps) else pattern
 
 
 def in_general(lines: Counter[str]) -> str:
@@ -474,31 +568,6 @@ def in_general(lines: Counter[str]) -> str:
     while all(len(words) > head and words[head] == first[head] for words in parted) and head < len(first):
         head += 1
     return " ".join(first[:head]) + (" <...>" if any(len(words) > head for words in parted) else "")
-
-
-def _counted_patterns(
-    kind: PatternKind, found: Iterable[tuple[str, Sequence[CountedPhrase]]], fewest: int, *, least: int = 0
-) -> list[RepeatedPattern]:
-    """Things that were counted in enough sessions, and often enough in all."""
-    by_name: dict[str, list[tuple[str, CountedPhrase]]] = {}
-    for session, counts in found:
-        for each in counts:
-            by_name.setdefault(each.what, []).append((session, each))
-    return [
-        RepeatedPattern(
-            kind=kind,
-            about=what,
-            count=sum(each.count for _, each in places),
-            sessions=tuple(dict.fromkeys(session for session, _ in places)),
-            example=what,
-            moments=tuple(
-                PatternMoment(session=session, uuid=each.uuid, text=what) for session, each in places[:_MOST_MOMENTS]
-            ),
-            details={"refused": sum(each.refused for _, each in places)} if kind is PatternKind.PERMISSION else {},
-        )
-        for what, places in by_name.items()
-        if len({session for session, _ in places}) >= fewest and sum(each.count for _, each in places) >= least
-    ]
 
 
 def _longest(patterns: Sequence[RepeatedPattern]) -> list[RepeatedPattern]:
@@ -518,13 +587,8 @@ def _parts(chain: str) -> list[str]:
     return [" > ".join(steps[1:]), " > ".join(steps[:-1])] if len(steps) > 1 else []
 
 
-def _errors(events: Iterable[Moment], materials: Iterable[Material], fewest: int) -> Iterable[RepeatedPattern]:
+def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterable[RepeatedPattern]:
     """The same failure of the same tool: what a line of instruction could spare."""
-    ran: Counter[str] = Counter()
-    for each in materials:
-        for counted in each.ran:
-            ran[counted.what] += counted.count
-            ran[counted.what.partition(" ")[0]] += counted.count if " " in counted.what else 0
     by_name: dict[tuple[str, str], list[Moment]] = {}
     for event in events:
         if event.kind is FrictionKind.TOOL_ERROR and event.uuid is not None:

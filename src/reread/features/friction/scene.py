@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 from zlib import crc32
 
 import msgspec
@@ -577,58 +577,111 @@ def likeness(one: Sketch, other: Sketch) -> float:
     return len(mine & theirs & seen) / len(seen)
 
 
-class _Known(NamedTuple):
-    sketch: Sketch
-    name: Hashable
+class PackedSketches(Sequence[Sketch]):
+    """Very many sketches, four bytes a hash: as tuples they take ten times as much."""
+
+    def __init__(self, sketches: Iterable[Sketch] = ()) -> None:
+        self.hashes, self._ends = array("I"), array("Q", [0])
+        for each in sketches:
+            self.append(each)
+
+    def append(self, each: Sketch) -> None:
+        self.hashes.extend(each)
+        self._ends.append(len(self.hashes))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def names(self) -> array[int]:
+        """A number for each by which it is told from others: a hash of 64 bits."""
+        hashes = memoryview(self.hashes)
+        return array("q", (hash(hashes[start:end].tobytes()) for start, end in pairwise(self._ends)))
+
+    @overload
+    def __getitem__(self, number: int) -> Sketch: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Sketch]: ...
+    def __getitem__(self, number: int | slice) -> Sketch | Sequence[Sketch]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        return tuple(self.hashes[self._ends[number] : self._ends[number + 1]])
 
 
-def _most_alike(given: Sketch, candidates: Iterable[_Known], alike: float) -> tuple[Hashable, float] | None:
-    """The candidate most like a sketch, if one is alike enough; of equals the last."""
+def _most_alike(given: Sketch, leaders: Iterable[int], sketches: PackedSketches, alike: float) -> int | None:
+    """The leader most like a sketch, if one is alike enough; of equals the last."""
     shared_with, size = frozenset(given).intersection, len(given)
-    best: tuple[Hashable, float] | None = None
-    for other in candidates:
+    best: tuple[int, float] | None = None
+    for number in leaders:
+        other = sketches[number]
         # What both say together is never less than either sketch: most need not be looked at further.
-        if len(shared_with(other.sketch)) < alike * max(size, len(other.sketch)):
+        if len(shared_with(other)) < alike * max(size, len(other)):
             continue
-        found = likeness(given, other.sketch)
+        found = likeness(given, other)
         if found >= alike and (best is None or found >= best[1]):
-            best = other.name, found
-    return best
+            best = number, found
+    return best[0] if best is not None else None
 
 
-def grouped(sketches: Iterable[tuple[Sketch, Hashable]], alike: float) -> list[list[Hashable]]:
-    """Names whose sketches are alike, the oldest first in each group; those like no other stand alone."""
-    given = list(sketches)
-    held = Counter(chain.from_iterable([each for each, _ in given]))
-    shared = {value: count for value, count in held.items() if count > 1}
-    leaders: list[_Known] = []
-    led_by: dict[Sketch, Hashable] = {}
-    """What is the same as a leader is like no other as much: one that were would not lead."""
+def grouped(sketches: PackedSketches, alike: float) -> list[list[int]]:
+    """Numbers of sketches that are alike, the first in front; one that is like no other is in no group."""
+    names = sketches.names()
+    first: dict[int, int] = {}
+    for number, name in enumerate(names):
+        first.setdefault(name, number)
+    often = _Frequency((value for number in first.values() for value in sketches[number]), SIZE * len(first))
+    led = bytearray(len(sketches))
+    """Which of them follow another."""
     holders: dict[int, list[int]] = {}
-    groups: dict[Hashable, list[Hashable]] = {}
-    for each, name in given:
-        if each in led_by:
-            groups[led_by[each]].append(name)
-            continue
-        rare = _rarest(each, shared, alike)
-        numbers = {number for value in rare if value in holders for number in holders[value]}
-        near = _most_alike(each, [leaders[number] for number in sorted(numbers)], alike) if numbers else None
-        groups.setdefault(near[0] if near is not None else name, []).append(name)
-        if near is None and rare:
-            for value in rare:
-                holders.setdefault(value, []).append(len(leaders))
-            leaders.append(_Known(each, name))
-            led_by[each] = name
-    return list(groups.values())
+    groups: dict[int, list[int]] = {}
+    for number, name in enumerate(names):
+        leader: int | None = first[name]
+        # What is the same as a leader is like no other as much: one that were would not lead.
+        if leader == number or led[first[name]]:
+            each = sketches[number]
+            rare = often.rarest(each, alike)
+            leaders = {leader for value in rare if value in holders for leader in holders[value]}
+            leader = _most_alike(each, sorted(leaders), sketches, alike) if leaders else None
+            if leader is None:
+                for value in rare:
+                    holders.setdefault(value, []).append(number)
+        if leader is not None:
+            led[number] = 1
+            groups.setdefault(leader, [leader]).append(number)
+    return [groups[leader] for leader in sorted(groups)]
 
 
-def _rarest(given: Sketch, shared: dict[int, int], alike: float) -> list[int]:
-    """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many that
-    the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
-    found = list(filter(shared.__contains__, given))
-    enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
-    unshared = len(given) - len(found)
-    return sorted(found, key=shared.__getitem__)[: enough - unshared] if unshared < enough else []
+class _Frequency:
+    """How many sketches hold a hash, equal ones counted once, or a few more where two hashes share a place: a count of
+    each would take more than the sketches. What nobody else holds may look shared so, never the other way round, and
+    the order is the same for all, which is what `rarest` needs."""
+
+    _MOST_PLACES = 1 << 24
+    _FULL = 255
+
+    def __init__(self, hashes: Iterable[int], number: int) -> None:
+        places = min(self._MOST_PLACES, 1 << (8 * number + 1).bit_length())
+        self._mask, self._counts = places - 1, bytearray(places)
+        self._more: dict[int, int] = {}
+        counts, mask, more, full = self._counts, self._mask, self._more, self._FULL
+        for value in hashes:
+            count = counts[value & mask]
+            if count < full:
+                counts[value & mask] = count + 1
+            else:
+                more[value] = more.get(value, full) + 1
+
+    def of(self, value: int) -> int:
+        count = self._counts[value & self._mask]
+        return count if count < self._FULL else self._more.get(value, count)
+
+    def rarest(self, given: Sketch, alike: float) -> list[int]:
+        """Hashes of which two sketches share one if they are alike at all: those that fewest others hold, and so many
+        that the rest would not be enough. What nobody else holds cannot be shared: most texts have enough of that."""
+        counts, mask = self._counts, self._mask
+        found = [value for value in given if counts[value & mask] > 1]
+        enough = len(given) - ceil(alike * len(given) - 1e-9) + 1
+        unshared = len(given) - len(found)
+        return sorted(found, key=self.of)[: enough - unshared] if unshared < enough else []
 
 
 class Scene:
