@@ -92,7 +92,17 @@ def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> 
     freshen(archive, early)
     if early.is_shown:
         tell("all sessions are read now")
+        _finish(archive)
     return early.is_shown
+
+
+def _finish(archive: Archive) -> None:
+    """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
+    progress = SyncProgress()
+    try:
+        archive.finish(progress)
+    finally:
+        progress.close()
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:

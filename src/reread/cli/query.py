@@ -9,7 +9,7 @@ from reread import lazy, views
 from reread.errors import BadInput, NoWords
 
 from . import options
-from .session_source import cleanup_days_of, open_archive
+from .session_source import SyncProgress, cleanup_days_of, open_archive
 from .streams import tell, tell_hidden
 
 TYPE_CHECKING = False
@@ -109,10 +109,15 @@ def run_search(arguments: list[str]) -> int:
     wanted = options.make_filter(given, config)._replace(limit=None)
     query = " ".join(given.query)
     with open_archive(given, config, only_reads=True) as archive:
+        progress = SyncProgress()
         try:
-            answer = archive.search(query, fields, wanted, given.limit, is_regex=given.regex, now=config.now)
+            answer = archive.search(
+                query, fields, wanted, given.limit, is_regex=given.regex, now=config.now, report=progress
+            )
         except NoWords as error:
             raise BadInput(f"{error}, --regex finds anything") from error
+        finally:
+            progress.close()
         lost = archive.lost(wanted, query, fields, is_regex=given.regex)[: given.limit]
         options.show_answer(
             given,
@@ -126,6 +131,8 @@ def run_search(arguments: list[str]) -> int:
             ),
         )
         tell_hidden(answer.hidden)
+        if answer.waiting:
+            tell(f"{views.numbers.results_waiting(answer.waiting)}: hits may be missing")
     return 0
 
 

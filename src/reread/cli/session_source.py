@@ -306,9 +306,12 @@ class SyncProgress:
         self._began = time.monotonic()
         self._next = self._began + (QUICK if self._is_terminal else PLAIN_EVERY)
         self._is_drawn = False
+        self._phase = ""
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
+        if progress.phase != self._phase:  # which begins at nothing, and goes at a rate of its own
+            self._phase, self._began = progress.phase, now
         if now < self._next:
             return
         self._show(progress, now - self._began)
@@ -318,11 +321,14 @@ class SyncProgress:
         done, total = progress.bytes_done, progress.bytes_total
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
+        phase = f"{progress.phase}: " if progress.phase else ""
         if self._is_terminal:
-            self._stream.write(f"\r{again or views.text.bar_line(done, total, seconds, terminal_width())}\x1b[K")
+            room = terminal_width() - len(phase)
+            self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
             self._is_drawn = True
         else:
-            self._stream.write(f"reread: taking in {again or views.text.plain_line(done, total, seconds)}\n")
+            taken = phase or "taking in "
+            self._stream.write(f"reread: {taken}{again or views.text.plain_line(done, total, seconds)}\n")
         self._stream.flush()
 
     def close(self) -> None:

@@ -461,7 +461,7 @@ def _transcript_rows(job: FileJob, conversation: Conversation, with_words: bool)
         end = records[-1].offset + len(records[-1].raw) + 1
     new = [record for record in records if record.offset >= job.indexed] if with_words else []
     return ExtractedRows(
-        blocks=list(_blocks(new, conversation)),
+        blocks=list(_blocks(new, conversation, job)),
         indexed=end,
         is_torn=is_torn,
         lines=len({record.line for record in records}),
@@ -486,7 +486,7 @@ def _capture_rows(job: FileJob, session: Session, with_words: bool) -> Extracted
     added = added_by(capture, session)
     counted = Conversation(_counted(capture, session), id=session.id, prices=session.prices)
     return ExtractedRows(
-        blocks=list(_blocks(list(added.records) if with_words else [], added)),
+        blocks=list(_blocks(list(added.records) if with_words else [], added, job)),
         lines=told.lines,
         malformed=told.malformed,
         calls=call_rows(added),
@@ -529,7 +529,7 @@ def _side_rows(job: FileJob, disk: FileReader) -> ExtractedRows:
         content = disk.content(job.file)
     except OSError as error:
         raise _unreadable(job, error) from error
-    text = indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
+    text = b"" if job.results_wait else indexable_bytes(content.decode("utf-8", "replace"), with_parts=False)
     time = job.file.mtime_ns // 10**6
     return ExtractedRows(
         [BlockRow(offset=0, length=len(content), part=0, field=_NUMBER[Field.RESULT], time=time, text=text)]
@@ -567,6 +567,7 @@ def _file_batch(job: FileJob, rows: ExtractedRows, taken: _Taken) -> FileBatch:
         said_of=rows.said_of,
         prompts=list(rows.prompts),
         thoughts=list(rows.thoughts),
+        results_wait=job.results_wait,
     )
 
 
@@ -649,18 +650,18 @@ def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[
                 yield record, part, said
 
 
-def _blocks(records: Iterable[Record], conversation: Conversation) -> Iterator[BlockRow]:
+def _blocks(records: Iterable[Record], conversation: Conversation, job: FileJob) -> Iterator[BlockRow]:
+    """No text is without words for the index, be they spaces: what waits for them will have its entry."""
     for record, part, (field, text) in texts_in(records, conversation):
-        words = indexable_bytes(text, with_parts=field is not Field.RESULT)
-        if words:
-            yield BlockRow(
-                offset=record.offset,
-                length=len(record.raw),
-                part=part,
-                field=_NUMBER[field],
-                time=milliseconds(record.time),
-                text=words,
-            )
+        is_result = field is Field.RESULT
+        yield BlockRow(
+            offset=record.offset,
+            length=len(record.raw),
+            part=part,
+            field=_NUMBER[field],
+            time=milliseconds(record.time),
+            text=b"" if is_result and job.results_wait else indexable_bytes(text, with_parts=not is_result),
+        )
 
 
 def session_row(session: Session, job: SessionJob) -> SessionRow:

@@ -53,6 +53,8 @@ class FileJob(Struct, frozen=True, kw_only=True, gc=False):
     """Digests of the edges of what is kept."""
     claimed: frozenset[str] = frozenset()
     """Of a trunk: the agents whose own files are new, so that its progress lines no longer stand for them."""
+    results_wait: bool = False
+    """Whether tool results get their words later: they are most of the text."""
 
 
 class GoneFile(Struct, frozen=True, kw_only=True):
