@@ -42,15 +42,9 @@ class Circumstances:
         self._connection = connection
         rows = connection.execute(f"SELECT {', '.join(_NAMES)}, id FROM circumstance")  # noqa: S608  our own names
         self._ids: dict[tuple[object, ...], int] = {tuple(row[:-1]): row[-1] for row in rows}
-        self._known: dict[RequestContext, int] = {}
 
     def id_of(self, circumstance: RequestContext) -> int:
-        number = self._known.get(circumstance)
-        if number is None:
-            number = self._known[circumstance] = self._stored_id(tuple(map(_stored, astuple(circumstance))))
-        return number
-
-    def _stored_id(self, values: tuple[object, ...]) -> int:
+        values = tuple(map(_stored, astuple(circumstance)))
         if values not in self._ids:
             found = self._connection.execute(_NEW_CIRCUMSTANCE, values).fetchone()
             self._ids[values] = int(found[0])

@@ -77,14 +77,9 @@ _TOKENS = {
 }
 
 
-_SAYING = (CostState, Result)
-
-
 def said_rows(conversation: Conversation) -> list[SaidRow]:
     """The last thing said in every count."""
     rows: list[SaidRow] = []
-    if conversation.beside.keys().isdisjoint(_SAYING):
-        return rows
     for row in _said(conversation.records):
         before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
         if before is None:
@@ -102,7 +97,7 @@ def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
 
 def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
     for position, record in enumerate(records):
-        if not isinstance(record, _SAYING):
+        if not isinstance(record, CostState | Result):
             continue
         total = nanodollars(record.total_cost_usd)
         if total is None:
