@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -209,18 +210,36 @@ class Bench:
         self._grow()
         return self.reread("list")
 
+    def watched_append(self) -> Timing:
+        """As `sync --watch` and `serve` pay for it: in a process that has read the session before."""
+        tails = [self.scratch / f"tail-{number}" for number in range(ROUNDS)]
+        for tail in tails:
+            tail.write_bytes(self._next_tail())
+        told = run_timed([self.python, "-c", _WATCHED, str(self.growing), *map(str, tails)], self.env)
+        if told.exit_code:
+            return told
+        wall, cpu = map(float, told.stdout.split())
+        return replace(told, wall=wall, cpu=cpu)
+
     def _grow(self) -> None:
+        tail = self._next_tail()
+        with self.growing.open("ab") as file:
+            file.write(tail)
+
+    @property
+    def growing(self) -> Path:
+        return self.tree / "projects" / "-bench-large" / f"{_NAME}.jsonl"
+
+    def _next_tail(self) -> bytes:
         """The session stands complete but for its last lines, which come fifty at a time."""
-        path = self.tree / "projects" / "-bench-large" / f"{_NAME}.jsonl"
         if not self.large:
             self.large = _session_of(self.tree, LARGE)
-            path.parent.mkdir(parents=True)
-            path.write_bytes(b"".join(self.large[: -TAIL * ROUNDS * 2]))
+            self.growing.parent.mkdir(parents=True)
+            self.growing.write_bytes(b"".join(self.large[: -TAIL * ROUNDS * 3]))
             self.reread("sync")
-        at = len(self.large) - TAIL * (ROUNDS * 2 - self.grown)
-        with path.open("ab") as file:
-            file.write(b"".join(self.large[at : at + TAIL]))
+        at = len(self.large) - TAIL * (ROUNDS * 3 - self.grown)
         self.grown += 1
+        return b"".join(self.large[at : at + TAIL])
 
     def html(self) -> Timing:
         path = self.scratch / f"{_NAME}.jsonl"
@@ -229,6 +248,20 @@ class Bench:
         return self.reread("export", str(path), "--format", "html", "--output", str(self.scratch / "page.html"))
 
 
+_WATCHED = """
+import sys, time, reread
+with reread.open() as archive:
+    archive.sync()
+    taken = []
+    for tail in sys.argv[2:]:
+        with open(sys.argv[1], "ab") as file:
+            file.write(open(tail, "rb").read())
+        wall, cpu = time.perf_counter(), time.process_time()
+        archive.sync()
+        taken.append((time.process_time() - cpu, time.perf_counter() - wall))
+    cpu, wall = min(taken)
+    print(wall, cpu)
+"""
 _NAME = "b0000000-0000-4000-8000-00000000beef"
 
 
@@ -274,6 +307,7 @@ JOBS = (
     Job("again", "sync, nothing new", ("sync",)),
     Job("append", f"sync, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
     Job("grown", f"list, {TAIL} lines more on {LARGE / 1e6:.0f} MB"),
+    Job("watched", "the same sync in a running process", rounds=1),
     Job("list", "list", ("list", "--no-sync")),
     Job("usage", "usage", ("usage", "--no-sync")),
     Job("search", "search, a common word", ("search", "--no-sync", "test")),
@@ -359,6 +393,7 @@ def _run(bench: Bench, job: Job) -> Timing:
         "sync": bench.first_sync,
         "append": bench.append,
         "grown": bench.grown_list,
+        "watched": bench.watched_append,
         "html": bench.html,
     }
     timing = special[job.key]() if job.key in special else bench.reread(*job.arguments)

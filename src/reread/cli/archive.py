@@ -18,7 +18,7 @@ from reread.views.numbers import count, left_out_document, left_out_lines, size
 from . import options
 from .options import is_agreed
 from .session_source import bare_archive, find, is_below, is_protected, open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

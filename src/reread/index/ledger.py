@@ -74,6 +74,9 @@ _AFTER_CIRCUMSTANCE = (
 _COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
 _INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM request WHERE file = ?"  # noqa: S608
+_PASSED = """SELECT 1 FROM request AS one CROSS JOIN request AS other ON other.key = one.key
+    CROSS JOIN file ON file.id = other.file WHERE one.file = ? AND one.is_shared AND other.file <> ?
+    AND file.first_request = ? AND file.last_request BETWEEN ? AND ? LIMIT 1"""
 _KEY, _TIME = _COLUMNS.index("key"), _COLUMNS.index("time")
 _values = attrgetter(*_AFTER_CIRCUMSTANCE)
 
@@ -120,10 +123,7 @@ class Ledger:
         if span[0] != began or ended is None or span[1] is None:
             return True
         # Of conversations that began at once the one that ended first counts: only these can change places with it.
-        passed = self._connection.execute(
-            "SELECT 1 FROM file WHERE first_request = ? AND last_request BETWEEN ? AND ? AND id <> ? LIMIT 1",
-            (began, min(ended, span[1]), max(ended, span[1]), file),
-        )
+        passed = self._connection.execute(_PASSED, (file, file, began, min(ended, span[1]), max(ended, span[1])))
         return passed.fetchone() is not None
 
     def begins_anew(self, file: int) -> None:

@@ -535,9 +535,11 @@ def _add_talk(connection: Connection) -> None:
     _script(_TALK)(connection)
     if connection.execute("SELECT 1 FROM tool_call LIMIT 1").fetchone() is None:
         return
+    from reread.sessions.calls import call_identity
+
     from .conversation_rows import call_digest, mark_all_copies
 
-    connection.create_function("call_digest", 2, call_digest)
+    connection.create_function("call_digest", 2, lambda name, time: call_digest(call_identity(name, time)))
     connection.execute("UPDATE tool_call SET digest = call_digest(id, time)")
     mark_all_copies(connection, "tool_call")
     connection.execute(

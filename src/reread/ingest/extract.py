@@ -59,7 +59,7 @@ from reread.records import (
 from reread.records.client_input import nanodollars, number
 from reread.safe.safe import Safe, compress
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
-from reread.sessions.calls import MADE_BY_API
+from reread.sessions.calls import MADE_BY_API, call_identity
 from reread.sources import FileKind, SessionFiles, SourceFile, split
 from reread.times import milliseconds
 from reread.workers import give_back_memory
@@ -77,9 +77,14 @@ _TOKENS = {
 }
 
 
+_SAYING = (CostState, Result)
+
+
 def said_rows(conversation: Conversation) -> list[SaidRow]:
     """The last thing said in every count."""
     rows: list[SaidRow] = []
+    if conversation.beside.keys().isdisjoint(_SAYING):
+        return rows
     for row in _said(conversation.records):
         before = next((i for i in reversed(range(len(rows))) if _is_same_count(rows[i], row)), None)
         if before is None:
@@ -97,7 +102,7 @@ def _is_same_count(known: SaidRow, row: SaidRow) -> bool:
 
 def _said(records: Sequence[Record]) -> Iterator[SaidRow]:
     for position, record in enumerate(records):
-        if not isinstance(record, CostState | Result):
+        if not isinstance(record, _SAYING):
             continue
         total = nanodollars(record.total_cost_usd)
         if total is None:
@@ -238,7 +243,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
             time=time,
             seconds=call.seconds,
             path=next(iter(paths_of(call)), None),
-            digest=call_digest(call.id, time),
+            digest=call_digest(call_identity(call.id, time)),
             offset=call.record.offset,
             length=len(call.record.raw),
         )
@@ -247,7 +252,7 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
 
 def prompt_rows(conversation: Conversation) -> list[PromptRow]:
     found: dict[int, list[PromptRow]] = {}
-    answers = _answers(conversation.records)
+    answers = _answers(conversation)
     for prompt in conversation.prompts:
         record, time = prompt.record, milliseconds(prompt.time)
         same = found.setdefault(record.offset, [])
@@ -272,13 +277,13 @@ def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int 
     return digest_of(prompt.uuid) if prompt.uuid is not None else None
 
 
-def _answers(records: Sequence[Record]) -> dict[int, str]:
+def _answers(conversation: Conversation) -> dict[int, str]:
     """By the `id()` of a line of 1.0.x: the id of the first answer of the API after it."""
     found: dict[int, str] = {}
     answer: str | None = None
-    if not any((record.version or "").startswith(_REPLAYING) for record in records):
+    if not any(version.startswith(_REPLAYING) for version in conversation.versions):
         return found
-    for record in reversed(records):
+    for record in reversed(conversation.records):
         name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
         if name is not None and _is_made_by_api(name):
             answer = name
@@ -631,15 +636,17 @@ def _is_claimed(record: Record, agents: frozenset[str]) -> bool:
 
 def _is_said_again(record: Record, conversation: Conversation) -> bool:
     """Whether a line of the queue holds a prompt that has a line of its own."""
-    return isinstance(record, QueueOperation) and id(record) not in conversation.traceless
+    return type(record) is QueueOperation and id(record) not in conversation.traceless
 
 
 def texts_in(records: Iterable[Record], conversation: Conversation) -> Iterator[tuple[Record, int, FieldText]]:
     """Every text that lines say, with its place among those of the line."""
+    by_progress = conversation.by_progress
     for line in records:
         if not _is_said_again(line, conversation):
-            record = conversation.by_progress.get(id(line), line)
-            yield from ((record, part, said) for part, said in enumerate(texts_of(record)))
+            record = by_progress.get(id(line), line)
+            for part, said in enumerate(texts_of(record)):
+                yield record, part, said
 
 
 def _blocks(records: Iterable[Record], conversation: Conversation) -> Iterator[BlockRow]:
