@@ -268,12 +268,19 @@ def occurrences(text: str, wanted: str, *, is_prefix: bool) -> Iterator[Occurren
     if not pieces:
         return
     folded = _folded(text)
+    last = len(text)
     for match in _pattern(pieces, text.isascii()).finditer(folded):
         start, end = match.span()
+        # Most are inside of other words, and a common word is found ten thousand times in a search: nothing is called
+        # or asked twice for those.
+        is_at_start = start == 0 or not (text[start - 1].isalnum() and text[start].isalnum())
+        if not is_at_start and not _is_in_name(text, start):
+            continue
         if is_prefix and not is_unspaced(folded[end - 1]):
             end = _end_of(_late(_REST_OF_WORD).match(folded, end), end)
-        if _is_border(text, start) and _is_border(text, end):
-            yield Occurrence(start, end, _is_edge(text, start) and _is_edge(text, end))
+        is_at_end = end == last or not (text[end - 1].isalnum() and text[end].isalnum())
+        if is_at_end or _is_in_name(text, end):
+            yield Occurrence(start, end, is_at_start and is_at_end)
 
 
 def pieces_of(wanted: str) -> tuple[str, ...]:
@@ -305,18 +312,12 @@ def _end_of(match: re.Match[str] | None, otherwise: int) -> int:
     return match.end() if match else otherwise
 
 
-def _is_border(text: str, at: int) -> bool:
-    """Whether a word, or a part of a name, may begin or end here."""
-    if _is_edge(text, at):
-        return True
+def _is_in_name(text: str, at: int) -> bool:
+    """Whether a part of a name may begin or end here, between two letters."""
     before, after = text[at - 1], text[at]
     if is_unspaced(before) or is_unspaced(after):
         return True
     return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
-
-
-def _is_edge(text: str, at: int) -> bool:
-    return not (0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum())
 
 
 class BlockText(NamedTuple):
