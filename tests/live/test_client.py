@@ -16,7 +16,7 @@ import reread
 from live.fake_client import SESSION
 from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
-from reread.live import events, turns
+from reread.live import events, transport
 from reread.live.capture import read_capture, replay
 from reread.live.events import Event
 from reread.live.transport import Patience, Start, child_environment, program
@@ -319,7 +319,7 @@ def test_questions_that_nobody_can_answer_are_not_left_open() -> None:
 
 
 def test_a_turn_lasts_until_the_background_has_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "GRACE", 3600.0)  # what is over needs none of it
+    monkeypatch.setattr(transport, "GRACE", 3600.0)  # what is over needs none of it
     assert results(talk("works_in_the_background", one_turn)) == ["started", "the agent found it"]
 
 

@@ -37,8 +37,7 @@ from reread.features.activity import Rate
 from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
 
-from .delta import DeltaLake
-from .people import FILE_PERSON, UNASSIGNED
+from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
