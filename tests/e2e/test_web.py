@@ -89,6 +89,7 @@ def test_the_token_leaves_the_address_bar_and_the_cookie_stays_out_of_reach(open
     expect(opened.page.locator("h1")).to_have_text("Home")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "opened",
     [

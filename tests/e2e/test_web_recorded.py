@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from e2e.browsing import Opened, findings, needs_chromium, open_page
 from reread.archive import Archive
 from reread.web.archive_pool import link_name
+from sampling import examples
 from test_corpus import CORPUS
 from web.serving import Served, served
 
@@ -20,8 +21,8 @@ pytestmark = [
     pytest.mark.shared,
     pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project"),
 ]
-PRESSES = 8
-LARGEST = 2
+PRESSES = examples(24)
+LARGEST = examples(3)
 
 
 @pytest.fixture(scope="module")
