@@ -48,7 +48,7 @@ faults: $(VENV)/developing
 # More at once than there are processors: these tests wait for clients and browsers most of the time. Tests of one file stay
 # with one worker as long as there is work, so that they share a browser and a server.
 e2e: $(VENV)/developing
-	$(BIN)/pytest -n 4 --dist worksteal -m e2e tests/e2e
+	$(BIN)/pytest -n 5 --dist worksteal -m e2e tests/e2e
 
 # The lake on a real Spark with two executors, one of them killed, and on a real S3 server; needs Java.
 spark: $(VENV)/developing

@@ -146,7 +146,7 @@ def test_a_session_that_grew_is_taken_in_without_what_other_commands_need(tmp_pa
 
 WRITERS = {
     "options": "prints lines, text and JSON, and lets nothing of them through that a terminal obeys",
-    "stderr": "the same for standard error",
+    "streams": "the same for standard error",
     "event_printer": "events and questions through the screen, which makes every text of theirs harmless",
     "main": "the general help and the version, which are ours",
     "statusline": "its values are printable by themselves, and the rest is the person's own --format",
@@ -160,7 +160,7 @@ WRITERS = {
 def test_nothing_is_printed_but_by_those_who_make_it_harmless(path: Path) -> None:
     is_writer = path.parent.name == "cli" and path.stem in WRITERS
     printing = re.search(r"\b(?:sys\.std(?:out|err)|stream)\.(?:write|buffer)\b|\bprint\(", path.read_text("utf-8"))
-    assert printing is None or is_writer, f"{place(path)}: use options.print_lines or stderr.tell"
+    assert printing is None or is_writer, f"{place(path)}: use options.print_lines or streams.tell"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)

@@ -24,7 +24,7 @@ from reread.records import (
     decode_all,
     decode_side_file,
 )
-from reread.records.sidefiles import IndexEntry
+from reread.records.state import IndexEntry
 from reread.sessions import Branch, Captured, Session, SessionBuilder
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 from reread.sources.find import backup_reader
@@ -63,9 +63,9 @@ def read(path: str | Path) -> Iterator[Record]:
 
 def records_of(line: Line) -> list[Record]:
     """The records on a line: one nearly always, more where two writers met."""
-    records = decode_all(line.raw, line.number, line.offset)
-    last = records[-1]
-    if not line.ended and isinstance(last, Unknown) and last.malformed:
+    raw, number, offset, ended = line
+    records = decode_all(raw, number, offset)
+    if not ended and isinstance(last := records[-1], Unknown) and last.malformed:
         records[-1] = replace(last, reason=f"unfinished last line, {last.reason}")
     return records
 

@@ -66,7 +66,7 @@ def start(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subpr
     )
 
 
-def read_until(process: subprocess.Popen[bytes], text: str, seconds: float = 20) -> str:
+def read_until(process: subprocess.Popen[bytes], text: str, seconds: float = 60) -> str:
     """What a process prints up to a text; fails when the text does not come."""
     assert process.stdout is not None
     seen = b""

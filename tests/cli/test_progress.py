@@ -84,3 +84,16 @@ def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -
 )
 def test_every_platform_has_its_folder(system: str, environ: dict[str, str], expected: str) -> None:
     assert archive_home(environ, system, Path("/home/ann")) == Path(expected)
+
+
+def test_each_phase_is_named_and_has_a_rate_of_its_own(clock: list[float]) -> None:
+    stream = Terminal()
+    shown = SyncProgress(stream)
+    clock[0] += 100
+    shown(at(100_000_000))
+    shown(Progress(0, 40_000_000, 0, 0, phase="tool results"))
+    clock[0] += 2
+    shown(Progress(10_000_000, 40_000_000, 0, 0, phase="tool results"))
+    last = stream.getvalue().split("\r")[-1]
+    assert last.startswith("tool results: ")
+    assert "25%  10.0 MB of 40.0 MB  5.0 MB/s  6.0s left" in last

@@ -13,7 +13,7 @@ from client.run import Scratch
 from e2e.browsing import CHROMIUM, FLAGS, Opened, open_page
 from web.serving import Served, served, until
 
-expect.set_options(timeout=20_000)  # a test waits for what must come; a busy machine may take its time
+expect.set_options(timeout=30_000)  # a test waits for what must come; a busy machine may take its time
 
 
 @pytest.fixture(params=[pytest.param(each, marks=pytest.mark.sampled(1, over="client")) for each in VERSIONS])

@@ -19,6 +19,7 @@ from reread.index.source_state import last_seen
 from reread.ingest import sync
 from reread.testing import a_prompt, a_reply, a_session
 
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 Line = dict[str, Any]
 IDS = [f"{number}a1b2c3d-1111-4222-8333-444455556666" for number in range(3)]
 NOT_COMPARED = {"sqlite_sequence", "migration", "meta", "note", "machine", "seen"}
@@ -333,5 +334,37 @@ def test_rows_that_a_file_tells_again_are_not_written_again(folder: Path) -> Non
         archive.connection.set_trace_callback(written.append)
         archive.sync()
         archive.connection.set_trace_callback(None)
-    assert len([line for line in written if line.startswith("INSERT INTO request ")]) == 1
-    assert not [line for line in written if line.startswith("DELETE FROM request ")]
+    for table, new in {"request": 1, "tool_call": 1, "thought": 1, "prompt": 0}.items():
+        found = [line for line in written if line.startswith("INSERT") and f" INTO {table} " in line]
+        assert len(found) == new, table
+        assert not [line for line in written if line.startswith(f"DELETE FROM {table} ")], table  # noqa: S608
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the project")
+@pytest.mark.parametrize("seed", range(2))
+def test_recorded_sessions_and_forks_of_them_that_grew_have_the_rows_of_files_taken_at_once(
+    seed: int, tmp_path: Path
+) -> None:
+    random = Random(seed)
+    found = [path for path in sorted(CORPUS.glob("recorded/**/*.jsonl")) if 10_000 < path.stat().st_size < 600_000]
+    folder = trunk(tmp_path, 0).parent
+    folder.mkdir(parents=True)
+    waiting: list[tuple[Path, list[bytes]]] = []
+    for number, path in enumerate(random.sample(found, min(12, len(found)))):
+        lines = path.read_bytes().splitlines(keepends=True)
+        names = [f"{number:08d}-{kind}-4222-8333-444455556666" for kind in ("1111", "2222")]
+        waiting.append((folder / f"{names[0]}.jsonl", lines))
+        waiting.append((folder / f"{names[1]}.jsonl", lines[: random.randint(1, len(lines))]))
+    with an_archive(tmp_path, "grown") as grown, an_archive(tmp_path, "fresh") as fresh:
+        while waiting:
+            for path, lines in random.sample(waiting, min(4, len(waiting))):
+                end = random.randint(1, len(lines))
+                with path.open("ab") as file:
+                    file.write(b"".join(lines[:end]))
+                del lines[:end]
+            waiting = [(path, lines) for path, lines in waiting if lines]
+            grown.sync()
+        fresh.sync()
+        assert told(grown) == told(fresh)
+        assert told(grown)["copied"]

@@ -179,6 +179,7 @@ def test_a_share_that_is_done_twice_is_one_file(tree: Tree, tmp_path: Path) -> N
     assert written == {f"{file.table}/{file.path}" for file in once.files}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", ["add", "overwrite", "commit"])
 def test_a_build_that_ends_before_its_commit_shows_nothing(
     step: str, tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,6 +54,7 @@ def grow(tree: Path, rng: random.Random) -> None:
         path.write_bytes(b"".join(lines[: rng.randint(1, len(lines))]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_was_sent_in_pieces_is_what_one_push_would_have_made(
     server: Server, team: Team, tmp_path: Path, seed: int

@@ -248,8 +248,9 @@ class Archive(ArchiveBase):
         """Takes in what changed in the sources. Two syncs never write at once: the second waits for so many seconds,
         then raises SafeBusy. `full` first rebuilds the index from the safe. An archive that goes while its sources
         stay can do without the backups of files. With `is_glance` it looks for changes as `is_current` does. One that
-        `is_quick` leaves out the moments of friction, as every sync does with those of sessions that only grew; the
-        next sync without it that has nothing else to do, or a question about them, finds them.
+        `is_quick` leaves moments of friction for later, as every sync does with those of sessions that only grew, and,
+        where much is new, the words of tool results: the next sync without it that has nothing else to do, or a
+        question about them, does the rest.
         """
         self.refuse_read_only()
         self.reprice()
@@ -259,9 +260,17 @@ class Archive(ArchiveBase):
             self.safe.rebuild()
         elif self.is_current(is_glance=is_glance):
             if not is_quick:
-                self._find_waiting(report)
+                self.finish(report)
             return SyncResult()
         return self.safe.take_in(report, patience, with_backups=with_backups, is_quick=is_quick)
+
+    def finish(self, report: Report | None = None) -> None:
+        """Does what quick syncs left for later: words of tool results, moments of friction. Where the archive cannot be
+        written, or another process writes, that goes on waiting."""
+        if meta.waiting_for_results(self.connection):
+            self.text.index_waiting(report=report)
+        if meta.waiting_for_friction(self.connection):
+            self.friction.find_waiting(report=report)
 
     def is_current(self, *, is_glance: bool = False) -> bool:
         """Whether a sync would find nothing to do; costs one stat per file and folder. A glance looks at ten thousand
@@ -286,12 +295,8 @@ class Archive(ArchiveBase):
                 is_quiet = False
             elif is_due:
                 if is_quiet:
-                    self._find_waiting()
+                    self.finish()
                 is_quiet = True
-
-    def _find_waiting(self, report: Report | None = None) -> None:
-        if meta.waiting_for_friction(self.connection):
-            self.friction.find_waiting(report=report)
 
     def outdated(self) -> int:
         """How many sessions have rows that an older version made: what this one learned to find is not in them yet."""
@@ -359,12 +364,17 @@ class Archive(ArchiveBase):
         is_regex: bool = False,
         now: datetime | None = None,
         timezone: Zone | None = None,
+        report: Report | None = None,
         **filters: Unpack[ScopeOptions],
     ) -> SearchAnswer:
         """The best of the newest matches, in the language of `reread search`: in all fields but tool results, unless
-        others are named, such as `fields=["thinking"]`. With `is_regex` every text is held against a pattern.
+        others are named, such as `fields=["thinking"]`. With `is_regex` every text is held against a pattern. Tool
+        results that a quick sync left for later are indexed first, where they are asked for; `report` hears how far
+        that is.
         """
-        return self.text.search(query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, **filters)
+        return self.text.search(
+            query, fields, wanted, limit, is_regex=is_regex, now=now, timezone=timezone, report=report, **filters
+        )
 
     def file(self, name: str | PathLike[str], here: str | PathLike[str] | None = None) -> ArchivedFile:
         """A file that sessions touched, by its path or enough of its end; more in `archive.files`."""

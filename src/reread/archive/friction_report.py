@@ -29,7 +29,7 @@ from reread.features.friction.refusals import Stated
 from reread.features.friction.scene import PRINTED_NAMES, Cause, FrictionKind, Moment
 from reread.features.friction.suggestions import Basis, Suggestion, suggest
 from reread.index import friction_rows, meta, user_data
-from reread.index.friction_rows import NO_TIME, SessionEnding, instruction_changes
+from reread.index.friction_rows import NO_TIME, instruction_changes, prompts_in
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import SessionOutline, StoredSession, session_outlines
 from reread.index.user_data import labels
@@ -71,10 +71,11 @@ class FrictionHistory:
 
     def __init__(self, connection: sqlite3.Connection, sessions: Iterable[SessionOutline], first: int | None) -> None:
         """What two sessions tell belongs to the earlier; what `first` tells belongs to it before all others."""
-        ordered = sorted(sessions, key=lambda each: (each.id != first, *_age(each)))
+        ordered = sorted(sessions, key=_age)
+        if first is not None:
+            ordered.sort(key=lambda each: each.id != first)
         self.sessions = {each.id: each for each in ordered}
         self._connection = connection
-        self.endings: dict[int, SessionEnding] = {}
         self.typed: list[Typed] = []
         """Every prompt once."""
         self._origins: dict[int, int] = {}
@@ -83,16 +84,17 @@ class FrictionHistory:
 
     def _read(self) -> None:
         homes: dict[int, int] = {}
-        for each in friction_rows.kept_of(self._connection, self.sessions):
-            number = each.session
-            self.endings[number] = each.ending
-            for position, (time, words) in enumerate(each.prompted):
+        packed, typed = friction_rows.prompts_of(self._connection, self.sessions), self.typed
+        for number in self.sessions:
+            is_first = True
+            for time, words in prompts_in(packed.pop(number, b"")):
                 if time == NO_TIME:
-                    self.typed.append(Typed(None, number))
+                    typed.append(Typed(None, number))
                 elif (home := homes.setdefault(time << 32 | words, number)) == number:
-                    self.typed.append(Typed(time, number))
-                elif position == 0:
+                    typed.append(Typed(time, number))
+                elif is_first:
                     self._origins[number] = home
+                is_first = False
 
     def events(self) -> list[tuple[int, Moment]]:
         """Every moment once, with its session."""
@@ -114,25 +116,23 @@ class FrictionHistory:
             yield self._own_material(material, told.get(self._origins.get(number, -1)), seen, keeps)
 
     @staticmethod
-    def _own_material(
-        material: Material,
-        origin: Material | None,
-        seen: set[int],
-        keeps: Keeps | None,
-    ) -> Material:
+    def _own_material(material: Material, origin: Material | None, seen: set[int], keeps: Keeps | None) -> Material:
         """What an origin counted is not counted again: how much of it was repeated here nobody can tell."""
-
-        def counted(name: str) -> tuple[CountedPhrase, ...]:
-            known = {each.what for each in getattr(origin, name)}
-            return tuple(each for each in getattr(material, name) if each.what not in known)
-
         prompts = [e for e in material.prompts if _is_new(e, e.example, seen) and (keeps is None or keeps(e))]
         rules = [e for e in material.rules if _is_new(e, e.text, seen) and (keeps is None or keeps(e))]
         is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
         if is_all_new and origin is None:
             return material
-        again = {name: counted(name) for name in _COUNTED} if origin is not None else {}
+        again = _counted_here(material, origin) if origin is not None else {}
         return replace(material, prompts=tuple(prompts), rules=tuple(rules), **again)
+
+
+def _counted_here(material: Material, origin: Material) -> dict[str, tuple[CountedPhrase, ...]]:
+    found: dict[str, tuple[CountedPhrase, ...]] = {}
+    for name in _COUNTED:
+        known = {each.what for each in getattr(origin, name)}
+        found[name] = tuple(each for each in getattr(material, name) if each.what not in known)
+    return found
 
 
 def moments_of(connection: sqlite3.Connection, session: StoredSession, least_confidence: float) -> list[Moment]:
@@ -168,11 +168,11 @@ def _names(event: Moment) -> list[tuple[object, ...]]:
 def _is_new(each: AskedPrompt | Rule, text: str, seen: set[int]) -> bool:
     """Each is seen once by its line, and once by its time and words; as hashes of 64 bits, a sixth of what the texts
     of very many would take."""
-    by_line = hash((type(each), each.uuid, text))
-    by_time = hash((type(each), each.time, text)) if each.time is not None else by_line
-    is_new = by_line not in seen and by_time not in seen
-    seen.add(by_line)
-    seen.add(by_time)
+    names = {hash((type(each), each.uuid, text))}
+    if each.time is not None:
+        names.add(hash((type(each), each.time, text)))
+    is_new = seen.isdisjoint(names)
+    seen |= names
     return is_new
 
 
@@ -383,9 +383,8 @@ def _applied(applied: Sequence[tuple[str, datetime]], sessions: Sequence[Session
     """Each at the last session before it that it concerns."""
     for path, time in applied:
         began = time.timestamp() * 1000
-        earlier = [
-            each for each in sessions if (each.started or 0) < began and _is_concerned(each, "instructions", path)
-        ]
+        folder = _concerned(path)
+        earlier = [each for each in sessions if (each.started or 0) < began and _is_below(each.project, folder)]
         if earlier:
             yield "instructions", path, max(earlier, key=lambda each: each.started or 0), None, time
 
@@ -441,26 +440,30 @@ class _Scales:
 
     def _of(self, named: tuple[str, str] | None) -> _Scale:
         if named not in self._known:
-            sessions = self._history.sessions.items()
-            chosen = {number for number, each in sessions if named is None or _is_concerned(each, *named)}
-            self._known[named] = self._made(chosen)
+            self._known[named] = self._made(self._chosen(*named) if named is not None else None)
         return self._known[named]
 
-    def _made(self, chosen: set[int]) -> _Scale:
-        scale = _Scale()
+    def _chosen(self, what: str, name: str) -> set[int]:
+        sessions = self._history.sessions.values()
+        if what == "instructions":
+            folder = _concerned(name)
+            return {each.id for each in sessions if _is_below(each.project, folder)}
+        if what == "model":
+            return {each.id for each in sessions if name in each.models}
+        return {each.id for each in sessions if name in each.versions}
+
+    def _made(self, chosen: set[int] | None) -> _Scale:
+        """Of some sessions, or of all."""
+        scale, typed = _Scale(), self._history.typed
         scale.prompts = sorted(
-            [each.time for each in self._history.typed if each.time is not None and each.session in chosen]
+            [time for time, number in typed if time is not None and (chosen is None or number in chosen)]
         )
         scale.moments = sorted(
-            event.time for number, event in self._moments if number in chosen and event.time is not None
+            event.time
+            for number, event in self._moments
+            if event.time is not None and (chosen is None or number in chosen)
         )
         return scale
-
-
-def _is_concerned(session: SessionOutline, what: str, name: str) -> bool:
-    if what == "instructions":
-        return _is_below(session.project, _concerned(name))
-    return name in (session.models if what == "model" else session.versions)
 
 
 def _not_before(time: datetime) -> int:
@@ -720,18 +723,17 @@ class _Retrospect:
         named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
         return Basis(projects=projects, stated={each or "": self._ask.stated(each) for each in {*named, None}})
 
-    def _outcomes(self, numbers: Iterable[int]) -> Outcomes:
-        endings = self._history.endings
-        kept = [endings[number] for number in numbers if number in endings]
-        ended: dict[str, int] = {}
-        for each in kept:
-            ended[each.ended] = ended.get(each.ended, 0) + 1
+    def _outcomes(self, numbers: Collection[int]) -> Outcomes:
+        endings = friction_rows.endings_of(self._connection, numbers)
+        ended: Counter[str] = Counter()
+        for each, count in endings.items():
+            ended[each.ended] += count
         return Outcomes(
-            tests_passed=sum(each.last_test == "passed" for each in kept),
-            tests_failed=sum(each.last_test == "failed" for each in kept),
-            committed=sum(each.commits > 0 for each in kept),
-            pull_requests=sum(each.pull_requests for each in kept),
-            ended=ended,
+            tests_passed=sum(count for each, count in endings.items() if each.last_test == "passed"),
+            tests_failed=sum(count for each, count in endings.items() if each.last_test == "failed"),
+            committed=sum(count for each, count in endings.items() if each.commits > 0),
+            pull_requests=sum(count * each.pull_requests for each, count in endings.items()),
+            ended=dict(ended),
         )
 
 

@@ -23,7 +23,8 @@ from reread.index.places import fold_copies
 from reread.index.read import outdated_sessions
 from reread.index.verify import Verified
 from reread.ingest.adopt import adopt, adopt_tail, name_of_piece
-from reread.ingest.rebuild import find_friction, rebuild, renew
+from reread.ingest.rebuild import rebuild, renew
+from reread.ingest.second_phase import find_friction, index_results
 from reread.ingest.survey import remove_waiting
 from reread.ingest.sync import sync
 
@@ -92,10 +93,11 @@ class ArchiveSafe:
                 archive.price_file,
                 archive.wire if source_state.has_captures(archive.wire) else None,
                 with_backups=with_backups,
-                with_friction=not is_quick,
+                is_quick=is_quick,
             )
             self._renew(report)
             if not is_quick:
+                index_results(archive.connection, archive.packs, report)
                 find_friction(archive.connection, archive.packs, archive.price_file, report, with_grown=False)
             if lost is not None:
                 result.problems.append(SourceError(archive.packs.folder, str(lost)))

@@ -13,17 +13,17 @@ from reread import archive as archives
 from reread import views
 from reread.config import expanded
 from reread.errors import BadInput, printable
-from reread.views.numbers import count, left_out_document, left_out_lines, size
+from reread.views.numbers import count, left_out_document, left_out_lines, results_waiting, size
 
 from . import options
 from .options import is_agreed
 from .session_source import bare_archive, find, is_below, is_protected, open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reread.archive import Archive, Damaged, Machine, StoredSession, Verified
+    from reread.archive import Archive, ArchiveStatus, Damaged, Machine, StoredSession, Verified
     from reread.config import Config
     from reread.views.values import View
 
@@ -79,6 +79,8 @@ def _status(arguments: list[str]) -> int:
         "stored_bytes": status.stored_bytes,
         "index_bytes": status.index_bytes,
         "left_out": left_out_document(status.left_out),
+        "results_waiting": status.results_waiting,
+        "friction_waiting": status.friction_waiting,
     }
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
     lines = [
@@ -88,9 +90,18 @@ def _status(arguments: list[str]) -> int:
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
         *left_out_lines(status.left_out),
+        *_waiting_lines(status),
     ]
     options.show_answer(given, config, lambda: document, lambda _: lines)
     return 0
+
+
+def _waiting_lines(status: ArchiveStatus) -> list[str]:
+    """What quick syncs left for later."""
+    friction = f"friction of {count(status.friction_waiting, 'session')} is still to be found"
+    told = [results_waiting(status.results_waiting)] if status.results_waiting else []
+    told += [friction] if status.friction_waiting else []
+    return [f"{each}; `reread sync` does that now" for each in told]
 
 
 def _verify(arguments: list[str]) -> int:

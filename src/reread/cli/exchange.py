@@ -26,9 +26,8 @@ from reread.views.numbers import count, size
 
 from . import options
 from .common import word_first
-from .output_files import refuse_sources
-from .session_source import bare_archive, is_below, open_archive
-from .stderr import tell, tell_lines
+from .session_source import bare_archive, is_below, open_archive, refuse_sources
+from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     import argparse

@@ -19,9 +19,8 @@ from reread.sessions import Session
 from reread.views.numbers import count, money
 
 from . import options
-from .output_files import made_whole, refuse_sources, write_whole
-from .session_source import asked_archive, open_session
-from .stderr import tell
+from .session_source import asked_archive, made_whole, open_session, refuse_sources, write_whole
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread.archive import Archive
@@ -267,7 +266,7 @@ def _export_one(exporter: Exporter, output: Path | None) -> int:
 
 @contextmanager
 def _opened(given: argparse.Namespace, config: Config) -> Iterator[ExportSource]:
-    from reread.views.archive_json import kept_fields
+    from reread.views.session_list import kept_fields
 
     given.json, asked = given.json or given.format == "json", given.json  # what the archive knows is asked for JSON
     with open_session(given, config) as opened:

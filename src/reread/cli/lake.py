@@ -16,19 +16,18 @@ from reread.views.numbers import count, size
 from . import options
 from .archive import EXIT_DAMAGE
 from .options import is_agreed
-from .sql import table_lines
-from .stderr import tell
+from .query import table_lines
+from .streams import tell
 
 if TYPE_CHECKING:
     from reread import billing
     from reread.config import Config
-    from reread.lake import build, delta, people, plan, query, share, storage, tables, upkeep
+    from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
 else:
     billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
     upkeep = lazy.module("reread.lake.upkeep")
-    people = lazy.module("reread.lake.people")
     plan = lazy.module("reread.lake.plan")
     query = lazy.module("reread.lake.query")
     share = lazy.module("reread.lake.share")
@@ -275,7 +274,7 @@ def _sql(given: argparse.Namespace, config: Config, lake: delta.DeltaLake) -> No
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.rows_document(columns, rows),
+        lambda: views.session_list.rows_document(columns, rows),
         lambda view: table_lines(columns, rows, view),
     )
 
@@ -381,11 +380,11 @@ def _people(arguments: list[str]) -> int:
     config = options.make_config(given)
     lake = _kept(given.lake)
     if given.file is not None:
-        told = people.read_people(Path(given.file))
+        told = delta.read_people(Path(given.file))
         lake.begin()
-        people.put_people(lake, told)
+        delta.put_people(lake, told)
         lake.commit({"action": "people"})
-    held = people.people_of(lake)
+    held = delta.people_of(lake)
     with query.LakeAnswers.of(lake, billing.load_prices(config.prices)) as answers:
         sessions = answers.sessions_by_person()
     document = {
@@ -393,7 +392,7 @@ def _people(arguments: list[str]) -> int:
         "people": [each._asdict() for each in held],
         "sessions": [{"person": person, "team": team, "sessions": number} for person, team, number in sessions],
     }
-    rows = [(person or people.UNASSIGNED, team or people.UNASSIGNED, number) for person, team, number in sessions]
+    rows = [(person or delta.UNASSIGNED, team or delta.UNASSIGNED, number) for person, team, number in sessions]
     options.show_answer(
         given, config, lambda: document, lambda view: table_lines(("person", "team", "sessions"), rows, view)
     )

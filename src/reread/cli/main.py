@@ -11,7 +11,7 @@ from reread import __version__
 from reread.errors import BadInput, RereadError
 
 from .common import OVER_COPIES, OVER_STORE, common_help, help_lines, store_of, without_store, word_first
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ COMMANDS: dict[str, str] = {
 MODULES = {
     **dict.fromkeys(("blame", "restore", "diff"), "files"),
     **dict.fromkeys(("push", "pull"), "exchange"),
+    **dict.fromkeys(("list", "search", "sql"), "query"),
     **dict.fromkeys(("budget", "cache", "explain", "prices"), "usage"),
-    **dict.fromkeys(("thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
+    **dict.fromkeys(("show", "thinking", "prompts", "tools", "decisions", "summary", "secrets"), "contents"),
     "machine": "archive",
     "projects": "mark",
     "open": "serve",

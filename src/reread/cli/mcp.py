@@ -13,7 +13,7 @@ from reread import lazy
 
 from . import options
 from .session_source import bare_archive, can_be_made, open_archive
-from .stderr import tell_lines
+from .streams import tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from reread.errors import BadInput
 from . import main, options
 from .common import word_first
 from .session_source import SyncProgress, cleanup_days_of, freshen, is_straight, readable_archive
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,17 @@ def _show_early(archive: Archive, given: argparse.Namespace, config: Config) -> 
     freshen(archive, early)
     if early.is_shown:
         tell("all sessions are read now")
+        _finish(archive)
     return early.is_shown
+
+
+def _finish(archive: Archive) -> None:
+    """What the first sync left for later, while the person reads the overview; what a stop leaves, the next does."""
+    progress = SyncProgress()
+    try:
+        archive.finish(progress)
+    finally:
+        progress.close()
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:
@@ -141,7 +151,7 @@ def _show_archive(archive: Archive, given: argparse.Namespace, config: Config) -
     options.show_answer(
         given,
         config,
-        lambda: views.archive_json.overview_document([each for _, each in newest], *counts, lately),
+        lambda: views.session_list.overview_document([each for _, each in newest], *counts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, lately, view),
     )
 

@@ -14,7 +14,7 @@ from reread.errors import BadInput
 
 from . import options
 from .session_source import bare_archive, cleanup_days_of, is_straight
-from .stderr import tell, tell_lines
+from .streams import tell, tell_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ looking into a folder must not quietly take it in.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,11 +17,11 @@ from pathlib import Path
 from reread import archive as archives
 from reread import lazy, views
 from reread.config import terminal_width
-from reread.errors import BadInput, RereadError, SourceError
+from reread.errors import BadInput, RereadError, SourceError, printable
 from reread.views.numbers import count
 
 from . import options
-from .stderr import tell
+from .streams import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -305,9 +306,12 @@ class SyncProgress:
         self._began = time.monotonic()
         self._next = self._began + (QUICK if self._is_terminal else PLAIN_EVERY)
         self._is_drawn = False
+        self._phase = ""
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
+        if progress.phase != self._phase:  # which begins at nothing, and goes at a rate of its own
+            self._phase, self._began = progress.phase, now
         if now < self._next:
             return
         self._show(progress, now - self._began)
@@ -317,13 +321,14 @@ class SyncProgress:
         done, total = progress.bytes_done, progress.bytes_total
         # Sessions that are only read again have no new bytes.
         again = None if total else f"{progress.sessions_done:,} of {progress.sessions_total:,} sessions"
+        phase = f"{progress.phase}: " if progress.phase else ""
         if self._is_terminal:
-            self._stream.write(
-                f"\r{again or views.progress_bar.bar_line(done, total, seconds, terminal_width())}\x1b[K"
-            )
+            room = terminal_width() - len(phase)
+            self._stream.write(f"\r{phase}{again or views.text.bar_line(done, total, seconds, room)}\x1b[K")
             self._is_drawn = True
         else:
-            self._stream.write(f"reread: taking in {again or views.progress_bar.plain_line(done, total, seconds)}\n")
+            taken = phase or "taking in "
+            self._stream.write(f"reread: {taken}{again or views.text.plain_line(done, total, seconds)}\n")
         self._stream.flush()
 
     def close(self) -> None:
@@ -349,3 +354,32 @@ class ShareProgress:
             sys.stderr.write(f"\r{self._what}: {done * 100 // total} %\x1b[K")
             sys.stderr.flush()
             self._next, self._is_drawn = now + REDRAW, True
+
+
+def refuse_sources(path: Path, config: Config) -> None:
+    """Raises `BadInput` where nothing may be written."""
+    for source in config.sources:
+        if is_protected(path, source):
+            raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Beside its place first, then moved there: a file that was there stays until the new one is whole."""
+    with made_whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+@contextmanager
+def made_whole(path: Path) -> Iterator[Path]:
+    """A temporary file that becomes the file when all went well; until then the earlier file stays as it is."""
+    place = path.resolve()  # what a link points to is replaced, not the link
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        try:
+            yield unfinished
+            if unfinished.exists():
+                unfinished.replace(place)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(f"{printable(str(path))} cannot be written: {error.strerror}") from error

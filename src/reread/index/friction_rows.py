@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -21,6 +22,7 @@ from .sessions import integers
 
 PROMPTED = "<qI"
 """Time and CRC-32 of a prompt."""
+_PROMPTS = struct.Struct(PROMPTED)
 NO_TIME = -(1 << 62)
 _COLUMNS = FrictionRow.__struct_fields__
 _NAMES = ", ".join(_COLUMNS)
@@ -134,27 +136,27 @@ class SessionEnding(NamedTuple):
     ended: str
 
 
-class KeptFriction(NamedTuple):
-    """What else is kept of a session."""
-
-    session: int
-    ending: SessionEnding
-    packed: bytes
-
-    @property
-    def prompted(self) -> Iterator[tuple[int, int]]:
-        """Time in milliseconds, or `NO_TIME`, and a number that tells the prompt from others."""
-        return cast("Iterator[tuple[int, int]]", struct.iter_unpack(PROMPTED, self.packed))
+def prompts_of(connection: sqlite3.Connection, sessions: Collection[int]) -> dict[int, bytes]:
+    """What `prompts_in` reads, of some sessions."""
+    rows = connection.execute(f"SELECT session, prompted FROM outcome WHERE {_of(sessions)}")  # noqa: S608  integers
+    return dict(rows.fetchall())
 
 
-def kept_of(connection: sqlite3.Connection, sessions: Iterable[int]) -> Iterator[KeptFriction]:
-    """Of some sessions, in their order."""
-    same: dict[SessionEnding, SessionEnding] = {}  # very many are held, and few are unlike all others
-    for number, packed, *ending in _in_order(
-        connection, "prompted, last_test, commits, pull_requests, ended", sessions
-    ):
-        how = SessionEnding._make(ending)
-        yield KeptFriction(number, same.setdefault(how, how), packed)
+def prompts_in(packed: bytes) -> Iterator[tuple[Any, ...]]:
+    """Of every prompt its time in milliseconds, or `NO_TIME`, and a number that tells it from others."""
+    return _PROMPTS.iter_unpack(packed)
+
+
+def endings_of(connection: sqlite3.Connection, sessions: Collection[int]) -> Counter[SessionEnding]:
+    """How so many of some sessions ended."""
+    rows = connection.execute(
+        "SELECT session, last_test, commits, pull_requests, ended FROM outcome"  # noqa: S608  integers
+        f" WHERE {_of(sessions)}"
+    )
+    found = Counter(
+        (test, commits, requests, how) for number, test, commits, requests, how in rows if number in sessions
+    )
+    return Counter({SessionEnding(*each): count for each, count in found.items()})
 
 
 def _in_order(connection: sqlite3.Connection, columns: str, sessions: Iterable[int]) -> Iterator[tuple[Any, ...]]:

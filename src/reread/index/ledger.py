@@ -7,23 +7,30 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import astuple, replace
 
+from reread import lazy, records, sessions
 from reread.billing import Prices
 from reread.billing.response import ADVISOR, Response
 from reread.billing.settle import nearness, settle, settle_advice, settle_all
-from reread.features.cache_rebuilds import Chain, Measured, chains, thinking_estimate
-from reread.records import Assistant, ToolUse
-from reread.sessions import Conversation, Request, Subagent, scope_of, told_in
 
 from . import meta
 from .database import transaction
 from .meta import as_path, stored_path
 from .rows import FileBatch, RequestContext
 from .usage_sums import NO_QUARTER, QUARTER_MS, is_fresh, mark_stale, refresh
+
+# Whoever reads the ledger needs none of these: they take as long as counting 8 MB of sources.
+if TYPE_CHECKING:
+    from reread.features import cache_rebuilds
+    from reread.features.cache_rebuilds import Chain, Measured
+    from reread.records import Assistant
+    from reread.sessions import Conversation, Request
+else:
+    cache_rebuilds = lazy.module("reread.features.cache_rebuilds")
 
 _NAMES = RequestContext.__struct_fields__
 
@@ -67,6 +74,9 @@ _AFTER_CIRCUMSTANCE = (
 _COLUMNS = ("file", "key", "request_id", "circumstance", *_AFTER_CIRCUMSTANCE)
 _INSERT = f"INSERT INTO request ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM request WHERE file = ?"  # noqa: S608
+_PASSED = """SELECT 1 FROM request AS one CROSS JOIN request AS other ON other.key = one.key
+    CROSS JOIN file ON file.id = other.file WHERE one.file = ? AND one.is_shared AND other.file <> ?
+    AND file.first_request = ? AND file.last_request BETWEEN ? AND ? LIMIT 1"""
 _KEY, _TIME = _COLUMNS.index("key"), _COLUMNS.index("time")
 _values = attrgetter(*_AFTER_CIRCUMSTANCE)
 
@@ -113,10 +123,7 @@ class Ledger:
         if span[0] != began or ended is None or span[1] is None:
             return True
         # Of conversations that began at once the one that ended first counts: only these can change places with it.
-        passed = self._connection.execute(
-            "SELECT 1 FROM file WHERE first_request = ? AND last_request BETWEEN ? AND ? AND id <> ? LIMIT 1",
-            (began, min(ended, span[1]), max(ended, span[1]), file),
-        )
+        passed = self._connection.execute(_PASSED, (file, file, began, min(ended, span[1]), max(ended, span[1])))
         return passed.fetchone() is not None
 
     def begins_anew(self, file: int) -> None:
@@ -295,11 +302,12 @@ def response_rows(
     """
     prices = prices if prices is not None else conversation.prices
     left_behind = _left_behind(conversation)
-    found = chains(conversation, prices) if measured is None else measured
+    found = cache_rebuilds.chains(conversation, prices) if measured is None else measured
     by_key = {each.request.identity: each for chain in found for each in chain.requests}
     numbers: dict[RequestContext, int] = {}
     rows = []
-    for request, told in told_in(file, conversation.requests, scope_of(conversation.records)):
+    scope = sessions.scope_of(conversation.records)
+    for request, told in sessions.told_in(file, conversation.requests, scope):
         circumstance = _circumstance(request, told, _agent(conversation, request))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in left_behind}
         about["circumstance"] = about["place"] = numbers.setdefault(circumstance, len(numbers))
@@ -329,7 +337,7 @@ def _agent(conversation: Conversation, request: Request) -> str | None:
     """The agent that asked: by the name the client gives, else by its type or the reason it ran."""
     if request.winner.attribution_agent is not None:
         return request.winner.attribution_agent
-    if isinstance(conversation, Subagent):
+    if isinstance(conversation, sessions.Subagent):
         return conversation.type or conversation.kind.value
     return "subagent" if request.is_sidechain else None
 
@@ -355,9 +363,10 @@ def _circumstance(request: Request, used: Response, agent: str | None) -> Reques
 
 
 def _tools(rows: tuple[Assistant, ...]) -> Iterator[str]:
+    wanted = records.ToolUse
     for row in rows:
         for block in row.blocks:
-            if type(block) is ToolUse and block.name:
+            if type(block) is wanted and block.name:
                 yield block.name
 
 
@@ -369,7 +378,7 @@ def _measured(about: Measured) -> dict[str, Any]:
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
         "recorded": _recorded(request),
-        "thinking_estimate": thinking_estimate(request),
+        "thinking_estimate": cache_rebuilds.thinking_estimate(request),
     }
     if rebuild is None:
         return found

@@ -77,6 +77,14 @@ def waiting_for_friction(connection: sqlite3.Connection, *, with_grown: bool = T
     return [(number, as_path(uuid)) for number, uuid in rows]
 
 
+def waiting_for_results(connection: sqlite3.Connection) -> list[int]:
+    """Numbers of the sessions with tool results whose words are to be indexed yet; 0 for those of no session."""
+    rows = connection.execute(
+        "SELECT DISTINCT ifnull(session, 0) FROM result_waits JOIN file ON file.id = result_waits.file"
+    )
+    return [number for (number,) in rows]
+
+
 def keep_renewed(connection: sqlite3.Connection) -> None:
     """Notes that this version made all rows."""
     write_note(connection, _MADE_BY, str(EXTRACTOR))
@@ -115,6 +123,16 @@ def file_key(machine: str, path: str) -> str:
     from hashlib import sha256  # costs 2 ms, which a status line has no use for
 
     return sha256(f"{machine}\0{path}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+EDGE = 1024
+"""How much of a file's beginning and end proves that it only grew."""
+
+
+def digest(edge: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(edge).digest()[:16]
 
 
 def session_mark(uuid: str) -> str:

@@ -338,16 +338,16 @@ def session_outlines(connection: sqlite3.Connection, wanted: SessionFilter = EVE
         f"SELECT id, uuid, project, started, ended, models, versions FROM session WHERE {condition}",  # noqa: S608
         values,
     )
+    shared: dict[str | bytes | None, str | None] = {}  # one object for all that have the same
+    lists: dict[str | None, list[str]] = {}
     for number, uuid, project, started, ended, models, versions in rows:
-        yield SessionOutline(
-            number,
-            uuid if isinstance(uuid, str) else as_path(uuid),
-            _shared(project if isinstance(project, str | None) else as_path(project)),
-            started,
-            ended,
-            _strings(models or "[]"),
-            _strings(versions or "[]"),
-        )
+        if project not in shared:
+            shared[project] = None if project is None else as_path(project)
+        for each in (models, versions):
+            if each not in lists:
+                lists[each] = _strings(each or "[]")
+        name = uuid if isinstance(uuid, str) else as_path(uuid)
+        yield SessionOutline(number, name, shared[project], started, ended, lists[models], lists[versions])
 
 
 def projects_and_models(
@@ -487,7 +487,7 @@ def ids_called(connection: sqlite3.Connection, name: str) -> list[int]:
 
 
 def integers(values: Iterable[int]) -> str:
-    return ", ".join(str(int(value)) for value in values)
+    return ", ".join(map(str, map(int, values)))
 
 
 class CopiedFrom(NamedTuple):

@@ -339,7 +339,7 @@ _TABLES = (
         "seen",
     ),
     *("client_said", "forgotten", "friction", "outcome", "instruction_change", "label", "block", "mark", "moved"),
-    *("machine", "place", "secret", "secret_scan"),
+    *("machine", "place", "secret", "secret_scan", "result_waits"),
 )
 
 

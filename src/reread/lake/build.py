@@ -21,10 +21,9 @@ from msgspec.structs import replace
 from reread.billing import load_prices
 from reread.errors import BadInput
 from reread.index.meta import EXTRACTOR
-from reread.ingest.extract import ALONE_BELOW, worker_pool
 from reread.times import milliseconds
+from reread.workers import ALONE_BELOW, worker_pool
 
-from .counts import Recount
 from .delta import DeltaLake, WrittenFile
 from .plan import (
     AGE,
@@ -43,6 +42,7 @@ from .plan import (
 from .share import ShareJob, ShareOptions, take_share
 from .storage import key_of, uri_of, write_parquet
 from .tables import FILE, FORGOTTEN, MONTH, NO_MONTH, SESSION, SHARED, arrow_table
+from .upkeep import Recount
 
 
 class LakeBuilt(Struct, frozen=True, kw_only=True):

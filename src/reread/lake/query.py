@@ -37,8 +37,7 @@ from reread.features.activity import Rate
 from reread.index.rows import RequestContext
 from reread.marks import NO_MOVES
 
-from .delta import DeltaLake
-from .people import FILE_PERSON, UNASSIGNED
+from .delta import FILE_PERSON, UNASSIGNED, DeltaLake
 from .tables import BUILD, FRICTION_DAY, MOMENT, MONTH, REQUEST, RESPONSE, SESSION, TABLES, USAGE_DAY, WORDS, LakeTable
 
 # A command ends with its objects frozen, so that nobody looks for cycles; DuckDB 2.0 would list them all as leaks.
@@ -341,7 +340,8 @@ class LakeAnswers:
 
     def _price_tables(self) -> None:
         """The rate card with the days and prompts that each row holds for, and what multiplies the rates."""
-        card = self._prices.rate_card()
+        card = self._prices.rate_card()  # 12 ms
+        self._multipliers = card.multipliers
         rows: list[tuple[Any, ...]] = []
         for model in {rate.model for rate in card.rates}:
             own = [rate for rate in card.rates if rate.model == model]
@@ -374,7 +374,7 @@ class LakeAnswers:
             return _Terms(model, speed, geo, tier, None, 1, 1)
         values = {"speed": speed, "geo": geo, "region": meant.region, "tier": tier}
         numerator = denominator = 1
-        for each in self._prices.rate_card().multipliers:
+        for each in self._multipliers:
             if each.model == meant.name and values[each.kind] == each.name:
                 numerator, denominator = numerator * each.numerator, denominator * each.denominator
         return _Terms(model, speed, geo, tier, meant.name, numerator, denominator)

@@ -42,8 +42,22 @@ if TYPE_CHECKING:
     from .drift import Drift
     from .frames import ControlRequest, Result, StreamEvent
     from .lenient import parse_or_none, parse_time
-    from .sidefiles import AgentMeta, CustomTitleFile, HistoryEntry, SessionsIndex, SettingsFields, decode_side_file
-    from .state import AgentProgress, AiTitle, CostState, CustomTitle, LastPrompt, ProgressLine, QueueOperation, Summary
+    from .state import (
+        AgentMeta,
+        AgentProgress,
+        AiTitle,
+        CostState,
+        CustomTitle,
+        CustomTitleFile,
+        HistoryEntry,
+        LastPrompt,
+        ProgressLine,
+        QueueOperation,
+        SessionsIndex,
+        SettingsFields,
+        Summary,
+        decode_side_file,
+    )
     from .system import (
         SYSTEM_SUBTYPES,
         ApiError,
@@ -61,7 +75,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdvisorToolResult": ".content",
-    "AgentMeta": ".sidefiles",
+    "AgentMeta": ".state",
     "AgentProgress": ".state",
     "AiTitle": ".state",
     "ApiError": ".system",
@@ -75,10 +89,10 @@ _HOME = {
     "ControlRequest": ".frames",
     "CostState": ".state",
     "CustomTitle": ".state",
-    "CustomTitleFile": ".sidefiles",
+    "CustomTitleFile": ".state",
     "Document": ".content",
     "Drift": ".drift",
-    "HistoryEntry": ".sidefiles",
+    "HistoryEntry": ".state",
     "HookBlockingError": ".attachments",
     "Image": ".content",
     "Init": ".system",
@@ -98,8 +112,8 @@ _HOME = {
     "SYNTHETIC_MODEL": ".conversation",
     "SYSTEM_SUBTYPES": ".system",
     "ServerToolUse": ".content",
-    "SessionsIndex": ".sidefiles",
-    "SettingsFields": ".sidefiles",
+    "SessionsIndex": ".state",
+    "SettingsFields": ".state",
     "Spoken": ".conversation",
     "StopHookSummary": ".system",
     "StreamEvent": ".frames",
@@ -121,7 +135,7 @@ _HOME = {
     "WebSearchToolResult": ".content",
     "decode": ".decoder",
     "decode_all": ".decoder",
-    "decode_side_file": ".sidefiles",
+    "decode_side_file": ".state",
     "parse_or_none": ".lenient",
     "parse_time": ".lenient",
     "result_twin": ".conversation",

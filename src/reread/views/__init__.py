@@ -8,7 +8,6 @@ from reread.lazy import fetcher
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import (
-        archive_json,
         cache_table,
         calls,
         cost_lines,
@@ -20,14 +19,12 @@ if TYPE_CHECKING:
         numbers,
         permissions,
         price_table,
-        progress_bar,
         reports,
         retro_report,
         screen,
         secret_list,
         session_json,
         session_list,
-        statusline,
         summary,
         terminal,
         text,
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "archive_json",
     "cache_table",
     "calls",
     "cost_lines",
@@ -48,14 +44,12 @@ __all__ = [
     "numbers",
     "permissions",
     "price_table",
-    "progress_bar",
     "reports",
     "retro_report",
     "screen",
     "secret_list",
     "session_json",
     "session_list",
-    "statusline",
     "summary",
     "terminal",
     "text",

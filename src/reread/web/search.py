@@ -18,6 +18,7 @@ from reread.errors import BadInput
 from reread.features.search_text import Field
 from reread.views.hits import Snippet, snippet
 from reread.views.html.content import anchor
+from reread.views.numbers import results_waiting
 from reread.views.session_list import last_part
 from reread.views.usage_table import shown as shown_model
 
@@ -122,15 +123,18 @@ def _wanted(request: Request, site: pages.Site, given: dict[str, str]) -> Search
 def _found(site: pages.Site, wanted: SearchRequest) -> dict[str, Any]:
     query = wanted.given["q"]
 
-    def ask(archive: Archive) -> tuple[SearchAnswer, Facets]:
+    def ask(archive: Archive) -> tuple[SearchAnswer, Facets, int]:
         answer = archive.search(query, wanted.fields, wanted.filter, wanted.number)
         cells = archive.text.count_hits(query, wanted.fields, wanted.filter)
-        return answer, facets(archive.connection, cells, site.settings.timezone)
+        # Facets count hits in results, whether these are looked into or not.
+        waiting = archive.text.count_waiting(wanted.filter)
+        return answer, facets(archive.connection, cells, site.settings.timezone), waiting
 
-    answer, counted = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
+    answer, counted, waiting = site.library.answer(("search", query, wanted.fields, wanted.filter, wanted.number), ask)
     number = len(answer.hits)
     return {
         "answer": answer,
+        "waiting": results_waiting(waiting) if waiting else "",
         "lost": site.library.answer(
             ("lost", query, wanted.fields, wanted.filter),
             lambda archive: archive.lost(wanted.filter, query, wanted.fields),

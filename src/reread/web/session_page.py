@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response
 
 from reread.archive import listing
 from reread.errors import BadInput
-from reread.features.edits.net import FileDiff
-from reread.features.timeline import TimelinePoint, files_at
+from reread.features.activity import TimelinePoint
+from reread.features.edits.net import FileDiff, files_at
 from reread.views.html import parts
 from reread.views.html.branch_table import compared
 from reread.views.html.content import anchor, coloured_lines

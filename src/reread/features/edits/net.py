@@ -1,8 +1,9 @@
-"""What a session changed in the end, and what two of its branches made different."""
+"""What a session changed in the end or up to a moment, and what two of its branches said, used and made different."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
@@ -328,3 +329,19 @@ def _agents(session: Session, calls: set[str]) -> list[Subagent]:
             break
         found |= {agent.id: agent for agent in more}
     return list(found.values())
+
+
+def files_at(histories: Sequence[FileHistory], moment: datetime) -> list[FileDiff]:
+    """Every file that was changed by then, from what it was before the session to what it was at the moment."""
+    then = [history.until(moment) for history in histories]
+    return [
+        FileDiff(
+            path=each.path,
+            before=each.base,
+            after=each.last,
+            changes=tuple(each.changes),
+            gaps=tuple(each.gaps),
+        )
+        for each in then
+        if each.changes
+    ]

@@ -496,14 +496,14 @@ class _Gathered:
             self.rules.add(_Said(session, rule.uuid, rule.time, rule.text), rule.sketch)
         for asked in each.prompts:
             self.prompts.add(_Said(session, asked.uuid, asked.time, asked.example, asked.steps), asked.sketch)
-        for tally, counts in (
-            (self.chains, each.chains),
-            (self.after_edits, each.after_edits),
-            (self.permissions, each.permissions),
-            (self.shell_lines, each.shell_lines),
-        ):
-            if counts:
-                tally.add(session, counts)
+        if each.chains:  # most have none of these, and this is done for very many
+            self.chains.add(session, each.chains)
+        if each.after_edits:
+            self.after_edits.add(session, each.after_edits)
+        if each.permissions:
+            self.permissions.add(session, each.permissions)
+        if each.shell_lines:
+            self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
             self.lines.setdefault(prefix_of(line.what), Counter())[line.what] += line.count
         for counted in each.ran:
