@@ -199,3 +199,34 @@ def test_a_text_that_was_clean_is_looked_at_again_once_more_is_known() -> None:
     assert redactor.redact("run zq81Kd0vTe") == "run zq81Kd0vTe"
     redactor.learn("password=zq81Kd0vTe")
     assert "zq81Kd0vTe" not in redactor.redact("run zq81Kd0vTe")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| user | password |\n|---|---|\n| ann | {0} |\n| bob | {0}X |",
+        "user,password,role\nann,{0},admin\nbob,{0}X,guest",
+        "Password:\n  {0}\n",
+        'var jwtSecret = []byte("{0}Lm4Vb8")',
+        "PWD={{{0}}};",
+        "Credentials: ann / {0}",
+    ],
+)
+def test_values_apart_from_their_names_are_found(text: str) -> None:
+    value = "Vb8Kp1WdQ7Rt2"
+    assert value not in redacted(text.format(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image: postgres:16-alpine",
+        "const secret = Uint8Array",
+        "name,token,count\nfoo,12,3",
+        "| key | value |\n|---|---|\n| a | b |",
+        "Password:\nplease type it again\n",
+        "token_sessions = next_token",
+    ],
+)
+def test_what_only_looks_like_such_values_stays(text: str) -> None:
+    assert redacted(text) == text

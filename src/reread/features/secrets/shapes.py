@@ -88,7 +88,7 @@ def is_excluded(value: str, least: int) -> bool:
     """Too short, with spaces, a placeholder, a reference to where the value really is, a path."""
     if not least <= len(value) <= 4000 or any(map(str.isspace, value)) or not value.isascii():
         return True
-    if _PLACEHOLDER.search(value) or _REFERENCE.search(value):
+    if _PLACEHOLDER.search(value) or _REFERENCE.search(value) or (len(value) <= 24 and _TYPES.fullmatch(value)):
         return True
     return value[0] in "/~" and entropy(value) < ENTROPY_OF_KEYS
 
